@@ -1,0 +1,328 @@
+//! Results out: a file appears whole or not at all, and a reader that goes away is no failure.
+//!
+//! A file is written under a hidden temporary name next to its place, brought to the disk and then renamed, so that no
+//! crash, full disk or Ctrl-C leaves half a result or harms the old one. Devices and pipes cannot be replaced and are
+//! written directly. This module does not format anything, and `-` for standard output is the caller's to recognise.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Why a result could not be written; its text is one sentence with the remedy.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the fields are the words of the sentences
+pub enum OutputError {
+    /// No space (or quota) is left where the result should go.
+    #[error("cannot write {path}: the disk is full; make room or write to another place")]
+    DiskFull { path: String },
+    /// The directory of the file does not exist.
+    #[error("cannot write {path}: its directory does not exist; create it first")]
+    NoDirectory { path: String },
+    /// The file or its directory may not be written.
+    #[error("cannot write {path}: no permission to write there; choose another place or change the permissions")]
+    NoPermission { path: String },
+    /// The path names a directory.
+    #[error("cannot write {path}: it is a directory; give the name of a file")]
+    IsDirectory { path: String },
+    /// Anything else the system reports.
+    #[error("cannot write {path}: {error}")]
+    Other { path: String, error: io::Error },
+}
+
+impl OutputError {
+    fn new(path: impl Into<String>, error: io::Error) -> Self {
+        let path = path.into();
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull { path },
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NoDirectory { path },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::NoPermission { path },
+            ErrorKind::IsADirectory => Self::IsDirectory { path },
+            _ => Self::Other { path, error },
+        }
+    }
+}
+
+/// The temporary files that exist at this moment.
+type Unfinished = Mutex<Vec<PathBuf>>;
+
+static UNFINISHED: Unfinished = Mutex::new(Vec::new());
+
+/// Makes `bytes` the content of the file at `path`, or leaves what was there untouched.
+///
+/// A link is followed and stays a link, and the permissions of an old file are kept. What exists and is not a regular
+/// file (a device, a named pipe) is written directly.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    write_file(path, bytes).map_err(|error| OutputError::new(path.display().to_string(), error))
+}
+
+/// Removes every temporary file that is not finished, for a program about to end before its time.
+///
+/// It takes a lock: call it from a thread that waits for the signal, not from inside a raw signal handler.
+pub fn remove_unfinished() {
+    remove_listed(&UNFINISHED);
+}
+
+/// Writes `text` to standard output; a reader that has closed the pipe has had enough, and that is success.
+pub fn stdout_text(text: &str) -> Result<(), OutputError> {
+    write_text(&mut io::stdout().lock(), text).map_err(|error| OutputError::new("standard output", error))
+}
+
+fn write_text(stream: &mut impl Write, text: &str) -> io::Result<()> {
+    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let write = |file: &mut File| file.write_all(bytes);
+    match fs::metadata(path) {
+        Ok(old) if old.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        // A rename would go past the protection of the file itself; its owner meant it.
+        Ok(old) if old.is_file() && old.permissions().readonly() => Err(ErrorKind::PermissionDenied.into()),
+        Ok(old) if old.is_file() => replace(&fs::canonicalize(path)?, Some(old.permissions()), &UNFINISHED, write),
+        Ok(_) => {
+            let mut device = OpenOptions::new().write(true).open(path)?;
+            write(&mut device)?;
+            device.flush()
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            // `results/` names a directory even where there is none yet.
+            if path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| std::path::is_separator(byte.into())) {
+                return Err(ErrorKind::IsADirectory.into());
+            }
+            replace(path, None, &UNFINISHED, write)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a temporary file next to `path` and renames it to `path`.
+fn replace(
+    path: &Path,
+    permissions: Option<Permissions>,
+    unfinished: &Unfinished,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let (mut file, mut temporary) = Temporary::create(directory, unfinished)?;
+    write(&mut file)?;
+    file.flush()?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    file.sync_all()?;
+    // Some systems do not rename a file that is open.
+    drop(file);
+    fs::rename(&temporary.path, path)?;
+    temporary.renamed = true;
+    Ok(())
+}
+
+/// A temporary file that goes away when dropped, also by a panic, unless it has been renamed.
+struct Temporary<'a> {
+    path: PathBuf,
+    unfinished: &'a Unfinished,
+    renamed: bool,
+}
+
+impl<'a> Temporary<'a> {
+    fn create(directory: &Path, unfinished: &'a Unfinished) -> io::Result<(File, Self)> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let path = directory.join(format!(".pointillist-{}-{number}.tmp", std::process::id()));
+            // Locked over both steps: only files that are ours are listed, and none of ours is missing.
+            let mut listed = lock(unfinished);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    listed.push(path.clone());
+                    return Ok((file, Self { path, unfinished, renamed: false }));
+                }
+                // Left behind by a process of the same number, long ago or in another container.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.renamed {
+            // The failure that led here is the one to report.
+            let _ = fs::remove_file(&self.path);
+        }
+        lock(self.unfinished).retain(|path| *path != self.path);
+    }
+}
+
+fn remove_listed(unfinished: &Unfinished) {
+    for path in lock(unfinished).drain(..) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// A list of paths is whole after any panic, so a poisoned lock is as good as another.
+fn lock(unfinished: &Unfinished) -> MutexGuard<'_, Vec<PathBuf>> {
+    unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty directory that is removed at the end of the test.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("pointillist-output-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_is_written_and_replaced_and_nothing_else_stays() {
+        let scratch = Scratch::new("replace");
+        let path = scratch.0.join("model.json");
+        write_atomically(&path, b"first, the longer one").unwrap();
+        write_atomically(&path, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(scratch.names(), ["model.json"]);
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_file_and_no_temporary_one() {
+        let scratch = Scratch::new("failure");
+        let path = scratch.0.join("model.json");
+        fs::write(&path, "old").unwrap();
+        let unfinished = Unfinished::default();
+        let full = |file: &mut File| file.write_all(b"half").and(Err(ErrorKind::StorageFull.into()));
+        let error = replace(&path, None, &unfinished, full).unwrap_err();
+        assert!(matches!(OutputError::new("model.json", error), OutputError::DiskFull { .. }));
+        let panicked = std::panic::catch_unwind(|| replace(&path, None, &UNFINISHED, |_| panic!("on purpose")));
+        assert!(panicked.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(scratch.names(), ["model.json"]);
+        assert!(lock(&unfinished).is_empty());
+    }
+
+    #[test]
+    fn unfinished_files_are_removed_on_request_and_only_those() {
+        let scratch = Scratch::new("unfinished");
+        let path = scratch.0.join("model.json");
+        fs::write(&path, "old").unwrap();
+        let unfinished = Unfinished::default();
+        let interrupted = replace(&path, None, &unfinished, |_| {
+            let names = scratch.names();
+            assert!(names.len() == 2 && names[0].starts_with(".pointillist-"), "{names:?}");
+            remove_listed(&unfinished);
+            assert_eq!(scratch.names(), ["model.json"]);
+            Ok(())
+        });
+        assert!(interrupted.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        replace(&path, None, &unfinished, |file| file.write_all(b"new")).unwrap();
+        remove_listed(&unfinished);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[test]
+    fn directories_are_told_apart() {
+        let scratch = Scratch::new("directories");
+        fs::write(scratch.0.join("file"), "").unwrap();
+        let error = |name: &str| write_atomically(&scratch.0.join(name), b"x").unwrap_err();
+        assert!(matches!(error(""), OutputError::IsDirectory { .. }));
+        assert!(matches!(error("results/"), OutputError::IsDirectory { .. }));
+        assert!(matches!(error("missing/model.json"), OutputError::NoDirectory { .. }));
+        assert!(matches!(error("file/model.json"), OutputError::NoDirectory { .. }));
+        let sentence = error("missing/model.json").to_string();
+        assert!(sentence.contains("missing/model.json") && sentence.contains("create it"), "{sentence}");
+        assert_eq!(scratch.names(), ["file"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let scratch = Scratch::new("links");
+        let (file, link) = (scratch.0.join("file"), scratch.0.join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        symlink("file", &link).unwrap();
+        write_atomically(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_permission_is_said() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new("permission");
+        let file = scratch.0.join("file");
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o444)).unwrap();
+        assert!(matches!(write_atomically(&file, b"new"), Err(OutputError::NoPermission { .. })));
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+
+        fs::set_permissions(&scratch.0, Permissions::from_mode(0o555)).unwrap();
+        let is_superuser = File::create(scratch.0.join("probe")).is_ok();
+        let result = write_atomically(&scratch.0.join("new"), b"x");
+        fs::set_permissions(&scratch.0, Permissions::from_mode(0o755)).unwrap();
+        assert!(is_superuser || matches!(result, Err(OutputError::NoPermission { .. })));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_are_written_directly_and_stay_devices() {
+        let error = write_atomically(Path::new("/dev/full"), b"x").unwrap_err();
+        assert!(matches!(error, OutputError::DiskFull { .. }), "{error}");
+        assert_eq!(error.to_string(), "cannot write /dev/full: the disk is full; make room or write to another place");
+        write_atomically(Path::new("/dev/null"), b"x").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn a_reader_that_left_is_success_and_a_failed_write_is_not() {
+        struct Refuses(ErrorKind);
+        impl Write for Refuses {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(self.0.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        assert!(write_text(&mut Refuses(ErrorKind::BrokenPipe), "x").is_ok());
+        assert!(write_text(&mut Refuses(ErrorKind::StorageFull), "x").is_err());
+        // A buffered stream fails only when it is flushed.
+        #[cfg(target_os = "linux")]
+        {
+            let device = OpenOptions::new().write(true).open("/dev/full").unwrap();
+            assert!(write_text(&mut io::BufWriter::new(device), "x").is_err());
+        }
+    }
+}

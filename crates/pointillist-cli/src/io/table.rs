@@ -1,0 +1,825 @@
+//! Tables of events in: delimited text, plain or gzip, from a file, from standard input or from memory.
+//!
+//! The whole text is held once and walked twice: a look at the first [`SAMPLE_ROWS`] rows decides separator, header and
+//! which columns are numbers or dates; a strict pass then reads the chosen columns into one flat vector, where every
+//! value must be what its column promised. Nothing is repaired and no row is dropped in silence. Cost: one `f64` a value
+//! and one `u64` a row, no allocation a field.
+//!
+//! It reads no GeoJSON and no Parquet, knows nothing of windows, and takes no decimal commas.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+
+use flate2::read::MultiGzDecoder;
+
+use super::time::{TimeAxis, TimeUnit, parse_iso};
+
+/// Rows that are looked at before the kinds of the columns are settled.
+const SAMPLE_ROWS: usize = 1000;
+/// Lines that are looked at before the separator is settled.
+const SAMPLE_LINES: usize = 20;
+/// The most columns that are taken without being asked for.
+const MOST_DEFAULT_COLUMNS: usize = 3;
+
+/// What to read from a table.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The columns, by name (exactly, else without regard to case) or by number from 0; `None` takes the numeric ones.
+    pub columns: Option<Vec<String>>,
+    /// The unit in which dates are counted.
+    pub time_unit: TimeUnit,
+}
+
+/// The chosen columns of a file, every value a finite number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The names of the chosen columns; a column without a name goes by its number in the file, from 0.
+    pub names: Vec<String>,
+    /// The values, row after row.
+    pub rows: Vec<f64>,
+    /// How many columns were chosen.
+    pub dims: usize,
+    /// For each row, the line of the file on which it begins, from 1.
+    pub lines: Vec<u64>,
+    /// For each chosen column, how its numbers stand for dates, if it was a column of dates.
+    pub time: Vec<Option<TimeAxis>>,
+    /// The name of the file, for messages.
+    pub source: String,
+}
+
+/// Why a table could not be read; its text is one sentence with the place and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the fields are the words of the sentences
+pub enum InputError {
+    /// There is no such file.
+    #[error("{file} does not exist; check the name and the directory")]
+    Missing { file: String },
+    /// The path names a directory.
+    #[error("{file} is a directory; give the name of a file in it")]
+    IsDirectory { file: String },
+    /// The file may not be read.
+    #[error("{file} may not be read: permission denied; change its permissions or copy it")]
+    NoPermission { file: String },
+    /// Anything else the system reports.
+    #[error("{file} cannot be read: {error}")]
+    Unreadable { file: String, error: io::Error },
+    /// A gzip stream that stops before its end.
+    #[error("{file} is a gzip file that ends too early; fetch or compress it again")]
+    TruncatedGzip { file: String },
+    /// A gzip stream that does not decompress.
+    #[error("{file} is a damaged gzip file ({error}); fetch or compress it again")]
+    DamagedGzip { file: String, error: io::Error },
+    /// A format that is not delimited text.
+    #[error("{file} is {format}, not a table in text; save the events as CSV or TSV (gzip is fine)")]
+    Unsupported { file: String, format: &'static str },
+    /// Text in another encoding.
+    #[error("{file}, line {line}: the text is not UTF-8; save the file in the UTF-8 encoding")]
+    NotUtf8 { file: String, line: u64 },
+    /// Nothing but blank lines and comments.
+    #[error("{file} is empty; it should hold one event a line")]
+    Empty { file: String },
+    /// A header and nothing after it.
+    #[error("{file} has a header (line {line}) but no events; put one event a line below it")]
+    HeaderOnly { file: String, line: u64 },
+    /// A quote without its partner.
+    #[error("{file}, line {line}: a quotation mark is opened and never closed; close it or remove it")]
+    OpenQuote { file: String, line: u64 },
+    /// A row that is longer or shorter than the first.
+    #[error("{file}, line {line}: {found} field{} where line {first_line} has {expected}; make the rows equally long",
+        if *.found == 1 { "" } else { "s" })]
+    Ragged { file: String, line: u64, found: usize, first_line: u64, expected: usize },
+    /// A value that is not there.
+    #[error("{file}, line {line}: column `{}` is empty; fill it in, remove the line, or choose others with --columns",
+        shortened(.column))]
+    EmptyField { file: String, line: u64, column: String },
+    /// NaN or infinity.
+    #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a finite number; correct it or remove the line",
+        shortened(.column))]
+    NotFinite { file: String, line: u64, column: String, text: String },
+    /// Text in a column of numbers.
+    #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a number{}; {}",
+        shortened(.column), if *.mostly_numbers { "" } else { " or an ISO 8601 date" }, number_remedy(.text))]
+    NotANumber { file: String, line: u64, column: String, text: String, mostly_numbers: bool },
+    /// Something else in a column of dates.
+    #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a date; write it like 2016-02-23 or \
+        2016-02-23T17:11:30Z, or choose other columns with --columns", shortened(.column))]
+    NotADate { file: String, line: u64, column: String, text: String },
+    /// A column that was asked for and is not there.
+    #[error("{file} has no column `{}`; choose with --columns from {}{}", shortened(.asked), listed(.columns),
+        if *.has_header { ", or by number from 0" } else { " (there is no header, so columns go by number)" })]
+    NoSuchColumn { file: String, asked: String, columns: Vec<String>, has_header: bool },
+    /// A name that several columns have.
+    #[error("{file} has several columns `{}`; choose with --columns by number, one of {}",
+        shortened(.asked), listed(.numbers))]
+    AmbiguousColumn { file: String, asked: String, numbers: Vec<String> },
+    /// A column that was asked for twice.
+    #[error("column `{}` of {file} was chosen twice; name each column once in --columns", shortened(.asked))]
+    RepeatedColumn { file: String, asked: String },
+    /// More columns of numbers than can be meant.
+    #[error("{file} has {} columns of numbers ({}); choose those that place the events, as in --columns {}",
+        .columns.len(), listed(.columns), shortened(&.columns[..2.min(.columns.len())].join(",")))]
+    TooManyColumns { file: String, columns: Vec<String> },
+    /// No numbers, and dates in more than one column.
+    #[error("{file} has {} columns of dates ({}) and none of numbers; choose one with --columns",
+        .columns.len(), listed(.columns))]
+    SeveralDateColumns { file: String, columns: Vec<String> },
+    /// Neither numbers nor dates anywhere.
+    #[error("{file} has no column of numbers or ISO 8601 dates (its columns: {}); write events as numbers or dates",
+        listed(.columns))]
+    NoNumbers { file: String, columns: Vec<String> },
+}
+
+/// Names for a sentence: the first twenty, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(20).map(|name| shortened(name)).collect();
+    let more = if names.len() > 20 { format!(" and {} more", names.len() - 20) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// A text from a file, short and without control characters, which could disturb a terminal.
+fn shortened(text: &str) -> String {
+    let shown: String = text.chars().take(40).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(40).is_some() { shown + "…" } else { shown }
+}
+
+fn number_remedy(text: &str) -> &'static str {
+    let with_point = text.replace(',', ".");
+    if with_point != text && with_point.replace('.', "").parse::<f64>().is_ok() {
+        "write decimals with a point and nothing between thousands"
+    } else {
+        "correct it, remove the line, or choose other columns with --columns"
+    }
+}
+
+/// Reads a table from the file at `path`, or from standard input if that is `-`.
+pub fn read_path(path: &str, options: &ReadOptions) -> Result<Table, InputError> {
+    let mut bytes = Vec::new();
+    let (source, result) = match path {
+        "-" => ("standard input", io::stdin().lock().read_to_end(&mut bytes)),
+        _ => (path, File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))),
+    };
+    let file = source.to_string();
+    result.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => InputError::Missing { file },
+        ErrorKind::IsADirectory => InputError::IsDirectory { file },
+        ErrorKind::PermissionDenied => InputError::NoPermission { file },
+        _ => InputError::Unreadable { file, error },
+    })?;
+    read_bytes(source, &bytes, options)
+}
+
+/// Reads a table from memory; `source` stands for it in messages.
+pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<Table, InputError> {
+    let mut unpacked = Vec::new();
+    let bytes = if bytes.starts_with(b"\x1f\x8b") {
+        MultiGzDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => InputError::TruncatedGzip { file: source.to_string() },
+            _ => InputError::DamagedGzip { file: source.to_string(), error },
+        })?;
+        &unpacked
+    } else {
+        bytes
+    };
+    let text = text_of(source, bytes)?;
+    let records = Records { text, position: 0, line: 1, separator: Separator::detect(text) };
+    let layout = Layout::sample(source, records.clone())?;
+    let chosen = layout.choose(source, options)?;
+    layout.read(source, records, &chosen, options.time_unit)
+}
+
+/// The bytes as text without byte-order mark, or what else they are.
+fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, InputError> {
+    let unsupported = |format| Err(InputError::Unsupported { file: file.to_string(), format });
+    let text = std::str::from_utf8(bytes);
+    let is_text = text.is_ok() && !bytes.contains(&0);
+    for (magic, format) in [
+        (&b"PK\x03\x04"[..], "a zip archive or a spreadsheet"),
+        (b"\x89HDF", "an HDF5 file"),
+        (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+        (b"\xfd7zXZ", "compressed with xz"),
+    ] {
+        if bytes.starts_with(magic) {
+            return unsupported(format);
+        }
+    }
+    // These two begin with letters, which a header may do as well.
+    if bytes.starts_with(b"PAR1") && (!is_text || bytes.len() >= 8 && bytes.ends_with(b"PAR1")) {
+        return unsupported("a Parquet file");
+    }
+    if bytes.starts_with(b"BZh") && !is_text {
+        return unsupported("compressed with bzip2");
+    }
+    match text {
+        // The byte-order marks of UTF-16, which is full of zeros as well.
+        Err(_) if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => {
+            Err(InputError::NotUtf8 { file: file.to_string(), line: 1 })
+        }
+        _ if bytes.contains(&0) => unsupported("a binary file"),
+        Err(error) => {
+            let before = &bytes[..error.valid_up_to()];
+            let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            Err(InputError::NotUtf8 { file: file.to_string(), line })
+        }
+        Ok(text) => {
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            if text.trim_start().starts_with('{') { unsupported("JSON") } else { Ok(text) }
+        }
+    }
+}
+
+/// What stands between the fields of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Separator {
+    Byte(u8),
+    /// Any run of spaces and tabs.
+    Whitespace,
+}
+
+impl Separator {
+    /// Judges by the first lines: a byte that every one of them has equally often is best, then one that most have,
+    /// then blanks.
+    fn detect(text: &str) -> Self {
+        let is_content = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
+        let lines: Vec<&str> = text.split(['\n', '\r']).filter(is_content).take(SAMPLE_LINES).collect();
+        let counts = |separator| lines.iter().map(move |line| count_unquoted(line, separator));
+        let is_in_all_equally = |&separator: &u8| {
+            let first = counts(separator).next().unwrap_or(0);
+            first > 0 && counts(separator).all(|count| count == first)
+        };
+        let is_in_most = |&separator: &u8| 2 * counts(separator).filter(|&count| count > 0).count() >= lines.len();
+        let bytes = [b',', b'\t', b';'];
+        if let Some(byte) = bytes.into_iter().find(is_in_all_equally).or_else(|| bytes.into_iter().find(is_in_most)) {
+            return Self::Byte(byte);
+        }
+        // A value with a blank in it, such as `2016-02-23 17:11`, is one column; so is `event time` over numbers.
+        let values = lines.iter().filter(|line| Value::of(line) != Value::Text).count();
+        if values > 0 && 2 * values + 1 >= lines.len() { Self::Byte(b',') } else { Self::Whitespace }
+    }
+
+    fn matches(self, byte: u8) -> bool {
+        match self {
+            Self::Byte(separator) => byte == separator,
+            Self::Whitespace => is_blank(byte),
+        }
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+fn count_unquoted(line: &str, separator: u8) -> usize {
+    // Every second part lies between quotes.
+    line.split('"').step_by(2).map(|part| part.bytes().filter(|&byte| byte == separator).count()).sum()
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    /// A number, finite or not.
+    Number,
+    /// An ISO 8601 date.
+    Date,
+    /// Anything else, also nothing.
+    Text,
+}
+
+impl Value {
+    fn of(field: &str) -> Self {
+        let field = unquoted(field);
+        if field.parse::<f64>().is_ok() {
+            Self::Number
+        } else if parse_iso(field).is_some() {
+            Self::Date
+        } else {
+            Self::Text
+        }
+    }
+}
+
+/// A field without the blanks and quotes around it; doubled quotes inside stay doubled.
+fn unquoted(field: &str) -> &str {
+    let field = field.trim_ascii();
+    field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map_or(field, str::trim_ascii)
+}
+
+/// Walks through the rows of a text, past blank lines and comments.
+#[derive(Clone)]
+struct Records<'a> {
+    text: &'a str,
+    position: usize,
+    line: u64,
+    separator: Separator,
+}
+
+impl<'a> Records<'a> {
+    /// Puts the fields of the next row, as they stand, into `fields` and returns its line, or `None` at the end.
+    fn next(&mut self, file: &str, fields: &mut Vec<&'a str>) -> Result<Option<u64>, InputError> {
+        let bytes = self.text.as_bytes();
+        fields.clear();
+        if !self.skip_to_row() {
+            return Ok(None);
+        }
+        let first_line = self.line;
+        loop {
+            let start = self.position;
+            let mut end = start;
+            while bytes.get(end) == Some(&b' ') {
+                end += 1;
+            }
+            if bytes.get(end) == Some(&b'"') {
+                let open_quote = || InputError::OpenQuote { file: file.to_string(), line: first_line };
+                end = self.closing_quote(end).ok_or_else(open_quote)? + 1;
+            }
+            while end < bytes.len() && !self.separator.matches(bytes[end]) && !is_line_end(bytes[end]) {
+                end += 1;
+            }
+            // Both ends lie next to ASCII bytes or to the ends of the text, so this never falls back.
+            fields.push(self.text.get(start..end).unwrap_or_default());
+            self.position = end;
+            if self.separator == Separator::Whitespace {
+                self.skip_blanks();
+            }
+            match bytes.get(self.position) {
+                Some(&byte) if is_line_end(byte) => self.skip_line_end(),
+                None => {}
+                Some(_) if self.separator == Separator::Whitespace => continue,
+                Some(_) => {
+                    self.position += 1;
+                    continue;
+                }
+            }
+            return Ok(Some(first_line));
+        }
+    }
+
+    /// Goes to the start of the next line that is neither blank nor a comment; false if there is none.
+    fn skip_to_row(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        loop {
+            let start = self.position;
+            self.skip_blanks();
+            match bytes.get(self.position) {
+                None => return false,
+                Some(&byte) if is_line_end(byte) => self.skip_line_end(),
+                Some(b'#') => {
+                    let length = bytes[self.position..].iter().position(|&byte| is_line_end(byte));
+                    self.position = length.map_or(bytes.len(), |length| self.position + length);
+                }
+                Some(_) => {
+                    // A tab before the first value is an empty field, unless runs of blanks separate.
+                    if self.separator != Separator::Whitespace {
+                        self.position = start;
+                    }
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        while self.text.as_bytes().get(self.position).copied().is_some_and(is_blank) {
+            self.position += 1;
+        }
+    }
+
+    /// Steps over `\n`, `\r\n` or `\r`.
+    fn skip_line_end(&mut self) {
+        let is_pair = self.text.as_bytes()[self.position..].starts_with(b"\r\n");
+        self.position += if is_pair { 2 } else { 1 };
+        self.line += 1;
+    }
+
+    /// The place of the quote that closes the one at `open`; the lines in between are counted.
+    fn closing_quote(&mut self, open: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut at = open + 1;
+        loop {
+            match (bytes.get(at)?, bytes.get(at + 1)) {
+                (b'"', Some(b'"')) => at += 1,
+                (b'"', _) => return Some(at),
+                (b'\r', Some(b'\n')) => {}
+                (b'\n' | b'\r', _) => self.line += 1,
+                _ => {}
+            }
+            at += 1;
+        }
+    }
+}
+
+/// How a text is laid out: its columns, and whether the first row names them.
+struct Layout {
+    names: Vec<String>,
+    kinds: Vec<Value>,
+    has_header: bool,
+    first_line: u64,
+}
+
+impl Layout {
+    /// Looks at the first rows. A column is what at least half of its values are; a stray value among them is then an
+    /// error of the strict pass, where leaving out the whole column would go unnoticed.
+    ///
+    /// The first row is a header if it has text over a column of numbers or dates, and no number or date itself:
+    /// a row of values with one slip in it must not pass for a header.
+    fn sample(file: &str, mut records: Records) -> Result<Self, InputError> {
+        let mut fields = Vec::new();
+        let Some(first_line) = records.next(file, &mut fields)? else {
+            return Err(InputError::Empty { file: file.to_string() });
+        };
+        let first_row = fields.clone();
+        let first_values: Vec<Value> = first_row.iter().map(|field| Value::of(field)).collect();
+        let first_is_text = first_values.iter().all(|&value| value == Value::Text);
+
+        let (mut rows, mut numbers, mut dates) = (0, vec![0; first_row.len()], vec![0; first_row.len()]);
+        while rows < SAMPLE_ROWS
+            && let Some(line) = records.next(file, &mut fields)?
+        {
+            check_length(file, line, fields.len(), first_line, first_row.len())?;
+            for (column, field) in fields.iter().enumerate() {
+                match Value::of(field) {
+                    Value::Number => numbers[column] += 1,
+                    Value::Date => dates[column] += 1,
+                    Value::Text => {}
+                }
+            }
+            rows += 1;
+        }
+        if rows == 0 && first_is_text {
+            return Err(InputError::HeaderOnly { file: file.to_string(), line: first_line });
+        }
+        let kind = |column: usize| match (2 * numbers[column] >= rows, 2 * dates[column] >= rows) {
+            _ if rows == 0 => first_values[column],
+            (true, _) => Value::Number,
+            (false, true) => Value::Date,
+            (false, false) => Value::Text,
+        };
+        let kinds: Vec<Value> = (0..first_row.len()).map(kind).collect();
+        let nothing_but_text = kinds.iter().all(|&kind| kind == Value::Text);
+        let names_a_column = |(field, kind): (&&str, &Value)| *kind != Value::Text && could_be_a_name(unquoted(field));
+        let has_header = first_is_text && (nothing_but_text || first_row.iter().zip(&kinds).any(names_a_column));
+        let name = |(column, field): (usize, &&str)| match unquoted(field) {
+            name if has_header && !name.is_empty() => name.replace("\"\"", "\""),
+            _ => column.to_string(),
+        };
+        let names = first_row.iter().enumerate().map(name).collect();
+        Ok(Self { names, kinds, has_header, first_line })
+    }
+
+    /// The places of the columns to read: those asked for, or else the numeric ones.
+    fn choose(&self, source: &str, options: &ReadOptions) -> Result<Vec<usize>, InputError> {
+        let file = source.to_string();
+        if let Some(asked) = options.columns.as_ref().filter(|asked| !asked.is_empty()) {
+            let mut chosen = Vec::with_capacity(asked.len());
+            for name in asked {
+                let column = self.find(source, name.trim())?;
+                if chosen.contains(&column) {
+                    return Err(InputError::RepeatedColumn { file, asked: name.clone() });
+                }
+                chosen.push(column);
+            }
+            return Ok(chosen);
+        }
+        let of_kind = |kind| (0..self.kinds.len()).filter(|&column| self.kinds[column] == kind).collect::<Vec<_>>();
+        let names = |columns: &[usize]| columns.iter().map(|&column| self.names[column].clone()).collect();
+        let (numbers, dates) = (of_kind(Value::Number), of_kind(Value::Date));
+        match (numbers.len(), dates.len()) {
+            (0, 0) => Err(InputError::NoNumbers { file, columns: self.names.clone() }),
+            (0, 1) => Ok(dates),
+            (0, _) => Err(InputError::SeveralDateColumns { file, columns: names(&dates) }),
+            (1..=MOST_DEFAULT_COLUMNS, _) => Ok(numbers),
+            _ => Err(InputError::TooManyColumns { file, columns: names(&numbers) }),
+        }
+    }
+
+    /// The place of the column called `asked`: by exact name, by name without regard to case, by number.
+    fn find(&self, source: &str, asked: &str) -> Result<usize, InputError> {
+        let file = || source.to_string();
+        let places = |is_meant: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            (0..self.names.len()).filter(|&column| is_meant(&self.names[column])).collect()
+        };
+        let mut by_name = places(&|name| name == asked);
+        if by_name.is_empty() {
+            by_name = places(&|name| name.to_lowercase() == asked.to_lowercase());
+        }
+        match (by_name.as_slice(), asked.parse::<usize>()) {
+            ([column], _) => Ok(*column),
+            ([], Ok(column)) if column < self.names.len() => Ok(column),
+            ([], _) => Err(InputError::NoSuchColumn {
+                file: file(),
+                asked: asked.to_string(),
+                columns: self.names.clone(),
+                has_header: self.has_header,
+            }),
+            (several, _) => {
+                let numbers = several.iter().map(usize::to_string).collect();
+                Err(InputError::AmbiguousColumn { file: file(), asked: asked.to_string(), numbers })
+            }
+        }
+    }
+
+    /// The strict pass over all rows.
+    fn read(&self, source: &str, mut records: Records, chosen: &[usize], unit: TimeUnit) -> Result<Table, InputError> {
+        let dims = chosen.len();
+        let (mut rows, mut lines) = (Vec::new(), Vec::new());
+        // Dates wait as exact instants until the earliest is known.
+        let mut instants: Vec<Vec<i64>> = vec![Vec::new(); dims];
+        let mut fields = Vec::with_capacity(self.names.len());
+        if self.has_header {
+            records.next(source, &mut fields)?;
+        }
+        while let Some(line) = records.next(source, &mut fields)? {
+            check_length(source, line, fields.len(), self.first_line, self.names.len())?;
+            for (axis, &column) in chosen.iter().enumerate() {
+                let field = unquoted(fields[column]);
+                if self.kinds[column] == Value::Date {
+                    let instant = parse_iso(field).ok_or_else(|| self.misfit(source, line, column, field))?;
+                    instants[axis].push(instant);
+                    rows.push(0.0);
+                } else {
+                    match field.parse::<f64>() {
+                        Ok(value) if value.is_finite() => rows.push(value),
+                        _ => return Err(self.misfit(source, line, column, field)),
+                    }
+                }
+            }
+            lines.push(line);
+        }
+        let mut time = vec![None; dims];
+        for (axis, instants) in instants.iter().enumerate() {
+            let Some(&earliest) = instants.iter().min() else { continue };
+            let time_axis = TimeAxis::starting_before(earliest, unit);
+            for (row, &instant) in rows.chunks_exact_mut(dims).zip(instants) {
+                row[axis] = time_axis.value_at(instant);
+            }
+            time[axis] = Some(time_axis);
+        }
+        let names = chosen.iter().map(|&column| self.names[column].clone()).collect();
+        Ok(Table { names, rows, dims, lines, time, source: source.to_string() })
+    }
+
+    /// The error for a field that is not what its column promised.
+    fn misfit(&self, source: &str, line: u64, column: usize, field: &str) -> InputError {
+        let (file, text) = (source.to_string(), shortened(field));
+        let (kind, column) = (self.kinds[column], self.names[column].clone());
+        match kind {
+            _ if field.is_empty() => InputError::EmptyField { file, line, column },
+            Value::Date => InputError::NotADate { file, line, column, text },
+            _ if field.parse::<f64>().is_ok() => InputError::NotFinite { file, line, column, text },
+            _ => InputError::NotANumber { file, line, column, text, mostly_numbers: kind == Value::Number },
+        }
+    }
+}
+
+/// Whether a text may name a column; the usual signs for a missing value may not.
+fn could_be_a_name(text: &str) -> bool {
+    !matches!(text.to_ascii_lowercase().as_str(), "" | "na" | "n/a" | "null" | "none" | "-" | "?")
+}
+
+fn check_length(source: &str, line: u64, found: usize, first_line: u64, expected: usize) -> Result<(), InputError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(InputError::Ragged { file: source.to_string(), line, found, first_line, expected })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn asked(columns: &[&str]) -> ReadOptions {
+        ReadOptions { columns: Some(columns.iter().map(ToString::to_string).collect()), ..ReadOptions::default() }
+    }
+
+    fn read(text: &str) -> Table {
+        let result = read_bytes("events.csv", text.as_bytes(), &ReadOptions::default());
+        result.unwrap_or_else(|error| panic!("{text:?}: {error}"))
+    }
+
+    fn error_of(bytes: impl AsRef<[u8]>, options: &ReadOptions) -> String {
+        let sentence = read_bytes("events.csv", bytes.as_ref(), options).unwrap_err().to_string();
+        assert!(sentence.contains("events.csv") && !sentence.contains('\n') && !sentence.contains("  "), "{sentence}");
+        sentence
+    }
+
+    /// The default reading fails with a sentence that has each of `parts`.
+    fn fails(bytes: impl AsRef<[u8]>, parts: &[&str]) {
+        let sentence = error_of(bytes, &ReadOptions::default());
+        for part in parts {
+            assert!(sentence.contains(part), "{part:?} is not in: {sentence}");
+        }
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn every_separator_and_line_end_gives_the_same_table() {
+        let plain = "lon,lat\n1,2.5\n-3e1,4\n";
+        let expected = read(plain);
+        assert_eq!(expected.names, ["lon", "lat"]);
+        assert_eq!(expected.rows, [1.0, 2.5, -30.0, 4.0]);
+        assert_eq!((expected.dims, &expected.lines[..], &expected.time[..]), (2, &[2, 3][..], &[None, None][..]));
+        for text in [
+            plain.replace('\n', "\r\n"),
+            plain.replace('\n', "\r"),
+            plain.trim_end().to_string(),
+            plain.replace(',', "\t"),
+            plain.replace(',', " ; "),
+            plain.replace(',', "   "),
+            plain.replace(',', " \t "),
+            plain.replace('\n', "  \n  "),
+            format!("\u{feff}{plain}"),
+            "\"lon\",\"lat\"\n\"1\",\"2.5\"\n -3e1 , \" 4\"\n".to_string(),
+        ] {
+            assert_eq!(read(&text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn comments_and_blank_lines_are_passed_and_counted() {
+        let table = read("# a, b, c\n\nt\n1\n  # note\n\n   \n2\n\n#end");
+        assert_eq!((table.rows, table.lines), (vec![1.0, 2.0], vec![4, 8]));
+        let table = read("who,t\n\"two\r\nlines, \"\"quoted\"\"\",1\nx,2\n");
+        assert_eq!((table.names, table.lines), (vec!["t".to_string()], vec![2, 4]));
+        assert_eq!(read("\"a \"\"b\"\"\"\n1\n").names, ["a \"b\""]);
+    }
+
+    #[test]
+    fn a_header_is_told_from_data() {
+        assert_eq!(read("1,2\n3,4\n").names, ["0", "1"]);
+        assert_eq!(read("1,2\n3,4\n").rows.len(), 4);
+        assert_eq!(read("1.5").rows, [1.5]);
+        assert_eq!(read("note,t\na,1\nb,2\n").names, ["t"]);
+        assert_eq!(read("a,1\nb,2\n").rows, [1.0, 2.0], "text in both rows of a column makes no header");
+        assert_eq!(read(",lon\n7,1\n8,2\n").names, ["0", "lon"]);
+        assert_eq!(read("event time\n1\n2\n").names, ["event time"]);
+        fails("1.2x,3\n4,5\n", &["line 1", "`0`", "`1.2x`"]);
+        fails("NA\n4\n5\n", &["line 1", "`NA`"]);
+        fails("t\noops\n5\n6\n", &["line 2", "`t`", "`oops`"]);
+    }
+
+    #[test]
+    fn separators_inside_values_do_not_mislead() {
+        assert_eq!(read("name\tlon\tlat\nSmith, J\t1\t2\nDoe, A, B\t3\t4\n").rows, [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(read("\"a, b\";x\n\"c, d\";1\n").names, ["x"]);
+        assert_eq!(read("when\n2016-02-23 12:00\n2016-02-24 00:00:00\n").rows, [0.5, 1.0]);
+        assert_eq!(read("\"x y\"  z\n1 2\n").names, ["x y", "z"]);
+        assert_eq!(read("a\tb\tc\n\t1\t2\nx\t3\t4\n").rows, [1.0, 2.0, 3.0, 4.0], "an empty first field stays a field");
+        fails("x\ty\n\t2\n3\t4\n", &["line 2", "`x`", "empty"]);
+        fails("x\ty\n1\t2\n3\t\n", &["line 3", "`y`", "empty"]);
+        assert_eq!(read("2016-02-23 12:00").rows, [0.5]);
+        fails("1 2\n3 4\n5,6\n", &["line 3", "1 field where"]);
+        fails("lon;lat\n1,5;2,5\n3,5;4,5\n", &["column"]);
+        assert!(error_of("lon;lat\n1,5;2,5\n", &asked(&["lon"])).contains("decimals with a point"));
+    }
+
+    #[test]
+    fn columns_are_found_by_name_or_number() {
+        let text = "year,t_days,date\n1851.2,0,1851-03-15\n1851.6,157,1851-08-19\n";
+        let names = |columns: &[&str]| read_bytes("c", text.as_bytes(), &asked(columns)).unwrap().names;
+        assert_eq!(names(&["year"]), ["year"]);
+        assert_eq!(names(&["T_Days", "0"]), ["t_days", "year"]);
+        assert_eq!(names(&[]), ["year", "t_days"], "dates are not taken beside numbers");
+        let dates = read_bytes("c", text.as_bytes(), &asked(&["date"])).unwrap();
+        assert_eq!(dates.rows, [0.0, 157.0]);
+        assert_eq!(dates.time[0].unwrap().to_iso(157.0), "1851-08-19T00:00:00Z");
+        let swapped = read_bytes("c", b"1,2\n3,4\n", &asked(&["1", "0"])).unwrap();
+        assert_eq!((swapped.names, swapped.rows), (vec!["1".into(), "0".into()], vec![2.0, 1.0, 4.0, 3.0]));
+
+        let sentence = error_of(text, &asked(&["lat"]));
+        assert!(sentence.contains("`lat`") && sentence.contains("year, t_days, date"), "{sentence}");
+        assert!(error_of(text, &asked(&["3"])).contains("no column `3`"));
+        assert!(error_of("1,2\n3,4\n", &asked(&["x"])).contains("no header"));
+        assert!(error_of("x,x\n1,2\n", &asked(&["x"])).contains("one of 0, 1"));
+        assert_eq!(read_bytes("c", b"x,X\n1,2\n", &asked(&["X"])).unwrap().rows, [2.0]);
+        assert_eq!(read_bytes("c", b"Lon,LAT\n1,2\n", &asked(&["lAt"])).unwrap().names, ["LAT"]);
+        assert!(error_of("x,X\n1,2\n", &asked(&["X", "X"])).contains("twice"));
+    }
+
+    #[test]
+    fn default_columns_must_be_beyond_doubt() {
+        fails("a,b,c,d\n1,2,3,4\n", &["4 columns", "a, b, c, d", "--columns a,b"]);
+        fails("from,to\n2016-01-01,2016-01-02\n", &["2 columns of dates", "from, to", "--columns"]);
+        fails("who,what\nx,y\n", &["no column of numbers", "who, what"]);
+        assert_eq!(read("who,when\nx,2016-01-01T06:00Z\n").rows, [0.25]);
+        assert_eq!(read("x,note,y\n1,a,2\n3,,4\n").names, ["x", "y"]);
+        assert!(error_of("who,t\nx,1\n", &asked(&["who"])).contains("not a number or an ISO 8601 date"));
+    }
+
+    #[test]
+    fn dates_become_numbers_from_the_first_midnight() {
+        let text = "t\n2016-02-23T17:11:30.000001Z\n2016-02-22 12:00:00\n2016-02-24T01:00:00+02:00\n";
+        let options = |time_unit| ReadOptions { columns: None, time_unit };
+        let table = read_bytes("t", text.as_bytes(), &options(TimeUnit::Seconds)).unwrap();
+        assert_eq!(table.rows, [148_290.000_001, 43_200.0, 169_200.0]);
+        let axis = table.time[0].unwrap();
+        assert_eq!(axis.to_iso(table.rows[0]), "2016-02-23T17:11:30.000001Z");
+        assert_eq!((axis.to_iso(0.0), axis.unit), ("2016-02-22T00:00:00Z".to_string(), TimeUnit::Seconds));
+        assert_eq!(read_bytes("t", text.as_bytes(), &options(TimeUnit::Hours)).unwrap().rows[1], 12.0);
+        fails("t\n2016-02-23\n2016-02-30\n2016-03-01\n", &["line 3", "`t`", "`2016-02-30`", "not a date"]);
+    }
+
+    #[test]
+    fn faults_are_named_with_their_place() {
+        fails("", &["empty"]);
+        fails("\u{feff}# only a comment\n\n", &["empty"]);
+        fails("# c\nlon,lat\n", &["header", "line 2"]);
+        fails("x,y\n1,2\n3,\n", &["line 3", "`y`", "empty", "--columns"]);
+        fails("x,y\n1,2\n3,NaN\n", &["line 3", "`y`", "`NaN`", "finite"]);
+        fails("x,y\n1,2\n-inf,3\n", &["line 3", "`x`", "`-inf`", "finite"]);
+        fails("x\n1\n1e999\n", &["line 3", "`1e999`", "finite"]);
+        fails(format!("x,y\n1,2\n3,{}\u{1b}\n", "ab".repeat(99)), &["line 3", "`y`", "abab…`", "not a number"]);
+        fails("x,y\n1,2\n3,4,5\n", &["line 3", "3 fields", "line 1 has 2"]);
+        fails("x,y\n1,2\n3\n", &["line 3", "1 field where"]);
+        fails("x,y\n\"1,2\n3,4\n", &["line 2", "quotation mark"]);
+        fails("x\n1\n\u{1b}[2J\n", &["line 3", "`\u{fffd}[2J`"]);
+        let (many, late) = ("1,2\n".repeat(3 * SAMPLE_ROWS), format!("line {}", 3 * SAMPLE_ROWS + 1));
+        fails(many.clone() + "1,b\n", &[&late, "`1`", "`b`"]);
+        fails(many + "1,2,3\n", &[&late, "3 fields"]);
+        fails(b"x\n1\n\xe9\n", &["line 3", "UTF-8"]);
+        fails(b"\xff\xfex\x00\n\x00", &["line 1", "UTF-8"]);
+    }
+
+    #[test]
+    fn other_formats_are_told_what_is_supported() {
+        for (bytes, format) in [
+            (&b"PAR1\x15\x00\x15PAR1"[..], "Parquet"),
+            (b"PAR1\x15\x04\x00", "Parquet"),
+            (b"PK\x03\x04rest", "zip"),
+            (b"\x89HDF\r\n\x1a\n", "HDF5"),
+            (b"1,2\n\0,3\n", "binary"),
+            (b" {\"type\": \"FeatureCollection\"}", "JSON"),
+        ] {
+            fails(bytes, &[format, "CSV or TSV"]);
+        }
+        assert_eq!(read("PAR1,y\n1,2\n").names, ["PAR1", "y"]);
+    }
+
+    #[test]
+    fn gzip_is_known_by_its_first_bytes() {
+        let packed = gzip(b"x,y\n1,2\n");
+        let two_members = [packed.clone(), gzip(b"3,4\n")].concat();
+        let table = read_bytes("events.csv", &two_members, &ReadOptions::default()).unwrap();
+        assert_eq!(table.rows, [1.0, 2.0, 3.0, 4.0]);
+        for length in 2..packed.len() {
+            fails(&packed[..length], &["gzip", "too early"]);
+        }
+        let mut damaged = packed.clone();
+        damaged[12] ^= 0xff;
+        fails(damaged, &["gzip", "again"]);
+    }
+
+    #[test]
+    fn unreadable_paths_are_told_apart() {
+        let directory = std::env::temp_dir().join(format!("pointillist-table-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = |name: &str| directory.join(name).to_str().unwrap().to_string();
+        let read = |name: &str| read_path(&path(name), &ReadOptions::default());
+        std::fs::write(path("t.csv"), "t\n1\n").unwrap();
+        let (good, missing, is_directory) = (read("t.csv"), read("missing.csv"), read(""));
+        #[cfg(unix)]
+        let forbidden = {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(path("t.csv"), std::fs::Permissions::from_mode(0o000)).unwrap();
+            read("t.csv")
+        };
+        std::fs::remove_dir_all(&directory).unwrap();
+        let good = good.unwrap();
+        assert_eq!((good.rows, good.source), (vec![1.0], path("t.csv")));
+        assert!(matches!(missing, Err(InputError::Missing { .. })));
+        assert!(matches!(is_directory, Err(InputError::IsDirectory { .. })));
+        // The superuser may read everything.
+        #[cfg(unix)]
+        assert!(matches!(forbidden, Err(InputError::NoPermission { .. }) | Ok(_)));
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        let alphabet = b"1.,;\t \n\r\"#eNax-\xc3\xa9\xff\0{";
+        let mut state = 1_u64;
+        for _ in 0..50_000 {
+            let mut bytes = Vec::new();
+            for _ in 0..state % 24 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                bytes.push(alphabet[(state >> 33) as usize % alphabet.len()]);
+            }
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(bytes.len() as u64 | 1);
+            for options in [ReadOptions::default(), asked(&["1", "0"])] {
+                if let Ok(table) = read_bytes("x", &bytes, &options) {
+                    assert_eq!(table.rows.len(), table.dims * table.lines.len());
+                    assert!(table.rows.iter().all(|value| value.is_finite()));
+                    assert!(table.dims > 0 && !table.lines.is_empty());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The one-dimensional figure as SVG: band, mean line, event rug, legend.
+//!
+//! Draws what it is given; it computes no intensity and no interval.
+
+use super::CurveFigure;
+use super::scale::{Range, event_count, finite_range, fitted_axis, is_drawable, usable};
+use super::svg::{
+    FRAME, Frame, GRID, INK, LEGEND_MIDDLE, Svg, TICK_SIZE, fit_text, polyline, px, runs, text_width, y_axis_room,
+};
+
+const WIDTH: f64 = 900.0;
+const HEIGHT: f64 = 420.0;
+const TOP: f64 = 66.0;
+const BOTTOM: f64 = 350.0;
+const RIGHT_MARGIN: f64 = 28.0;
+/// The rug lies this far under the axis and is this high.
+const RUG_GAP: f64 = 4.0;
+const RUG_HEIGHT: f64 = 11.0;
+/// With more events than this the rug is drawn by pixel columns.
+const MOST_RUG_LINES: usize = 5_000;
+
+const MEAN_STYLE: &str =
+    r##"fill="none" stroke="#1b5e9e" stroke-width="2.2" stroke-linejoin="round" stroke-linecap="round""##;
+const BAND_STYLE: &str = r##"fill="#1b5e9e" fill-opacity="0.17""##;
+const RUG_COLOUR: &str = "#c2502e";
+
+/// The x range of a curve: of its positions, or of its events when it has none.
+pub(super) fn x_range(figure: &CurveFigure) -> Range {
+    let positions = finite_range(figure.x.iter().copied());
+    usable(positions.or_else(|| finite_range(figure.events.iter().copied())))
+}
+
+/// The y range of a curve: from zero, lower only if the curve is, to a little above everything.
+pub(super) fn y_range(figure: &CurveFigure) -> Range {
+    let band = figure.band.iter().flat_map(|band| band.lower.iter().chain(&band.upper));
+    let (lowest, highest) = finite_range(figure.mean.iter().chain(band).copied()).unwrap_or((0.0, 1.0));
+    let (lo, hi) = (lowest.min(0.0), highest.max(0.0));
+    if hi - lo < 1e-280 {
+        return (0.0, 1.0);
+    }
+    (1.06 * lo, 1.06 * hi)
+}
+
+/// The events that fall on the axis.
+pub(super) fn visible_events(figure: &CurveFigure, (lo, hi): Range) -> Vec<f64> {
+    figure.events.iter().copied().filter(|e| (lo..=hi).contains(e)).collect()
+}
+
+/// The figure as an SVG document.
+pub(super) fn draw(figure: &CurveFigure) -> String {
+    let (x, y) = (x_range(figure), y_range(figure));
+    let y_axis = fitted_axis(y, None, BOTTOM - TOP, 6, |_| 26.0);
+    let left = y_axis_room(&y_axis);
+    let width = WIDTH - left - RIGHT_MARGIN;
+    let frame = Frame { left, top: TOP, width, height: BOTTOM - TOP, x, y };
+    let x_axis = fitted_axis(x, figure.calendar.as_ref(), width, 9, |label| text_width(label, TICK_SIZE) + 18.0);
+    let events = visible_events(figure, x);
+
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    svg.title(left, &figure.title);
+    let grid = format!(r#"stroke="{GRID}" stroke-width="1""#);
+    for tick in &y_axis.ticks {
+        let at = frame.py(tick.value);
+        svg.line((frame.left, at), (frame.right(), at), &grid);
+    }
+    for tick in &x_axis.ticks {
+        let at = frame.px(tick.value);
+        svg.line((at, frame.top), (at, frame.bottom()), &grid);
+    }
+    draw_band(&mut svg, &frame, figure);
+    draw_mean(&mut svg, &frame, figure);
+    let axis_line = format!(r#"stroke="{FRAME}" stroke-width="1.2""#);
+    svg.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), &axis_line);
+    draw_rug(&mut svg, &frame, &events);
+    frame.x_axis(&mut svg, &x_axis, &figure.x_label, RUG_GAP + RUG_HEIGHT + 6.0);
+    frame.y_axis(&mut svg, &y_axis, &figure.y_label);
+    draw_legend(&mut svg, &frame, figure, events.len());
+    svg.finish()
+}
+
+fn draw_band(svg: &mut Svg, frame: &Frame, figure: &CurveFigure) {
+    let Some(band) = &figure.band else { return };
+    let ends = figure.x.iter().zip(band.lower.iter().zip(&band.upper));
+    let edges = ends.map(|(&x, (&lower, &upper))| {
+        let there = is_drawable(x) && !lower.is_nan() && !upper.is_nan();
+        // An unbounded end reaches the edge of the frame.
+        let inside = |y: f64| frame.py(y.clamp(frame.y.0, frame.y.1));
+        there.then(|| (frame.px(x), inside(lower), inside(upper)))
+    });
+    for run in runs(edges) {
+        let there = run.iter().map(|&(x, _, upper)| (x, upper));
+        let back = run.iter().rev().map(|&(x, lower, _)| (x, lower));
+        // The thin outline keeps a band of a single position visible.
+        let style = format!(r##"{BAND_STYLE} stroke="#1b5e9e" stroke-opacity="0.25" stroke-width="0.8""##);
+        svg.path(&(polyline(there.chain(back)) + "Z"), &style);
+    }
+}
+
+fn draw_mean(svg: &mut Svg, frame: &Frame, figure: &CurveFigure) {
+    let points = figure.x.iter().zip(&figure.mean).map(|(&x, &mean)| {
+        let there = is_drawable(x) && is_drawable(mean);
+        there.then(|| (frame.px(x), frame.py(mean)))
+    });
+    let runs = runs(points);
+    if runs.is_empty() {
+        let centre = (frame.left + frame.width / 2.0, frame.top + frame.height / 2.0);
+        let style = format!(r#"fill="{FRAME}" text-anchor="middle""#);
+        svg.text(centre, TICK_SIZE, &style, "nothing to draw");
+    }
+    for run in runs {
+        match run[..] {
+            [point] => svg.circle(point, 3.0, r##"fill="#1b5e9e""##),
+            _ => svg.path(&polyline(run), MEAN_STYLE),
+        }
+    }
+}
+
+fn draw_rug(svg: &mut Svg, frame: &Frame, events: &[f64]) {
+    let top = px(frame.bottom() + RUG_GAP);
+    let mark = |x: f64, attributes: &str| format!(r#"<path d="M{} {top}v{RUG_HEIGHT}"{attributes}/>"#, px(x));
+    if events.len() <= MOST_RUG_LINES {
+        // Marks overlap more the more there are; fainter ones keep the density readable.
+        let opacity = (0.75 * (300.0 / events.len().max(1) as f64).sqrt()).clamp(0.15, 0.75);
+        svg.raw(&format!(r#"<g stroke="{RUG_COLOUR}" stroke-width="1" stroke-opacity="{opacity:.2}">"#));
+        for &event in events {
+            svg.raw(&mark(frame.px(event), ""));
+        }
+    } else {
+        let counts = bin_counts(events, frame.x, frame.width.ceil() as usize);
+        let most = counts.iter().copied().max().unwrap_or(1) as f64;
+        svg.raw(&format!(r#"<g stroke="{RUG_COLOUR}" stroke-width="1.05">"#));
+        for (column, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let opacity = 0.1 + 0.9 * count as f64 / most;
+            let attributes = format!(r#" stroke-opacity="{opacity:.2}""#);
+            svg.raw(&mark(frame.left + column as f64 + 0.5, &attributes));
+        }
+    }
+    svg.raw("</g>");
+}
+
+/// How many events fall into each of `bins` equal parts of the range.
+pub(super) fn bin_counts(events: &[f64], (lo, hi): Range, bins: usize) -> Vec<usize> {
+    let mut counts = vec![0; bins];
+    for event in events.iter().filter(|e| (lo..=hi).contains(*e)) {
+        let bin = ((event - lo) / (hi - lo) * bins as f64) as usize;
+        if let Some(count) = counts.get_mut(bin.min(bins.saturating_sub(1))) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
+fn draw_legend(svg: &mut Svg, frame: &Frame, figure: &CurveFigure, events: usize) {
+    const SWATCH: f64 = 24.0;
+    let middle = LEGEND_MIDDLE;
+    let mut x = frame.left;
+    let mut entry = |svg: &mut Svg, label: &str, swatch: &dyn Fn(&mut Svg, f64)| {
+        let (label, size) = fit_text(label, TICK_SIZE, frame.right() - x - SWATCH - 7.0);
+        swatch(svg, x);
+        let style = format!(r#"fill="{INK}""#);
+        svg.text((x + SWATCH + 7.0, middle + 0.35 * TICK_SIZE), size, &style, &label);
+        x += SWATCH + 7.0 + text_width(&label, size) + 20.0;
+    };
+    entry(svg, "mean", &|svg, x| svg.line((x, middle), (x + SWATCH, middle), MEAN_STYLE));
+    if let Some(band) = &figure.band {
+        entry(svg, &band.label, &|svg, x| svg.rect([x, middle - 6.0, SWATCH, 12.0], BAND_STYLE));
+    }
+    if figure.events.is_empty() {
+        return;
+    }
+    let marks = |svg: &mut Svg, x: f64| {
+        for offset in [4.0, 7.0, 12.0, 14.0, 20.0] {
+            let style = format!(r#"stroke="{RUG_COLOUR}" stroke-width="1" stroke-opacity="0.8""#);
+            svg.line((x + offset, middle - 5.5), (x + offset, middle + 5.5), &style);
+        }
+    };
+    entry(svg, &event_count(events), &marks);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn a_crowded_rug_is_thinned() {
+        let events: Vec<f64> = (0..100_000).map(|i| i as f64 * 1e-5).collect();
+        let figure = samples::curve(vec![0.0, 1.0], vec![1.0, 2.0], events);
+        let svg = draw(&figure);
+        assert!(svg.len() < 100_000, "{}", svg.len());
+        assert!(svg.contains("100,000 events"));
+        let counts = bin_counts(&[0.0, 0.5, 1.0, 1.5, f64::NAN], (0.0, 1.0), 2);
+        assert_eq!(counts, [1, 2]);
+    }
+
+    #[test]
+    fn each_event_gets_its_mark() {
+        let marks = |events| {
+            let figure = samples::curve(vec![0.0, 1.0], vec![1.0, 2.0], events);
+            draw(&figure).matches("v11\"").count()
+        };
+        assert_eq!(marks(vec![0.1, 0.2, 0.2, 7.0, f64::NAN]), 3);
+        assert_eq!(marks(vec![]), 0);
+    }
+
+    #[test]
+    fn the_y_axis_begins_at_zero() {
+        let figure = samples::curve(vec![0.0, 1.0], vec![10.0, 11.0], vec![]);
+        let (lo, hi) = y_range(&figure);
+        assert_eq!(lo, 0.0);
+        assert!(hi > 15.4 && hi < 17.0);
+    }
+
+    #[test]
+    fn gaps_interrupt_the_line() {
+        let x = vec![0.0, 1.0, 2.0, 3.0, 4.0];
+        let figure = samples::curve(x, vec![1.0, 1.0, f64::NAN, 2.0, 2.0], vec![]);
+        let strokes = draw(&figure).matches(MEAN_STYLE).count();
+        assert_eq!(strokes, 3, "two pieces and the legend");
+    }
+}

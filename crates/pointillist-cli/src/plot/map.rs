@@ -1,0 +1,284 @@
+//! The two-dimensional figure as SVG: heat map, colour bar, events.
+//!
+//! Also holds the colour scale, which the terminal map shares. It does no interpolation of its
+//! own: one cell is one pixel of an embedded image, smoothed by the viewer.
+
+use super::MapFigure;
+use super::png::encode_rgba;
+use super::scale::{Axis, Range, count, event_count, finite_range, fitted_axis, usable};
+use super::svg::{
+    FRAME, Frame, INK, LABEL_SIZE, LEGEND_MIDDLE, QUIET_INK, Svg, TICK_SIZE, px, text_width, widest_label, y_axis_room,
+};
+use std::fmt::Write;
+
+const TOP: f64 = 66.0;
+const LARGEST_WIDTH: f64 = 640.0;
+const LARGEST_HEIGHT: f64 = 520.0;
+const BAR_GAP: f64 = 22.0;
+const BAR_WIDTH: f64 = 16.0;
+/// Below the frame: tick labels and axis label.
+const BOTTOM_MARGIN: f64 = 58.0;
+const MOST_EVENTS: usize = 20_000;
+/// Ranges closer than this share one scale.
+const EQUAL_SCALE_FACTOR: f64 = 5.0;
+
+/// An opaque colour.
+pub(super) type Rgb = [u8; 3];
+
+/// Nine stops of viridis, dark to bright; linear steps between them follow it closely.
+const VIRIDIS: [Rgb; 9] = [
+    [0x44, 0x01, 0x54],
+    [0x47, 0x2d, 0x7b],
+    [0x3b, 0x52, 0x8b],
+    [0x2c, 0x72, 0x8e],
+    [0x21, 0x91, 0x8c],
+    [0x28, 0xae, 0x80],
+    [0x5e, 0xc9, 0x62],
+    [0xad, 0xdc, 0x30],
+    [0xfd, 0xe7, 0x25],
+];
+
+/// The colour of a fraction of the scale.
+pub(super) fn viridis(fraction: f64) -> Rgb {
+    // Not `clamp`, which would let a NaN through.
+    let inside = if fraction > 0.0 { fraction.min(1.0) } else { 0.0 };
+    let position = inside * (VIRIDIS.len() - 1) as f64;
+    let below = (position as usize).min(VIRIDIS.len() - 2);
+    let share = position - below as f64;
+    let mix = |i: usize| {
+        let (a, b) = (f64::from(VIRIDIS[below][i]), f64::from(VIRIDIS[below + 1][i]));
+        (a + share * (b - a)).round() as u8
+    };
+    [mix(0), mix(1), mix(2)]
+}
+
+/// The values the colours span: from zero unless that would waste much of the scale.
+pub(super) fn value_range(figure: &MapFigure) -> Range {
+    let range = finite_range(figure.values.iter().copied());
+    usable(range.map(|(lo, hi)| if lo > 0.0 && lo < 0.35 * hi { (0.0, hi) } else { (lo, hi) }))
+}
+
+/// Whether one unit of x should be drawn as long as one unit of y.
+pub(super) fn equal_scale(x: Range, y: Range) -> bool {
+    let ratio = (x.1 - x.0) / (y.1 - y.0);
+    (1.0 / EQUAL_SCALE_FACTOR..=EQUAL_SCALE_FACTOR).contains(&ratio)
+}
+
+/// The events that lie on the map.
+pub(super) fn visible_events(figure: &MapFigure, x: Range, y: Range) -> Vec<[f64; 2]> {
+    let inside = |e: &&[f64; 2]| (x.0..=x.1).contains(&e[0]) && (y.0..=y.1).contains(&e[1]);
+    figure.events.iter().filter(inside).copied().collect()
+}
+
+/// The figure as an SVG document.
+pub(super) fn draw(figure: &MapFigure) -> String {
+    let (x, y) = (usable(Some(figure.x_range)), usable(Some(figure.y_range)));
+    let values = value_range(figure);
+    let (width, height) = if equal_scale(x, y) {
+        let scale = (LARGEST_WIDTH / (x.1 - x.0)).min(LARGEST_HEIGHT / (y.1 - y.0));
+        ((x.1 - x.0) * scale, (y.1 - y.0) * scale)
+    } else {
+        (LARGEST_WIDTH, LARGEST_HEIGHT)
+    };
+    let x_axis = fitted_axis(x, None, width, 8, |label| text_width(label, TICK_SIZE) + 16.0);
+    let y_axis = fitted_axis(y, None, height, 8, |_| 26.0);
+    let bar_axis = fitted_axis(values, None, height, 7, |_| 24.0);
+
+    let left = y_axis_room(&y_axis);
+    let bar_left = left + width + BAR_GAP;
+    let bar_label = bar_left + BAR_WIDTH + 8.0 + widest_label(&bar_axis) + 10.0 + LABEL_SIZE;
+    let frame = Frame { left, top: TOP, width, height, x, y };
+    let bar = Frame { left: bar_left, width: BAR_WIDTH, x: (0.0, 1.0), y: values, ..frame };
+
+    let mut svg = Svg::new((bar_label + 14.0).max(420.0), TOP + height + BOTTOM_MARGIN);
+    svg.title(left, &figure.title);
+    svg.rect([left, TOP, width, height], r##"fill="#eef0f3""##);
+    // A nested document clips without an id, which could clash where figures share a page.
+    let [l, t, w, h] = [left, TOP, width, height].map(px);
+    svg.raw(&format!(r#"<svg x="{l}" y="{t}" width="{w}" height="{h}" viewBox="{l} {t} {w} {h}">"#));
+    draw_cells(&mut svg, &frame, figure, values);
+    let events = visible_events(figure, x, y);
+    let caption = draw_events(&mut svg, &frame, &events);
+    svg.raw("</svg>");
+    draw_outline(&mut svg, &frame);
+    draw_ticks(&mut svg, &frame, &x_axis, &y_axis);
+    frame.x_axis(&mut svg, &x_axis, &figure.x_label, 7.0);
+    frame.y_axis(&mut svg, &y_axis, &figure.y_label);
+    draw_bar(&mut svg, &bar, &bar_axis);
+    bar.upright_text(&mut svg, bar_label, &bar_axis.title(&figure.value_label));
+    if !figure.events.is_empty() {
+        let style = r##"fill="#ffffff" stroke="#16181d" stroke-width="0.9""##;
+        svg.circle((left + 3.5, LEGEND_MIDDLE), 3.0, style);
+        let at = (left + 13.0, LEGEND_MIDDLE + 0.35 * TICK_SIZE);
+        svg.text(at, TICK_SIZE, &format!(r#"fill="{INK}""#), &caption);
+    }
+    svg.finish()
+}
+
+/// The ends of the cells along one axis, from their centres.
+fn cell_ends(centres: &[f64], range: Range) -> Range {
+    match (centres.first(), centres.last()) {
+        (Some(&first), Some(&last)) if last > first => {
+            let half = (last - first) / (centres.len() - 1) as f64 / 2.0;
+            Some((first - half, last + half)).filter(|e| (e.1 - e.0).is_finite()).unwrap_or(range)
+        }
+        _ => range,
+    }
+}
+
+fn draw_cells(svg: &mut Svg, frame: &Frame, figure: &MapFigure, values: Range) {
+    let (nx, ny) = (figure.x.len(), figure.y.len());
+    let mut pixels = Vec::with_capacity(4 * nx * ny);
+    // The top row of an image is its first, the top of a map has the largest y.
+    for iy in (0..ny).rev() {
+        for ix in 0..nx {
+            let value = figure.values.get(iy * nx + ix).copied().unwrap_or(f64::NAN);
+            if value.is_nan() {
+                pixels.extend([0; 4]);
+            } else {
+                let [r, g, b] = viridis((value - values.0) / (values.1 - values.0));
+                pixels.extend([r, g, b, 255]);
+            }
+        }
+    }
+    let Some(image) = encode_rgba(nx, ny, pixels) else {
+        return;
+    };
+    let (x, y) = (cell_ends(&figure.x, frame.x), cell_ends(&figure.y, frame.y));
+    let (left, top) = (frame.px(x.0), frame.py(y.1));
+    svg.raw(&format!(
+        r#"<image x="{}" y="{}" width="{}" height="{}" preserveAspectRatio="none" style="image-rendering:smooth" href="data:image/png;base64,{}"/>"#,
+        px(left),
+        px(top),
+        px(frame.px(x.1) - left),
+        px(frame.py(y.0) - top),
+        base64(&image)
+    ));
+}
+
+/// Draws the events, or an even selection of them, and says how many are shown.
+fn draw_events(svg: &mut Svg, frame: &Frame, events: &[[f64; 2]]) -> String {
+    let shown = events.len().min(MOST_EVENTS);
+    let crowding = 400.0 / shown.max(1) as f64;
+    let radius = (2.6 * crowding.cbrt()).clamp(0.9, 2.6);
+    let opacity = (0.8 * crowding.powf(0.25)).clamp(0.3, 0.8);
+    svg.raw(&format!(
+        r##"<g fill="#ffffff" stroke="#16181d" fill-opacity="{opacity:.2}" stroke-opacity="{opacity:.2}" stroke-width="{:.2}">"##,
+        0.3 * radius
+    ));
+    for i in 0..shown {
+        let [x, y] = events[i * events.len() / shown];
+        svg.circle((frame.px(x), frame.py(y)), radius, "");
+    }
+    svg.raw("</g>");
+    if shown < events.len() {
+        format!("showing {} of {}", count(shown), event_count(events.len()))
+    } else {
+        event_count(shown)
+    }
+}
+
+fn draw_outline(svg: &mut Svg, frame: &Frame) {
+    let style = format!(r#"fill="none" stroke="{FRAME}" stroke-width="1""#);
+    svg.rect([frame.left, frame.top, frame.width, frame.height], &style);
+}
+
+fn draw_ticks(svg: &mut Svg, frame: &Frame, x_axis: &Axis, y_axis: &Axis) {
+    let style = format!(r#"stroke="{FRAME}" stroke-width="1""#);
+    for tick in &x_axis.ticks {
+        let at = frame.px(tick.value);
+        svg.line((at, frame.bottom()), (at, frame.bottom() + 4.0), &style);
+    }
+    for tick in &y_axis.ticks {
+        let at = frame.py(tick.value);
+        svg.line((frame.left - 4.0, at), (frame.left, at), &style);
+    }
+}
+
+/// The colour bar: a gradient through the stops, tick labels to its right.
+fn draw_bar(svg: &mut Svg, bar: &Frame, axis: &Axis) {
+    let mut stops = String::new();
+    for (i, [r, g, b]) in VIRIDIS.iter().enumerate() {
+        let offset = i as f64 / (VIRIDIS.len() - 1) as f64;
+        // Writing to a string cannot fail.
+        let _ = write!(stops, r##"<stop offset="{offset}" stop-color="#{r:02x}{g:02x}{b:02x}"/>"##);
+    }
+    svg.raw(&format!(r#"<linearGradient id="bar" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>"#));
+    svg.rect([bar.left, bar.top, bar.width, bar.height], r#"fill="url(#bar)""#);
+    draw_outline(svg, bar);
+    for tick in &axis.ticks {
+        let at = bar.py(tick.value);
+        let mark = format!(r#"stroke="{FRAME}" stroke-width="1""#);
+        svg.line((bar.right(), at), (bar.right() + 4.0, at), &mark);
+        let style = format!(r#"fill="{QUIET_INK}""#);
+        svg.text((bar.right() + 8.0, at + 0.35 * TICK_SIZE), TICK_SIZE, &style, &tick.label);
+    }
+}
+
+/// Standard base 64 with padding.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
+        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            let digit = DIGITS[(group >> (18 - 6 * i)) as usize & 63];
+            text.push(if i <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn base64_matches_the_standard_examples() {
+        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn the_colour_scale_brightens_steadily() {
+        let light = |f: f64| {
+            let [r, g, b] = viridis(f).map(f64::from);
+            0.2126 * r + 0.7152 * g + 0.0722 * b
+        };
+        assert!((1..=100).all(|i| light(f64::from(i) / 100.0) > light(f64::from(i - 1) / 100.0)));
+        assert_eq!(viridis(0.0), VIRIDIS[0]);
+        assert_eq!(viridis(f64::INFINITY), VIRIDIS[8]);
+        assert_eq!(viridis(f64::NAN), VIRIDIS[0]);
+    }
+
+    #[test]
+    fn too_many_events_are_thinned_and_said_so() {
+        let mut figure = samples::map(3, 3, |i, j| (i + j) as f64);
+        figure.events = (0..50_000).map(|i| [1.5, f64::from(i) * 6e-5]).collect();
+        let svg = draw(&figure);
+        assert!(svg.contains("showing 20,000 of 50,000 events"));
+        assert_eq!(svg.matches("<circle").count(), 20_001, "the events and the legend");
+    }
+
+    #[test]
+    fn comparable_ranges_share_a_scale() {
+        assert!(equal_scale((34.0, 42.0), (-5.0, 5.0)));
+        assert!(!equal_scale((0.0, 100.0), (0.0, 1.0)));
+    }
+
+    #[test]
+    fn the_colours_begin_at_zero_when_that_costs_little() {
+        assert_eq!(value_range(&samples::map(2, 1, |i, _| 1.0 + 9.0 * i as f64)), (0.0, 10.0));
+        assert_eq!(value_range(&samples::map(2, 1, |i, _| 9.0 + i as f64)), (9.0, 10.0));
+    }
+
+    #[test]
+    fn cells_reach_half_a_step_beyond_their_centres() {
+        assert_eq!(cell_ends(&[0.5, 1.5, 2.5], (0.0, 9.0)), (0.0, 3.0));
+        assert_eq!(cell_ends(&[0.5], (0.0, 1.0)), (0.0, 1.0));
+        assert_eq!(cell_ends(&[], (0.0, 1.0)), (0.0, 1.0));
+    }
+}

@@ -1,0 +1,187 @@
+//! Figures: a curve with a credible band, or a map, as SVG, PNG or terminal text.
+//!
+//! Plain numbers in, a picture out. The module knows nothing of how the numbers were inferred,
+//! reads and writes no files, and never fails on data: empty, constant or non-finite input gives
+//! a (possibly empty) picture rather than an error.
+
+mod curve;
+mod map;
+mod png;
+mod scale;
+mod svg;
+mod terminal;
+
+/// A pointwise interval around a curve.
+#[derive(Clone, Debug)]
+pub struct Band {
+    /// Lower ends, one for each `x` of the figure.
+    pub lower: Vec<f64>,
+    /// Upper ends, one for each `x` of the figure.
+    pub upper: Vec<f64>,
+    /// What the legend calls it, for example "90 % credible band".
+    pub label: String,
+}
+
+/// Says that the x axis is time, so that its ticks become dates.
+///
+/// The axis counts `unit_days` days from `origin_unix_days`.
+#[derive(Clone, Copy, Debug)]
+pub struct Calendar {
+    /// The date of x = 0, in days since 1970-01-01.
+    pub origin_unix_days: f64,
+    /// How many days one unit of x lasts.
+    pub unit_days: f64,
+}
+
+/// A curve over one axis, with an optional band and the events it was inferred from.
+#[derive(Clone, Debug)]
+pub struct CurveFigure {
+    /// Heading of the figure.
+    pub title: String,
+    /// Label of the x axis, with its unit.
+    pub x_label: String,
+    /// Label of the y axis, with its unit.
+    pub y_label: String,
+    /// Positions, ascending.
+    pub x: Vec<f64>,
+    /// Height of the curve at each `x`.
+    pub mean: Vec<f64>,
+    /// The interval around the curve, if there is one.
+    pub band: Option<Band>,
+    /// Event positions, drawn as a rug under the axis.
+    pub events: Vec<f64>,
+    /// Present when x is time and the ticks should be dates.
+    pub calendar: Option<Calendar>,
+}
+
+/// Values on a regular grid of the plane, with the events they were inferred from.
+#[derive(Clone, Debug)]
+pub struct MapFigure {
+    /// Heading of the figure.
+    pub title: String,
+    /// Label of the x axis, with its unit.
+    pub x_label: String,
+    /// Label of the y axis, with its unit.
+    pub y_label: String,
+    /// Label of the colour bar, with its unit.
+    pub value_label: String,
+    /// Cell centres along x, ascending and evenly spaced.
+    pub x: Vec<f64>,
+    /// Cell centres along y, ascending and evenly spaced.
+    pub y: Vec<f64>,
+    /// The part of the x axis to show.
+    pub x_range: (f64, f64),
+    /// The part of the y axis to show.
+    pub y_range: (f64, f64),
+    /// One value per cell, `values[iy * x.len() + ix]`; a NaN leaves its cell blank.
+    pub values: Vec<f64>,
+    /// Event positions, drawn as points.
+    pub events: Vec<[f64; 2]>,
+}
+
+/// Any figure this module can draw.
+#[derive(Clone, Debug)]
+pub enum Figure {
+    /// A curve over one axis.
+    Curve(CurveFigure),
+    /// A heat map of the plane.
+    Map(MapFigure),
+}
+
+/// The figure as a stand-alone SVG document.
+pub fn svg(figure: &Figure) -> String {
+    match figure {
+        Figure::Curve(curve) => curve::draw(curve),
+        Figure::Map(map) => map::draw(map),
+    }
+}
+
+/// The figure as a PNG file, `scale` pixels for each SVG unit.
+///
+/// # Errors
+/// When the scale is not a positive number or asks for an unreasonably large picture.
+pub fn png(figure: &Figure, scale: f32) -> Result<Vec<u8>, String> {
+    png::render(&svg(figure), scale)
+}
+
+/// The figure as text of at most `width` columns and about `height` lines.
+///
+/// Without `colour` the text has no escape sequences, so it can go to a file or a pipe.
+pub fn terminal(figure: &Figure, width: usize, height: usize, colour: bool) -> String {
+    match figure {
+        Figure::Curve(curve) => terminal::curve(curve, width, height, colour),
+        Figure::Map(map) => terminal::map(map, width, height, colour),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod samples {
+    //! Figures the tests of this module share.
+    use super::*;
+
+    pub fn curve(x: Vec<f64>, mean: Vec<f64>, events: Vec<f64>) -> CurveFigure {
+        let band = Band {
+            lower: mean.iter().map(|m| m * 0.7).collect(),
+            upper: mean.iter().map(|m| m * 1.4).collect(),
+            label: "90 % credible band".into(),
+        };
+        CurveFigure {
+            title: "Accidents & <incidents>".into(),
+            x_label: "time (s)".into(),
+            y_label: "events per second".into(),
+            x,
+            mean,
+            band: Some(band),
+            events,
+            calendar: None,
+        }
+    }
+
+    pub fn map(nx: usize, ny: usize, value: impl Fn(usize, usize) -> f64) -> MapFigure {
+        MapFigure {
+            title: "A map".into(),
+            x_label: "longitude (°)".into(),
+            y_label: "latitude (°)".into(),
+            value_label: "events per deg²".into(),
+            x: (0..nx).map(|i| i as f64 + 0.5).collect(),
+            y: (0..ny).map(|i| i as f64 + 0.5).collect(),
+            x_range: (0.0, nx as f64),
+            y_range: (0.0, ny as f64),
+            values: (0..nx * ny).map(|k| value(k % nx.max(1), k / nx.max(1))).collect(),
+            events: vec![[0.5, 0.5], [f64::NAN, 1.0]],
+        }
+    }
+
+    /// Every kind of awkward data a figure may be handed.
+    pub fn odd_figures() -> Vec<Figure> {
+        let odd = [
+            vec![],
+            vec![3.0],
+            vec![f64::NAN; 4],
+            vec![f64::INFINITY, f64::NEG_INFINITY, 1.0, f64::NAN],
+            vec![7.0; 5],
+            vec![0.0; 5],
+            vec![-1e308, 1e308],
+            vec![5e-324, 1e-323],
+            vec![-3.0, -2.0, -1.0],
+        ];
+        let mut figures = Vec::new();
+        for x in &odd {
+            for mean in &odd {
+                let mut figure = curve(x.clone(), mean.clone(), mean.clone());
+                figures.push(Figure::Curve(figure.clone()));
+                figure.calendar = Some(Calendar { origin_unix_days: 1e4, unit_days: 365.25 });
+                figures.push(Figure::Curve(figure));
+            }
+            let mut figure = map(x.len(), 2, |i, _| x[i]);
+            figures.push(Figure::Map(figure.clone()));
+            figure.values.truncate(1);
+            figure.x_range = (f64::NAN, f64::INFINITY);
+            figure.y_range = (2.0, 2.0);
+            figures.push(Figure::Map(figure.clone()));
+            figure.x = x.clone();
+            figures.push(Figure::Map(figure));
+        }
+        figures
+    }
+}

@@ -1,0 +1,493 @@
+//! Both figures as text for a terminal: braille dots and shades, or half blocks in colour.
+//!
+//! Lines are built cell by cell and cut to the width before any escape sequence is written, so
+//! no line is ever wider than asked for. It does not ask the terminal for anything.
+
+use super::curve::{bin_counts, visible_events, x_range, y_range};
+use super::map::{self, Rgb, value_range, viridis};
+use super::scale::{Axis, event_count, fitted_axis, fraction, is_drawable, short, usable};
+use super::{CurveFigure, MapFigure};
+use std::fmt::Write;
+
+/// How a cell looks when colours are on.
+#[derive(Clone, Copy, PartialEq)]
+enum Style {
+    Plain,
+    Strong,
+    Quiet,
+    Mean,
+    MeanOnBand,
+    Band,
+    Events,
+    /// Foreground, and the background if it has one.
+    Pixel(Rgb, Option<Rgb>),
+}
+
+impl Style {
+    /// The escape sequence that switches the style on.
+    fn sequence(self) -> String {
+        let code = match self {
+            Style::Plain => "0".into(),
+            Style::Strong => "1".into(),
+            Style::Quiet => "2".into(),
+            // The line keeps the terminal's own ink and the band a middling blue, so that both
+            // stand out on dark and on light grounds.
+            Style::Mean => "1".into(),
+            Style::MeanOnBand => "1;48;5;67".into(),
+            Style::Band => "38;5;67".into(),
+            Style::Events => "38;5;173".into(),
+            Style::Pixel([r, g, b], None) => format!("38;2;{r};{g};{b}"),
+            Style::Pixel([r, g, b], Some([r2, g2, b2])) => {
+                format!("38;2;{r};{g};{b};48;2;{r2};{g2};{b2}")
+            }
+        };
+        format!("\x1b[{code}m")
+    }
+}
+
+/// Columns a character takes; East Asian characters and pictographs take two.
+fn columns(c: char) -> usize {
+    match c as u32 {
+        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
+        0xfe30..=0xfe6f | 0xff00..=0xff60 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// Columns a text takes.
+fn text_columns(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// One line of styled characters.
+#[derive(Default)]
+struct Line(Vec<(char, Style)>);
+
+impl Line {
+    fn new(style: Style, text: &str) -> Self {
+        let mut line = Line::default();
+        line.push(style, text);
+        line
+    }
+
+    /// Appends text; control characters, which could move the cursor, become spaces.
+    fn push(&mut self, style: Style, text: &str) {
+        self.0.extend(text.chars().map(|c| (if c.is_control() { ' ' } else { c }, style)));
+    }
+
+    fn width(&self) -> usize {
+        self.0.iter().map(|cell| columns(cell.0)).sum()
+    }
+
+    fn pad_to(&mut self, width: usize) {
+        let missing = width.saturating_sub(self.width());
+        self.push(Style::Plain, &" ".repeat(missing));
+    }
+
+    /// Appends text centred on a column, moved inside `width`.
+    fn push_centred(&mut self, style: Style, text: &str, centre: usize, width: usize) {
+        let length = text_columns(text);
+        let start = centre.saturating_sub(length / 2).min(width.saturating_sub(length));
+        self.pad_to(start);
+        self.push(style, text);
+    }
+
+    /// Cut to the width, an ellipsis showing that something is missing.
+    fn cut(mut self, width: usize) -> Self {
+        if self.width() > width {
+            while self.width() + 1 > width && self.0.pop().is_some() {}
+            if width > 0 {
+                self.push(Style::Quiet, "…");
+            }
+        }
+        self
+    }
+
+    fn render(self, colour: bool) -> String {
+        let mut text = String::new();
+        let mut current = Style::Plain;
+        for (c, style) in self.0 {
+            if colour && style != current {
+                text.push_str(&Style::Plain.sequence());
+                if style != Style::Plain {
+                    text.push_str(&style.sequence());
+                }
+                current = style;
+            }
+            text.push(c);
+        }
+        if current != Style::Plain {
+            text.push_str(&Style::Plain.sequence());
+            return text;
+        }
+        text.trim_end().to_string()
+    }
+}
+
+fn render(lines: Vec<Line>, width: usize, colour: bool) -> String {
+    lines.into_iter().fold(String::new(), |mut text, line| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", line.cut(width).render(colour));
+        text
+    })
+}
+
+/// What stands left of each row: the tick labels of the y axis, right-aligned.
+fn row_labels(axis: &Axis, range: (f64, f64), rows: usize) -> (Vec<Option<&str>>, usize) {
+    let mut labels = vec![None; rows];
+    for tick in &axis.ticks {
+        let row = ((1.0 - fraction(tick.value, range)) * rows as f64) as usize;
+        labels[row.min(rows - 1)] = Some(tick.label.as_str());
+    }
+    (labels, axis.ticks.iter().map(|t| text_columns(&t.label)).max().unwrap_or(0))
+}
+
+fn row_start(label: Option<&str>, margin: usize) -> Line {
+    let text = label.unwrap_or("");
+    let mut line = Line::new(Style::Plain, &" ".repeat(margin.saturating_sub(text_columns(text))));
+    line.push(Style::Quiet, text);
+    line.push(Style::Quiet, if label.is_some() { " ┤" } else { " │" });
+    line
+}
+
+/// The axis line with its tick marks, and the line of tick labels.
+fn x_axis_lines(axis: &Axis, range: (f64, f64), start: usize, across: usize, width: usize) -> [Line; 2] {
+    let column = |value: f64| ((fraction(value, range) * across as f64) as usize).min(across - 1);
+    let mut marks = vec!['─'; across];
+    let mut labels = Line::default();
+    for tick in &axis.ticks {
+        marks[column(tick.value)] = '┬';
+        labels.push_centred(Style::Quiet, &tick.label, start + column(tick.value), width);
+    }
+    let mut rule = Line::default();
+    rule.pad_to(start - 1);
+    rule.push(Style::Quiet, "└");
+    rule.push(Style::Quiet, &marks.into_iter().collect::<String>());
+    [rule, labels]
+}
+
+/// Label and legend on one line if both fit, else on two.
+fn closing_lines(label: &str, legend: Line, start: usize, width: usize) -> Vec<Line> {
+    let mut line = Line::default();
+    line.pad_to(start);
+    line.push(Style::Plain, label);
+    let legend_start = width.saturating_sub(legend.width());
+    if label.is_empty() || line.width() + 3 <= legend_start {
+        line.pad_to(if label.is_empty() { start.min(legend_start) } else { legend_start });
+        line.0.extend(legend.0);
+        return vec![line];
+    }
+    let mut second = Line::default();
+    second.pad_to(start.min(legend_start));
+    second.0.extend(legend.0);
+    vec![line, second]
+}
+
+/// A curve as text.
+pub(super) fn curve(figure: &CurveFigure, width: usize, height: usize, colour: bool) -> String {
+    let (x, y) = (x_range(figure), y_range(figure));
+    // Title, y label, axis, rug, tick labels, and two lines of x label and legend.
+    let rows = height.saturating_sub(7).max(3);
+    let y_axis = fitted_axis(y, None, rows as f64, 6, |_| 2.0);
+    let (labels, margin) = row_labels(&y_axis, y, rows);
+    let start = margin + 2;
+    let across = width.saturating_sub(start + 1).max(2);
+    let extent = |label: &str| text_columns(label) as f64 + 2.0;
+    let x_axis = fitted_axis(x, figure.calendar.as_ref(), across as f64, 8, extent);
+    let events = visible_events(figure, x);
+
+    let mut lines = vec![Line::new(Style::Strong, &figure.title)];
+    lines.push(Line::new(Style::Plain, &y_axis.title(&figure.y_label)));
+    let dots = braille(figure, x, y, across, rows);
+    let band = band_halves(figure, x, y, across, rows);
+    for row in 0..rows {
+        let mut line = row_start(labels[row], margin);
+        for column in 0..across {
+            let mean = char::from_u32(0x2800 + dots[row][column]).filter(|_| dots[row][column] > 0);
+            let covered = (band[2 * row][column], band[2 * row + 1][column]);
+            line.0.push(match (mean, covered) {
+                (None, (false, false)) => (' ', Style::Plain),
+                (None, _) if !colour => ('░', Style::Band),
+                (None, (true, true)) => ('█', Style::Band),
+                (None, (true, false)) => ('▀', Style::Band),
+                (None, (false, true)) => ('▄', Style::Band),
+                (Some(dots), (false, false)) => (dots, Style::Mean),
+                (Some(dots), _) => (dots, Style::MeanOnBand),
+            });
+        }
+        lines.push(line);
+    }
+    let [rule, tick_labels] = x_axis_lines(&x_axis, x, start, across, width);
+    let mut rug = Line::default();
+    rug.pad_to(start);
+    rug.push(Style::Events, &density(&bin_counts(&events, x, across)));
+    lines.extend([rule, rug, tick_labels]);
+
+    let mut legend = Line::new(Style::Mean, "⠤⠤");
+    legend.push(Style::Plain, " mean");
+    if let Some(band) = &figure.band {
+        legend.push(Style::Plain, "   ");
+        legend.push(Style::Band, if colour { "██" } else { "░░" });
+        legend.push(Style::Plain, &format!(" {}", band.label));
+    }
+    if !figure.events.is_empty() {
+        legend.push(Style::Events, "   ▂▅█");
+        legend.push(Style::Plain, &format!(" {}", event_count(events.len())));
+    }
+    lines.extend(closing_lines(&x_axis.title(&figure.x_label), legend, start, width));
+    render(lines, width, colour)
+}
+
+/// Counts as blocks of growing height; any event at all shows.
+fn density(counts: &[usize]) -> String {
+    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    counts.iter().map(|&n| BLOCKS[(8 * n).div_ceil(most).min(8)]).collect()
+}
+
+/// Braille patterns, two by four dots a cell, of the mean line.
+fn braille(figure: &CurveFigure, x: (f64, f64), y: (f64, f64), across: usize, rows: usize) -> Vec<Vec<u32>> {
+    const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+    let (wide, high) = (2 * across, 4 * rows);
+    let mut cells = vec![vec![0; across]; rows];
+    let mut set = |dot_x: f64, dot_y: f64| {
+        let (column, row) = (dot_x.round().max(0.0) as usize, dot_y.round().max(0.0) as usize);
+        let (column, row) = (column.min(wide - 1), row.min(high - 1));
+        cells[row / 4][column / 2] |= BITS[column % 2][row % 4];
+    };
+    let mut previous = None;
+    for (&at, &mean) in figure.x.iter().zip(&figure.mean) {
+        if !(is_drawable(at) && is_drawable(mean)) {
+            previous = None;
+            continue;
+        }
+        let dot_x = fraction(at, x) * (wide - 1) as f64;
+        let dot_y = (1.0 - fraction(mean, y)) * (high - 1) as f64;
+        let (from_x, from_y) = previous.unwrap_or((dot_x, dot_y));
+        let steps = (dot_x - from_x).abs().max((dot_y - from_y).abs()).ceil().max(1.0);
+        for step in 0..=steps as usize {
+            let share = step as f64 / steps;
+            set(from_x + share * (dot_x - from_x), from_y + share * (dot_y - from_y));
+        }
+        previous = Some((dot_x, dot_y));
+    }
+    cells
+}
+
+/// Which half cells, top row first, the band covers; at least one wherever there is a band.
+fn band_halves(figure: &CurveFigure, x: (f64, f64), y: (f64, f64), across: usize, rows: usize) -> Vec<Vec<bool>> {
+    let mut halves = vec![vec![false; across]; 2 * rows];
+    let Some(band) = &figure.band else { return halves };
+    for column in 0..across {
+        let at = x.0 + (column as f64 + 0.5) / across as f64 * (x.1 - x.0);
+        let ends = (interpolate(&figure.x, &band.lower, at), interpolate(&figure.x, &band.upper, at));
+        let (Some(lower), Some(upper)) = ends else { continue };
+        let edge = |value: f64| ((1.0 - fraction(value.clamp(y.0, y.1), y)) * 2.0 * rows as f64).round() as usize;
+        let top = edge(upper).min(2 * rows - 1);
+        for half in halves.iter_mut().take(edge(lower).max(top + 1)).skip(top) {
+            half[column] = true;
+        }
+    }
+    halves
+}
+
+/// The value between the two nearest positions; none outside them or in a gap.
+fn interpolate(x: &[f64], values: &[f64], at: f64) -> Option<f64> {
+    let right = x.partition_point(|&p| p < at).max(1);
+    let (a, b) = (*x.get(right - 1)?, *x.get(right)?);
+    let (va, vb) = (*values.get(right - 1)?, *values.get(right)?);
+    let share = if b > a { (at - a) / (b - a) } else { 0.0 };
+    let value = if share == 0.0 || va == vb { va } else { va + share * (vb - va) };
+    (at >= a && !value.is_nan()).then_some(value)
+}
+
+/// A map as text.
+pub(super) fn map(figure: &MapFigure, width: usize, height: usize, colour: bool) -> String {
+    const SHADES: &[u8; 10] = b" .:-=+*#%@";
+    let (x, y) = (usable(Some(figure.x_range)), usable(Some(figure.y_range)));
+    let values = value_range(figure);
+    // Title, y label, axis, tick labels, and two lines of x label and legend.
+    let rows = height.saturating_sub(6).max(3);
+    let y_axis = fitted_axis(y, None, rows as f64, 6, |_| 2.0);
+    let (labels, margin) = row_labels(&y_axis, y, rows);
+    let start = margin + 2;
+    let across = map_columns(x, y, rows, width.saturating_sub(start + 1).max(2));
+    let extent = |label: &str| text_columns(label) as f64 + 2.0;
+    let x_axis = fitted_axis(x, None, across as f64, 8, extent);
+
+    let mut lines = vec![Line::new(Style::Strong, &figure.title)];
+    lines.push(Line::new(Style::Plain, &y_axis.title(&figure.y_label)));
+    let halves = shrink(figure, across, 2 * rows);
+    let share = |value: f64| fraction(value, values).clamp(0.0, 1.0);
+    for row in 0..rows {
+        let mut line = row_start(labels[row], margin);
+        for column in 0..across {
+            let (upper, lower) = (halves[2 * row][column], halves[2 * row + 1][column]);
+            line.0.push(if colour {
+                let ink = |value: f64| viridis(share(value));
+                match (upper, lower) {
+                    (Some(upper), lower) => ('▀', Style::Pixel(ink(upper), lower.map(ink))),
+                    (None, Some(lower)) => ('▄', Style::Pixel(ink(lower), None)),
+                    (None, None) => (' ', Style::Plain),
+                }
+            } else {
+                let here: Vec<f64> = upper.into_iter().chain(lower).collect();
+                let mean = here.iter().sum::<f64>() / here.len() as f64;
+                let shade = SHADES[((share(mean) * 10.0) as usize).min(9)];
+                (if here.is_empty() { ' ' } else { char::from(shade) }, Style::Plain)
+            });
+        }
+        lines.push(line);
+    }
+    lines.extend(x_axis_lines(&x_axis, x, start, across, width));
+
+    let mut legend = Line::new(Style::Plain, &format!("{} ", short(values.0)));
+    if colour {
+        for i in 0..16 {
+            legend.push(Style::Pixel(viridis(f64::from(i) / 15.0), None), "█");
+        }
+    } else {
+        legend.push(Style::Plain, &String::from_utf8_lossy(SHADES));
+    }
+    let events = map::visible_events(figure, x, y).len();
+    let closing = format!(" {} {}   {}", short(values.1), figure.value_label, event_count(events));
+    legend.push(Style::Plain, &closing);
+    lines.extend(closing_lines(&x_axis.title(&figure.x_label), legend, start, width));
+    render(lines, width, colour)
+}
+
+/// Columns of a map of so many rows.
+///
+/// A cell is about twice as high as wide. Terminals have few rows, so a map may be drawn up to
+/// half as wide again as it is: that shows more of it and keeps its shape recognisable.
+fn map_columns(x: (f64, f64), y: (f64, f64), rows: usize, most: usize) -> usize {
+    if !map::equal_scale(x, y) {
+        return most;
+    }
+    let true_columns = 2.0 * rows as f64 * (x.1 - x.0) / (y.1 - y.0);
+    ((1.5 * true_columns).round() as usize).clamp(2, most)
+}
+
+/// The map on a grid of `across` by `down`, top row first: means of the cells falling on each.
+fn shrink(figure: &MapFigure, across: usize, down: usize) -> Vec<Vec<Option<f64>>> {
+    let (nx, ny) = (figure.x.len(), figure.y.len());
+    let span = |i: usize, parts: usize, n: usize| {
+        let first = i * n / parts;
+        first..((i + 1) * n / parts).max(first + 1).min(n)
+    };
+    let mean = |columns: std::ops::Range<usize>, rows: std::ops::Range<usize>| {
+        let cells = rows.flat_map(|iy| columns.clone().map(move |ix| iy * nx + ix));
+        let values: Vec<f64> =
+            cells.filter_map(|cell| figure.values.get(cell).copied()).filter(|value| is_drawable(*value)).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let row = |down_index: usize| {
+        let rows = span(down - 1 - down_index, down, ny);
+        (0..across).map(|column| mean(span(column, across, nx), rows.clone())).collect()
+    };
+    (0..down).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Calendar, Figure, samples, terminal};
+    use super::*;
+
+    /// The text without its escape sequences.
+    fn visible(text: &str) -> String {
+        let mut out = String::new();
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            if c == '\x1b' {
+                chars.by_ref().find(|&c| c == 'm');
+            } else {
+                out.push(c);
+            }
+        }
+        out
+    }
+
+    fn hill() -> CurveFigure {
+        let x: Vec<f64> = (0..200).map(|i| f64::from(i) * 0.5).collect();
+        let mean = x.iter().map(|x| 5.0 + 4.0 * (x / 15.0).sin()).collect();
+        samples::curve(x, mean, (0..90).map(f64::from).collect())
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked_for() {
+        let mut dated = hill();
+        dated.title = "人口 ".repeat(60);
+        dated.calendar = Some(Calendar { origin_unix_days: 18_000.0, unit_days: 1.0 });
+        let map = samples::map(30, 20, |i, j| (i * j) as f64);
+        let mut figures = vec![Figure::Curve(hill()), Figure::Curve(dated), Figure::Map(map)];
+        figures.extend(samples::odd_figures());
+        for figure in &figures {
+            for (width, height) in [(0, 0), (1, 1), (10, 5), (40, 12), (80, 20), (200, 60)] {
+                for colour in [false, true] {
+                    let text = terminal(figure, width, height, colour);
+                    assert!(colour || !text.contains('\x1b'));
+                    let widest = visible(&text).lines().map(text_columns).max().unwrap_or(0);
+                    assert!(widest <= width, "{widest} > {width}\n{text}");
+                    assert!(height < 12 || text.lines().count() <= height, "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_curve_shows_line_band_rug_and_labels() {
+        let text = terminal(&Figure::Curve(hill()), 80, 20, false);
+        assert!(text.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)));
+        assert!(text.matches('░').count() > 60);
+        assert!(text.contains('█') && text.contains("events per second"));
+        assert!(text.contains("90 events") && text.contains(" 80"), "{text}");
+    }
+
+    #[test]
+    fn the_band_covers_what_lies_between_its_ends() {
+        let mut figure = samples::curve(vec![0.0, 1.0], vec![1.0, 1.0], vec![]);
+        let covered = |figure: &CurveFigure| -> Vec<bool> {
+            band_halves(figure, (0.0, 1.0), (0.0, 2.0), 3, 4).iter().map(|half| half[1]).collect()
+        };
+        // From 0.7 to 1.4 of 2, in halves of a quarter: the third to the fifth from the top.
+        assert_eq!(covered(&figure), [false, false, true, true, true, false, false, false]);
+        figure.band = figure.band.map(|band| super::super::Band { upper: vec![f64::INFINITY; 2], ..band });
+        assert_eq!(covered(&figure), [true, true, true, true, true, false, false, false]);
+        figure.band = None;
+        assert_eq!(covered(&figure), [false; 8]);
+    }
+
+    #[test]
+    fn a_rising_line_rises() {
+        let figure = samples::curve(vec![0.0, 1.0], vec![0.0, 1.0], vec![]);
+        let cells = braille(&figure, (0.0, 1.0), (0.0, 1.0), 10, 5);
+        assert!(cells[4][0] != 0 && cells[0][9] != 0);
+        assert!(cells[0][0] == 0 && cells[4][9] == 0);
+    }
+
+    #[test]
+    fn a_map_is_darkest_where_it_is_largest() {
+        let map = samples::map(20, 20, |i, j| if i > 14 && j > 14 { 9.0 } else { 0.0 });
+        let text = terminal(&Figure::Map(map.clone()), 80, 20, false);
+        let rows: Vec<&str> = text.lines().skip(2).take(14).collect();
+        assert!(rows[0].ends_with("@@@") && !rows[13].contains('@'), "{text}");
+        let coloured = terminal(&Figure::Map(map), 80, 20, true);
+        assert!(coloured.contains('▀') && coloured.contains("38;2;253;231;37"));
+    }
+
+    #[test]
+    fn interpolation_stays_between_neighbours() {
+        let (x, v) = ([0.0, 1.0, 3.0], [1.0, 2.0, 6.0]);
+        assert_eq!(interpolate(&x, &v, 2.0), Some(4.0));
+        assert_eq!(interpolate(&x, &v, 0.0), Some(1.0));
+        assert_eq!(interpolate(&x, &v, 3.5), None);
+        assert_eq!(interpolate(&x, &v, -0.5), None);
+        assert_eq!(interpolate(&[], &[], 0.0), None);
+    }
+
+    #[test]
+    fn density_blocks_grow_with_the_count() {
+        assert_eq!(density(&[0, 1, 4, 8]), " ▁▄█");
+        assert_eq!(density(&[0, 0]), "  ");
+    }
+}

@@ -1,0 +1,93 @@
+//! What can go wrong, with the data that says where. The library never panics on data and never prints.
+
+use thiserror::Error as ThisError;
+
+/// Every way in which a call into the library can fail.
+#[derive(Debug, Clone, PartialEq, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    /// An event lies outside the window.
+    #[error("{count} of {total} events lie outside the window, the first is event {index} at {point:?}")]
+    OutsideWindow {
+        /// Index of the first such event, from 0.
+        index: usize,
+        /// Its coordinates.
+        point: Vec<f64>,
+        /// How many there are.
+        count: usize,
+        /// How many events there are in all.
+        total: usize,
+    },
+    /// A coordinate is NaN or infinite.
+    #[error("point {index} has a coordinate on axis {axis} that is not a finite number: {value}")]
+    NotFinite {
+        /// Index of the point, from 0.
+        index: usize,
+        /// Axis, from 0.
+        axis: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// Two things that must have the same number of axes do not.
+    #[error("{what}: expected {expected} coordinates a point, found {found}")]
+    Dimension {
+        /// What was being read.
+        what: &'static str,
+        /// How many axes it should have.
+        expected: usize,
+        /// How many it has.
+        found: usize,
+    },
+    /// A window whose lower end is not below its upper end.
+    #[error("window: on axis {axis} the lower end {lo} is not below the upper end {hi}")]
+    EmptyWindow {
+        /// Axis, from 0.
+        axis: usize,
+        /// Its lower end.
+        lo: f64,
+        /// Its upper end.
+        hi: f64,
+    },
+    /// There is nothing to fit.
+    #[error("there are no events: an intensity cannot be inferred from none")]
+    NoEvents,
+    /// A matrix that must be positive definite is not.
+    #[error("a {size}×{size} matrix is not positive definite (pivot {pivot}, relative jitter {jitter:e}): use fewer inducing points or a larger jitter")]
+    NotPositiveDefinite {
+        /// The pivot at which the factorisation stopped.
+        pivot: usize,
+        /// Size of the matrix.
+        size: usize,
+        /// The relative jitter that was on the diagonal.
+        jitter: f64,
+    },
+    /// A setting out of its range.
+    #[error("{name} = {value}: {requirement}")]
+    Setting {
+        /// Name of the setting.
+        name: String,
+        /// The value given.
+        value: String,
+        /// What it must be.
+        requirement: String,
+    },
+    /// The bound became NaN, which no valid input explains.
+    #[error("the bound is not a number at {parameters:?}")]
+    NotANumber {
+        /// The hyper-parameters at which it happened.
+        parameters: Vec<f64>,
+    },
+    /// The caller asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl Error {
+    /// A setting out of its range.
+    pub(crate) fn setting(name: &str, value: impl std::fmt::Display, requirement: impl Into<String>) -> Self {
+        Error::Setting { name: name.into(), value: value.to_string(), requirement: requirement.into() }
+    }
+}
+
+/// The library's results.
+pub type Result<T> = std::result::Result<T, Error>;

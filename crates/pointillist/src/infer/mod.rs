@@ -1,0 +1,420 @@
+//! From events to a posterior: a [`Model`] says what is believed, [`Model::fit`] does the rest.
+//!
+//! The order of a fit: coordinates to the unit box; a scan of starting length-scales; L-BFGS over Θ (and Z) by `collapsed.rs`
+//! (default) or `joint.rs` (the paper's); on grids from coarse to fine (`schedule.rs`); natural steps to the end at the last Θ.
+
+mod collapsed;
+mod given;
+mod joint;
+mod lbfgs;
+mod natural;
+mod parameters;
+mod prior;
+mod schedule;
+
+pub use given::{Gradient, bound_at};
+pub use prior::Prior;
+
+
+use crate::basis::{Hyper, InducingSet, PriorMean, Scattered};
+use crate::bound::{self, Bound, Gaussian};
+use crate::error::{Error, Result};
+use crate::events::Events;
+use crate::kernel::{AxisKernel, Factor, Kernel};
+use crate::points::Points;
+use crate::posterior::Posterior;
+use crate::window::{Scaling, Window};
+use natural::Sites;
+use parameters::Layout;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// How the bound is maximised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Natural steps for q(u), L-BFGS for Θ.
+    #[default]
+    Collapsed,
+    /// The paper's L-BFGS over Θ, m and vech(L) together.
+    Joint,
+}
+
+/// Where the inducing points stand.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Inducing {
+    /// A grid grown until nothing is gained by growing it.
+    #[default]
+    Auto,
+    /// A regular grid with this many points an axis, the ends of the window included.
+    Grid(Vec<usize>),
+    /// These locations.
+    At(Points),
+}
+
+/// What is believed of the intensity before events are seen, and how it is to be learned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The kernel's factor on every axis.
+    pub factor: Factor,
+    /// The prior mean of f.
+    pub prior_mean: PriorMean,
+    /// The inducing points.
+    pub inducing: Inducing,
+    /// Whether their locations are optimised too.
+    pub optimise_inducing: bool,
+    /// How the bound is maximised.
+    pub method: Method,
+    /// Priors on hyper-parameters by name (`variance`, `lengthscale`, `lengthscale[1]`, `mean`), in the user's units.
+    pub priors: Vec<(String, Prior)>,
+    /// Hyper-parameters held at a value, by name, in the user's units.
+    pub fixed: Vec<(String, f64)>,
+    /// Relative jitter on the diagonal of K.
+    pub jitter: f64,
+    /// Gain of the bound, in nats, below which it has converged.
+    pub gain: f64,
+    /// Most evaluations of the bound and its gradient by Θ.
+    pub most_evaluations: usize,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            factor: Factor::SquaredExponential,
+            prior_mean: PriorMean::default(),
+            inducing: Inducing::default(),
+            optimise_inducing: false,
+            method: Method::default(),
+            priors: Vec::new(),
+            fixed: Vec::new(),
+            jitter: 1e-8,
+            gain: 1e-5,
+            most_evaluations: 2000,
+        }
+    }
+}
+
+/// Why a fit stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The next step would gain less than asked for.
+    Converged,
+    /// A better point was expected but none was found.
+    NoProgress,
+    /// The allowed evaluations were used up.
+    Evaluations,
+}
+
+impl Stop {
+    /// Whether the answer can be relied on.
+    pub fn converged(self) -> bool {
+        self == Stop::Converged
+    }
+
+    /// One word for files and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stop::Converged => "converged",
+            Stop::NoProgress => "no_progress",
+            Stop::Evaluations => "max_evaluations",
+        }
+    }
+}
+
+/// What a fit tells while it runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Evaluations of the bound so far.
+    pub evaluations: usize,
+    /// The bound at the last of them, in the user's units.
+    pub bound: f64,
+    /// Inducing points in use.
+    pub inducing: usize,
+}
+
+/// What a fit did.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The bound (log-intensities in the user's units), in its parts.
+    pub bound: Bound,
+    /// log p(Θ) under the priors, 0 without.
+    pub log_prior: f64,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// Steps of the optimiser over Θ.
+    pub iterations: usize,
+    /// Evaluations of the bound, natural steps included.
+    pub evaluations: usize,
+    /// Wall time.
+    pub seconds: f64,
+    /// Number of inducing points, by axis where they form a grid.
+    pub inducing: Vec<usize>,
+    /// How they were chosen, in a sentence.
+    pub inducing_choice: String,
+    /// Part of the prior variance over the window that the inducing points leave unexplained.
+    pub unexplained: f64,
+    /// Relative jitter on K.
+    pub jitter: f64,
+    /// The starting length-scales tried (in units of the window's sides), each with its bound.
+    pub starts: Vec<(f64, f64)>,
+    /// Whatever the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// A posterior with the story of its making.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Fit {
+    /// The posterior.
+    pub posterior: Posterior,
+    /// How it came about.
+    pub report: Report,
+}
+
+/// Called after every evaluation; `Break` cancels the fit.
+pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+
+/// The data in unit coordinates, and what every stage of a fit shares.
+struct Problem<'a> {
+    points: Points,
+    window: Window,
+    weights: Vec<f64>,
+    prior_mean: PriorMean,
+    jitter: f64,
+    most_evaluations: usize,
+    theta_evaluations: usize,
+    evaluations: usize,
+    /// log of the volume scale times N: bound outside = bound inside − this.
+    log_units: f64,
+    inducing: usize,
+    watch: &'a mut Watch<'a>,
+}
+
+impl Problem<'_> {
+    /// Mean rate in unit coordinates.
+    fn rate(&self) -> f64 {
+        self.weights.iter().sum::<f64>() / self.window.measure()
+    }
+
+    /// The f of a flat intensity.
+    fn level(&self) -> f64 {
+        self.rate().sqrt()
+    }
+
+    fn flat_sites(&self) -> Sites {
+        Sites::flat(self.level(), self.weights.len())
+    }
+
+    fn inducing_set(&self, locations: &Points, layout: &Layout) -> Scattered {
+        if layout.moves() { Scattered::moving(locations.clone()) } else { Scattered::new(locations.clone()) }
+    }
+
+    fn inducing_set_at_rest(&self, locations: &Points) -> Scattered {
+        Scattered::new(locations.clone())
+    }
+
+    fn evaluations_left(&self) -> usize {
+        self.most_evaluations.saturating_sub(self.theta_evaluations)
+    }
+
+    /// Counts an evaluation by Θ and tells the watcher.
+    fn report(&mut self, value: f64) -> Result<()> {
+        self.theta_evaluations += 1;
+        let progress =
+            Progress { evaluations: self.evaluations, bound: value - self.log_units, inducing: self.inducing };
+        match (self.watch)(&progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Cancelled),
+        }
+    }
+
+    /// The error for a start at which nothing can be evaluated.
+    fn unusable<T>(&self, state: &State) -> Result<T> {
+        self.inducing_set_at_rest(&state.locations).basis(&state.hyper, self.prior_mean, self.jitter)?;
+        Err(Error::NotANumber { parameters: state.hyper.kernel.parameters() })
+    }
+}
+
+/// A point of the search: Θ, Z, and what the events said of f there.
+#[derive(Clone)]
+struct State {
+    hyper: Hyper,
+    locations: Points,
+    sites: Sites,
+}
+
+/// Where an optimiser arrived.
+struct Run {
+    state: State,
+    value: f64,
+    stop: Stop,
+    iterations: usize,
+    q: Option<Gaussian>,
+}
+
+impl Run {
+    fn new(state: State, outcome: lbfgs::Outcome, q: Option<Gaussian>) -> Self {
+        let stop = match outcome.end {
+            lbfgs::End::Converged => Stop::Converged,
+            lbfgs::End::Stuck => Stop::NoProgress,
+            lbfgs::End::Evaluations => Stop::Evaluations,
+        };
+        Self { state, value: outcome.value, stop, iterations: outcome.iterations, q }
+    }
+}
+
+impl Model {
+    /// Fits the model.
+    pub fn fit(&self, events: &Events) -> Result<Fit> {
+        self.fit_watched(events, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Fits the model, calling `watch` after every evaluation by Θ; `Break` from it cancels with [`Error::Cancelled`].
+    pub fn fit_watched<'a>(&self, events: &Events, watch: &'a mut Watch<'a>) -> Result<Fit> {
+        self.check(events)?;
+        let started = Instant::now();
+        let scaling = Scaling::of(events.window());
+        let mut problem = Problem {
+            points: scaling.points_inward(events.points()),
+            window: events.window().scaled(&scaling),
+            weights: vec![1.0; events.len()],
+            prior_mean: self.prior_mean,
+            jitter: self.jitter,
+            most_evaluations: self.most_evaluations,
+            theta_evaluations: 0,
+            evaluations: 0,
+            log_units: events.len() as f64 * scaling.volume().ln(),
+            inducing: 0,
+            watch,
+        };
+        let (start, layout) = self.layout(&problem, &scaling)?;
+        let found = schedule::run(self, &mut problem, &layout, start, &scaling)?;
+        let mut fit = self.finish(&mut problem, &layout, found, events, &scaling)?;
+        fit.report.seconds = started.elapsed().as_secs_f64();
+        Ok(fit)
+    }
+
+    fn check(&self, events: &Events) -> Result<()> {
+        if events.is_empty() {
+            return Err(Error::NoEvents);
+        }
+        let dims = events.window().dims();
+        match &self.inducing {
+            Inducing::Grid(counts) if counts.len() != dims => {
+                return Err(Error::Dimension { what: "inducing grid", expected: dims, found: counts.len() });
+            }
+            Inducing::Grid(counts) if counts.iter().any(|&c| c == 0) => {
+                return Err(Error::setting("inducing", format!("{counts:?}"), "needs at least one point an axis"));
+            }
+            Inducing::At(points) if points.dims() != dims => {
+                return Err(Error::Dimension { what: "inducing locations", expected: dims, found: points.dims() });
+            }
+            Inducing::At(points) if points.is_empty() => {
+                return Err(Error::setting("inducing", "none", "needs at least one location"));
+            }
+            _ => {}
+        }
+        if !(self.jitter >= 0.0 && self.jitter < 1.0) {
+            return Err(Error::setting("jitter", self.jitter, "must lie in [0, 1)"));
+        }
+        if !(self.gain > 0.0 && self.gain.is_finite()) {
+            return Err(Error::setting("gain", self.gain, "must be positive"));
+        }
+        Ok(())
+    }
+
+    /// Θ to start from, and the layout of the search.
+    fn layout(&self, problem: &Problem<'_>, scaling: &Scaling) -> Result<(Hyper, Layout)> {
+        let (dims, rate) = (problem.window.dims(), problem.rate());
+        let axes = vec![AxisKernel { factor: self.factor, parameters: vec![0.2] }; dims];
+        // E f² = ū² + γ is the mean rate; most of it in the mean.
+        let mut hyper = Hyper { kernel: Kernel { variance: 0.36 * rate, axes }, mean: 0.8 * rate.sqrt() };
+        let mut layout = Layout::new(&hyper, scaling, rate);
+        for (name, prior) in &self.priors {
+            layout.add_prior(name, *prior)?;
+        }
+        for (name, value) in &self.fixed {
+            layout.fix(name, *value, &mut hyper)?;
+        }
+        if self.optimise_inducing {
+            layout = layout.with_moving(problem.window.bounding_box().to_vec());
+        }
+        Ok((hyper, layout))
+    }
+
+    /// Natural steps to the end at the last Θ, and the report.
+    fn finish(
+        &self,
+        problem: &mut Problem<'_>,
+        layout: &Layout,
+        found: schedule::Found,
+        events: &Events,
+        scaling: &Scaling,
+    ) -> Result<Fit> {
+        let schedule::Found { run, counts, choice, starts } = found;
+        let State { mut hyper, locations, sites } = run.state;
+        let set = Scattered::new(locations.clone());
+        let basis = set.basis(&hyper, self.prior_mean, self.jitter)?;
+        let features = basis.features(&problem.points, &problem.window);
+        let (mut q, settled) = match run.q {
+            Some(q) => (q, true),
+            None => {
+                let optimum = natural::maximise(&features, &problem.weights, sites, 1e-9, 200)?;
+                problem.evaluations += optimum.evaluations;
+                (optimum.step.gaussian()?, optimum.converged)
+            }
+        };
+        let mut total = bound::bound(&features, &problem.weights, &q);
+        let unexplained = features.region.residual / (hyper.kernel.variance * problem.window.measure());
+        let log_prior = layout.log_prior(&hyper);
+        if hyper.mean < 0.0 {
+            // f and −f are the same intensity: report the positive one.
+            hyper.mean = -hyper.mean;
+            q.mean.iter_mut().for_each(|m| *m = -*m);
+        }
+        total.log_rate -= problem.log_units;
+        let stop = if settled { run.stop } else { Stop::Evaluations };
+        let report = Report {
+            bound: total,
+            log_prior,
+            stop,
+            iterations: run.iterations,
+            evaluations: problem.evaluations,
+            seconds: 0.0,
+            inducing: counts,
+            inducing_choice: choice,
+            unexplained,
+            jitter: self.jitter,
+            starts,
+            warnings: warnings(events, &layout.at_bounds(&hyper), unexplained),
+        };
+        let posterior =
+            Posterior::new(events.window().clone(), scaling.clone(), hyper, self.prior_mean, self.jitter, locations, q)?;
+        Ok(Fit { posterior, report })
+    }
+}
+
+fn warnings(events: &Events, at_bounds: &[String], unexplained: f64) -> Vec<String> {
+    let mut warnings = Vec::new();
+    match (events.len(), events.distinct()) {
+        (1, _) => warnings.push("there is only one event: the answer is mostly the prior".into()),
+        (n, 1) => warnings.push(format!("all {n} events are at the same place: the answer is mostly the prior")),
+        (n, _) if n < 5 => warnings.push(format!("there are only {n} events: the answer leans on the prior")),
+        (n, distinct) if distinct < n => {
+            warnings.push(format!("{} of {n} events share their place with another", n - distinct));
+        }
+        _ => {}
+    }
+    for name in at_bounds {
+        warnings.push(format!("{name} ran to the end of its range: the events do not determine it (a prior would)"));
+    }
+    if unexplained > 0.01 {
+        let percent = 100.0 * unexplained;
+        warnings.push(format!(
+            "the inducing points leave {percent:.1} % of the prior variance unexplained: more of them would help"
+        ));
+    }
+    warnings
+}

@@ -1,0 +1,213 @@
+//! Which starts, which grids, in which order.
+//!
+//! Starting length-scales are compared by a few natural steps each; a grid is fitted from coarse to fine, so that few steps run at
+//! full size; `auto` goes on growing until neither the bound nor the unexplained prior variance asks for more. What the events said
+//! of f (the sites) carries over from grid to grid.
+
+use super::parameters::Layout;
+use super::{Inducing, Method, Model, Problem, Run, State, collapsed, joint};
+use crate::basis::{Hyper, InducingSet};
+use crate::error::Result;
+use crate::points::Points;
+use crate::window::Scaling;
+
+/// Grids up to this size are fitted at once; larger ones are first fitted at about half the points an axis.
+const DIRECT: usize = 64;
+/// Most inducing points `auto` uses: beyond, a dense q costs more than it gives.
+const AUTO_MOST: usize = 1024;
+/// `auto` stops growing when the bound gained less than this (nats) …
+const AUTO_GAIN: f64 = 0.01;
+/// … and less than this part of the prior variance is unexplained.
+const AUTO_UNEXPLAINED: f64 = 1e-4;
+/// A length-scale below this many grid spacings is not resolved: it is not a start.
+const RESOLVED: f64 = 0.7;
+/// Longest starting length-scale, in sides of the window; the next ones are each half as long.
+const LONGEST: f64 = 0.5;
+
+/// The best fit, its grid, and the story.
+pub(super) struct Found {
+    pub(super) run: Run,
+    pub(super) counts: Vec<usize>,
+    pub(super) choice: String,
+    pub(super) starts: Vec<(f64, f64)>,
+}
+
+/// The search in progress.
+struct Search<'m, 'p, 'w> {
+    model: &'m Model,
+    problem: &'p mut Problem<'w>,
+    layout: &'m Layout,
+    starts: Vec<(f64, f64)>,
+    /// Start length-scales below this have not been tried.
+    tried_down_to: f64,
+    iterations: usize,
+}
+
+pub(super) fn run(
+    model: &Model,
+    problem: &mut Problem<'_>,
+    layout: &Layout,
+    hyper: Hyper,
+    scaling: &Scaling,
+) -> Result<Found> {
+    let mut search =
+        Search { model, problem, layout, starts: vec![], tried_down_to: f64::INFINITY, iterations: 0 };
+    let (mut run, counts, choice) = match &model.inducing {
+        Inducing::Auto => search.auto(hyper)?,
+        Inducing::Grid(counts) => {
+            let choice = "a regular grid, as asked for".to_string();
+            (search.coarse_to_fine(hyper, counts)?, counts.clone(), choice)
+        }
+        Inducing::At(points) => {
+            let locations = scaling.points_inward(points);
+            let count = locations.len();
+            (search.fit(None, &hyper, locations)?, vec![count], "the locations given".to_string())
+        }
+    };
+    run.iterations = search.iterations;
+    let choice = if model.optimise_inducing { format!("{choice}, then moved to where they serve best") } else { choice };
+    Ok(Found { run, counts, choice, starts: search.starts })
+}
+
+impl Search<'_, '_, '_> {
+    fn grid(&self, counts: &[usize]) -> Points {
+        self.problem.window.grid(counts)
+    }
+
+    /// Fits at these locations, from the best of `before` and the starting length-scales not tried so far.
+    fn fit(&mut self, before: Option<State>, hyper: &Hyper, locations: Points) -> Result<Run> {
+        self.problem.inducing = locations.len();
+        let before = before.map(|state| State { locations: locations.clone(), ..state });
+        let mut best = self.scan(hyper, &locations, before.as_ref())?;
+        if best.is_none() {
+            best = before;
+        }
+        let state = best.unwrap_or(State { hyper: hyper.clone(), locations, sites: self.problem.flat_sites() });
+        let run = match self.model.method {
+            Method::Collapsed => collapsed::maximise(self.problem, self.layout, state, self.model.gain)?,
+            Method::Joint => joint::maximise(self.problem, self.layout, state, 0.01 * self.model.gain)?,
+        };
+        self.iterations += run.iterations;
+        Ok(run)
+    }
+
+    /// The best new start at these locations, if it is better than `before`.
+    fn scan(&mut self, hyper: &Hyper, locations: &Points, before: Option<&State>) -> Result<Option<State>> {
+        let spacing = (locations.len() as f64).powf(-1.0 / locations.dims() as f64);
+        let mut candidates: Vec<f64> = std::iter::successors(Some(LONGEST), |l| Some(0.5 * l))
+            .take_while(|&l| l >= RESOLVED * spacing && l > 1e-3)
+            .filter(|&l| l < 0.99 * self.tried_down_to)
+            .collect();
+        if candidates.is_empty() && self.tried_down_to.is_infinite() {
+            candidates.push(LONGEST);
+        }
+        let Some(&shortest) = candidates.last() else { return Ok(None) };
+        self.tried_down_to = shortest;
+        let mut sites = before.map_or_else(|| self.problem.flat_sites(), |state| state.sites.clone());
+        let mut best: Option<(f64, State)> = None;
+        if let Some(state) = before {
+            let (value, sites) = collapsed::quick_bound(self.problem, &state.hyper, locations, sites.clone())?;
+            let value = value + self.layout.log_prior(&state.hyper);
+            best = Some((value, State { sites, ..state.clone() }));
+        }
+        for l in candidates {
+            let start = self.layout.with_lengthscale(before.map_or(hyper, |state| &state.hyper), l);
+            let (value, found) = collapsed::quick_bound(self.problem, &start, locations, sites.clone())?;
+            let value = value + self.layout.log_prior(&start);
+            self.starts.push((l, value - self.problem.log_units));
+            sites.clone_from(&found);
+            if best.as_ref().is_none_or(|(v, _)| value > *v) {
+                best = Some((value, State { hyper: start, locations: locations.clone(), sites: found }));
+            }
+        }
+        Ok(best.map(|(_, state)| state))
+    }
+
+    /// A grid by way of coarser ones.
+    fn coarse_to_fine(&mut self, hyper: Hyper, counts: &[usize]) -> Result<Run> {
+        let mut ladder = vec![counts.to_vec()];
+        while let Some(last) = ladder.last()
+            && last.iter().product::<usize>() > DIRECT
+        {
+            ladder.push(last.iter().map(|&c| if c > 4 { c.div_ceil(2) + 1 } else { c }).collect());
+            if ladder[ladder.len() - 1] == ladder[ladder.len() - 2] {
+                ladder.pop();
+                break;
+            }
+        }
+        let mut state = None;
+        while ladder.len() > 1 {
+            let counts = ladder.pop().unwrap_or_default();
+            // Inducing points are moved only at the end; a coarse fit only finds Θ.
+            let rest = self.layout.at_rest();
+            let mut coarse = Search {
+                model: self.model,
+                problem: self.problem,
+                layout: &rest,
+                starts: std::mem::take(&mut self.starts),
+                tried_down_to: self.tried_down_to,
+                iterations: self.iterations,
+            };
+            let locations = coarse.grid(&counts);
+            let run = coarse.fit(state.take(), &hyper, locations)?;
+            (self.starts, self.tried_down_to, self.iterations) = (coarse.starts, coarse.tried_down_to, coarse.iterations);
+            state = Some(run.state);
+        }
+        let locations = self.grid(counts);
+        self.fit(state, &hyper, locations)
+    }
+
+    /// Grows a grid until nothing is gained.
+    fn auto(&mut self, hyper: Hyper) -> Result<(Run, Vec<usize>, String)> {
+        let dims = self.problem.window.dims();
+        let mut counts = vec![[12, 8, 5].get(dims - 1).copied().unwrap_or(3); dims];
+        let mut story = vec![describe(&counts)];
+        let locations = self.grid(&counts);
+        let mut run = self.fit(None, &hyper, locations)?;
+        loop {
+            let unexplained = self.unexplained(&run.state)?;
+            let next = grown(&counts, &run.state.hyper.kernel.lengthscales());
+            if next.iter().product::<usize>() > AUTO_MOST {
+                let why = format!(
+                    "{}; stopped at the most that auto uses, with {unexplained:.1e} of the prior variance unexplained",
+                    story.join(" → ")
+                );
+                return Ok((run, counts, why));
+            }
+            let locations = self.grid(&next);
+            let finer = self.fit(Some(run.state.clone()), &hyper, locations)?;
+            let gain = finer.value - run.value;
+            if gain < AUTO_GAIN && unexplained < AUTO_UNEXPLAINED {
+                let why = format!(
+                    "{}: {unexplained:.1e} of the prior variance is unexplained and {} would gain {:.4} nats",
+                    story.join(" → "),
+                    describe(&next),
+                    gain.max(0.0)
+                );
+                return Ok((run, counts, why));
+            }
+            story.push(describe(&next));
+            (run, counts) = (finer, next);
+        }
+    }
+
+    fn unexplained(&self, state: &State) -> Result<f64> {
+        let set = self.problem.inducing_set_at_rest(&state.locations);
+        let basis = set.basis(&state.hyper, self.problem.prior_mean, self.problem.jitter)?;
+        let region = basis.over(&self.problem.window);
+        Ok(region.residual / (state.hyper.kernel.variance * region.measure))
+    }
+}
+
+/// About half as many points again on every axis that the length-scale does not yet resolve well, or on all.
+fn grown(counts: &[usize], lengthscales: &[f64]) -> Vec<usize> {
+    let coarse = |r: usize| 1.0 / (counts[r] as f64 - 1.0).max(1.0) > 0.5 * lengthscales[r];
+    let any = (0..counts.len()).any(coarse);
+    let grow = |r: usize| if !any || coarse(r) { (3 * counts[r]).div_ceil(2) } else { counts[r] };
+    (0..counts.len()).map(grow).collect()
+}
+
+/// `12` or `8×8`.
+pub(crate) fn describe(counts: &[usize]) -> String {
+    counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
+}

@@ -1,0 +1,51 @@
+//! The intensity of events in time, space and space-time, with honest uncertainty.
+//!
+//! Events scattered over a window come from a Poisson process with intensity λ = f², f a Gaussian process. Given the events, the
+//! posterior of λ is found by variational inference with a closed-form bound (Lloyd, Gunter, Osborne and Roberts, ICML 2015).
+//!
+//! ```
+//! use pointillist::{Events, Model, Points, Window};
+//!
+//! let times = Points::line(&[0.3, 1.1, 1.4, 1.9, 2.2, 2.4, 4.0, 5.5, 7.9])?;
+//! let events = Events::new(times, Window::interval(0.0, 10.0)?)?;
+//! let fit = Model::default().fit(&events)?;
+//! assert!(fit.report.stop.converged());
+//!
+//! let at = Points::line(&[2.0, 9.0])?;
+//! let rate = fit.posterior.rate(&at)?;
+//! assert!(rate.mean[0] > rate.mean[1]);
+//! let band = fit.posterior.quantiles(&at, &[0.05, 0.95])?;
+//! assert!(band[0][0] < rate.mean[0] && rate.mean[0] < band[1][0]);
+//!
+//! let early = fit.posterior.count(&Window::interval(0.0, 5.0)?)?;
+//! assert!(early.mean > 5.0 && early.sd > 0.0);
+//! # Ok::<(), pointillist::Error>(())
+//! ```
+//!
+//! Modules stand in the order in which data walks through them.
+
+pub mod error;
+pub mod points;
+pub mod window;
+pub mod events;
+pub mod kernel;
+pub mod basis;
+pub mod bound;
+pub mod infer;
+pub mod posterior;
+pub mod score;
+mod sample;
+pub mod numerics;
+pub mod testing;
+mod parallel;
+
+pub use basis::PriorMean;
+pub use error::{Error, Result};
+pub use events::Events;
+pub use infer::{Fit, Inducing, Method, Model, Prior, Progress, Report, Stop};
+pub use kernel::{Factor, Kernel};
+pub use points::Points;
+pub use posterior::{Count, Posterior, PosteriorState, Rate};
+pub use sample::importance::LogMean;
+pub use score::Score;
+pub use window::{Axis, Window};

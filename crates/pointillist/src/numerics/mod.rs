@@ -1,0 +1,7 @@
+//! Numbers only: special functions, quadrature, dense matrices, dual numbers. Nothing here knows of events or kernels.
+
+pub mod dual;
+pub mod gauss;
+pub mod linalg;
+pub mod special;
+pub mod vector;

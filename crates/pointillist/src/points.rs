@@ -1,0 +1,134 @@
+//! Points: rows of coordinates. No window, no weights, no meaning.
+
+use crate::error::{Error, Result};
+
+/// A list of points in R dimensions, one row a point.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Points {
+    dims: usize,
+    coordinates: Vec<f64>,
+}
+
+impl Points {
+    /// Points from coordinates in row order; every coordinate must be finite.
+    pub fn new(dims: usize, coordinates: Vec<f64>) -> Result<Self> {
+        if dims == 0 || !coordinates.len().is_multiple_of(dims) {
+            return Err(Error::Dimension { what: "points", expected: dims, found: coordinates.len() % dims.max(1) });
+        }
+        if let Some(at) = coordinates.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { index: at / dims, axis: at % dims, value: coordinates[at] });
+        }
+        Ok(Self { dims, coordinates })
+    }
+
+    /// Points on a line.
+    pub fn line(coordinates: &[f64]) -> Result<Self> {
+        Self::new(1, coordinates.to_vec())
+    }
+
+    /// Points from rows.
+    pub fn from_rows<const R: usize>(rows: &[[f64; R]]) -> Result<Self> {
+        Self::new(R, rows.iter().flatten().copied().collect())
+    }
+
+    /// The regular grid over the box `lo`..`hi` with `counts[r]` points on axis r, ends included;
+    /// the first axis varies slowest. One point on an axis stands in its middle.
+    pub fn grid(lo: &[f64], hi: &[f64], counts: &[usize]) -> Self {
+        let axes: Vec<Vec<f64>> = (0..lo.len()).map(|r| even(lo[r], hi[r], counts[r])).collect();
+        let mut coordinates = Vec::with_capacity(counts.iter().product::<usize>() * lo.len());
+        let mut index = vec![0; lo.len()];
+        for _ in 0..counts.iter().product::<usize>() {
+            coordinates.extend(index.iter().zip(&axes).map(|(&i, axis)| axis[i]));
+            for r in (0..lo.len()).rev() {
+                index[r] += 1;
+                if index[r] < counts[r] {
+                    break;
+                }
+                index[r] = 0;
+            }
+        }
+        Self { dims: lo.len(), coordinates }
+    }
+
+    /// Number of axes.
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.coordinates.len() / self.dims
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.coordinates.is_empty()
+    }
+
+    /// Point `n`.
+    pub fn row(&self, n: usize) -> &[f64] {
+        &self.coordinates[n * self.dims..(n + 1) * self.dims]
+    }
+
+    /// All points in order.
+    pub fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.coordinates.chunks_exact(self.dims)
+    }
+
+    /// All coordinates, row after row.
+    pub fn coordinates(&self) -> &[f64] {
+        &self.coordinates
+    }
+
+    /// The coordinates on one axis.
+    pub fn axis(&self, r: usize) -> Vec<f64> {
+        self.rows().map(|row| row[r]).collect()
+    }
+
+    /// The points for which `keep` holds.
+    pub fn filter(&self, keep: impl Fn(&[f64]) -> bool) -> Self {
+        let coordinates = self.rows().filter(|row| keep(row)).flatten().copied().collect();
+        Self { dims: self.dims, coordinates }
+    }
+
+    /// These points, then those.
+    pub(crate) fn followed_by(&self, others: &Points) -> Self {
+        Self { dims: self.dims, coordinates: [self.coordinates(), others.coordinates()].concat() }
+    }
+
+    /// Every point sent through `map`, in place (R coordinates in, R out).
+    pub(crate) fn map(&self, mut map: impl FnMut(usize, f64) -> f64) -> Self {
+        let coordinates = self.coordinates.iter().enumerate().map(|(i, &v)| map(i % self.dims, v)).collect();
+        Self { dims: self.dims, coordinates }
+    }
+}
+
+/// `count` even steps from `lo` to `hi`, both included; a single one stands in the middle.
+fn even(lo: f64, hi: f64, count: usize) -> Vec<f64> {
+    if count == 1 {
+        return vec![0.5 * (lo + hi)];
+    }
+    (0..count)
+        .map(|i| if i + 1 == count { hi } else { lo + (hi - lo) * i as f64 / (count - 1) as f64 })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_holds_its_corners_in_order() {
+        let grid = Points::grid(&[0.0, 10.0], &[1.0, 30.0], &[2, 3]);
+        assert_eq!(grid.coordinates(), [0.0, 10.0, 0.0, 20.0, 0.0, 30.0, 1.0, 10.0, 1.0, 20.0, 1.0, 30.0]);
+        assert_eq!(Points::grid(&[2.0], &[4.0], &[1]).coordinates(), [3.0]);
+    }
+
+    #[test]
+    fn a_ragged_or_infinite_list_is_refused() {
+        assert!(matches!(Points::new(2, vec![1.0, 2.0, 3.0]), Err(Error::Dimension { .. })));
+        let error = Points::new(2, vec![1.0, 2.0, 3.0, f64::NAN]).unwrap_err();
+        assert!(matches!(error, Error::NotFinite { index: 1, axis: 1, .. }));
+    }
+}

@@ -1,0 +1,425 @@
+//! Scores on held-out events: the paper's L_p, L_0, M_p and M_0 (math.md §9).
+//!
+//! L_p = E[log p(H|f)] is the bound without its KL term, L_0 the same with q collapsed to its mean. M_p and M_0 are
+//! log E[p(H|f)], the quantities that those bound, by sampling: f at the held-out points and ∫f² are written in terms of
+//! ε ~ N(0, I) ([`Representation`]), exp(−∫f²) is folded into the Gaussian exactly, and only Π f_k² is averaged, over draws from
+//! Gaussians at its modes (f may have either sign at each point, so there can be several), weighted by importance.
+
+use crate::basis::PointFeatures;
+use crate::bound::{self, Gaussian};
+use crate::error::{Error, Result};
+use crate::numerics::gauss::GaussLegendre;
+use crate::numerics::linalg::{self, Matrix};
+use crate::numerics::special::expected_log_square;
+use crate::points::Points;
+use crate::posterior::{Posterior, residual_covariance};
+use crate::sample::importance::{self, LogMean};
+use crate::sample::{self, gaussian};
+use crate::window::Window;
+
+/// Residual variance, relative to the prior's, up to which it is integrated out point by point.
+const NEGLIGIBLE: f64 = 1e-8;
+/// Most points (held-out and quadrature nodes together) at which the residual process is represented exactly.
+const EXACT_POINTS: usize = 2000;
+/// Draws made at a time: one matrix product.
+const BATCH: usize = 256;
+/// The proposal: this share of the draws from the Gaussians at the modes, with this part of their curvature. The last, which has none,
+/// is the Gaussian that Π f_k² is averaged over itself: it bounds the weights.
+const MIXTURE: [(f64, f64); 4] = [(0.6, 1.0), (0.2, 0.5), (0.1, 0.25), (0.1, 0.0)];
+/// Climbs made in search of modes, where they are cheap; and how cheap they must be (multiplications a Newton step).
+const CLIMBS: usize = 80;
+const CHEAP: usize = 2_000_000;
+/// Modes with less than e^−this of the largest mass are left to the wide components.
+const NEGLIGIBLE_MODE: f64 = 10.0;
+
+/// Scores of a posterior on held-out events; log-intensities in the user's units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    /// Number of held-out events.
+    pub events: usize,
+    /// E[log p(H|f)].
+    pub l_p: f64,
+    /// The same with q(u) collapsed to its mean.
+    pub l_0: f64,
+    /// log E[p(H|f)], with Monte Carlo error and Pareto k̂.
+    pub m_p: LogMean,
+    /// The same with q(u) collapsed to its mean.
+    pub m_0: LogMean,
+}
+
+impl Posterior {
+    /// Scores held-out events that were looked for in the same window, with `samples` draws for M_p and M_0.
+    pub fn score(&self, held_out: &Points, samples: usize, seed: u64) -> Result<Score> {
+        self.window().check_inside(held_out)?;
+        if samples < 2 {
+            return Err(Error::setting("samples", samples, "must be at least 2"));
+        }
+        let points = self.scaling().points_inward(held_out);
+        let window = self.window().scaled(self.scaling());
+        let features = self.basis().at(&points);
+        let region = self.basis().over(&window);
+        let collapsed = Gaussian { mean: self.q().mean.clone(), root: Matrix::zeros(self.q().mean.len(), self.q().mean.len()) };
+        let expected = |q: &Gaussian| {
+            let f = bound::marginals(&features, self.inner_offset(), q);
+            let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();
+            log_rate
+                - bound::integral_of_mean_square(&region, self.inner_offset(), &q.mean)
+                - bound::integral_of_variance(&region, q)
+        };
+        let units = points.len() as f64 * self.scaling().volume().ln();
+        let sampled = |q: &Gaussian| {
+            let mut mean = Representation::new(self, &points, &window, &features, q).log_expectation(samples, seed)?;
+            mean.value -= units;
+            Ok(mean)
+        };
+        Ok(Score {
+            events: points.len(),
+            l_p: expected(self.q()) - units,
+            l_0: expected(&collapsed) - units,
+            m_p: sampled(self.q())?,
+            m_0: sampled(&collapsed)?,
+        })
+    }
+}
+
+/// f at the held-out points and ∫f² in terms of ε ~ N(0, I):
+/// f_k = mean_k + rows_kᵀ ε (+ independent noise of variance extra_k), ∫f² = constant + 2 linearᵀε + εᵀ square ε.
+struct Representation {
+    mean: Vec<f64>,
+    rows: Matrix, // (D, K)
+    extra: Vec<f64>,
+    constant: f64,
+    linear: Vec<f64>,
+    square: Matrix, // (D, D)
+}
+
+impl Representation {
+    /// By the features alone where they explain f, else by f at the points and at quadrature nodes, which leaves nothing out.
+    fn new(posterior: &Posterior, points: &Points, window: &Window, features: &PointFeatures, q: &Gaussian) -> Self {
+        let kernel = posterior.inner_kernel();
+        let region = posterior.basis().over(window);
+        let explained = region.residual <= NEGLIGIBLE * kernel.variance * region.measure;
+        match quadrature(window, &kernel.lengthscales()) {
+            Some(nodes) if !explained && nodes.1.len() + points.len() <= EXACT_POINTS => {
+                Self::by_values(posterior, points, &nodes, q)
+            }
+            _ => Self::by_features(posterior, features, &region, q),
+        }
+    }
+
+    fn by_features(
+        posterior: &Posterior,
+        features: &PointFeatures,
+        region: &crate::basis::RegionFeatures,
+        q: &Gaussian,
+    ) -> Self {
+        let offset = posterior.inner_offset();
+        let rotate = Matrix::from_fn(q.mean.len(), q.mean.len(), |i, j| q.root[(j, i)]);
+        let mut pull = linalg::times(&region.square, &q.mean);
+        linalg::add_scaled(&mut pull, offset, &region.linear);
+        Self {
+            mean: (0..features.residual.len()).map(|k| offset + linalg::dot(features.a.col(k), &q.mean)).collect(),
+            rows: linalg::product(&rotate, &features.a),
+            extra: features.residual.clone(),
+            constant: bound::integral_of_mean_square(region, offset, &q.mean) + region.residual,
+            linear: linalg::times(&rotate, &pull),
+            square: linalg::product(&rotate, &linalg::product(&region.square, &q.root)),
+        }
+    }
+
+    fn by_values(posterior: &Posterior, points: &Points, nodes: &(Points, Vec<f64>), q: &Gaussian) -> Self {
+        let all = points.followed_by(&nodes.0);
+        let features = posterior.basis().at(&all);
+        let mut covariance = residual_covariance(posterior.inner_kernel(), &all, &features.a);
+        let rotate = Matrix::from_fn(q.mean.len(), q.mean.len(), |i, j| q.root[(j, i)]);
+        let rotated = linalg::product(&rotate, &features.a);
+        for j in 0..all.len() {
+            for i in 0..all.len() {
+                covariance[(i, j)] += linalg::dot(rotated.col(i), rotated.col(j));
+            }
+        }
+        let factor = linalg::pivoted_cholesky(&covariance);
+        let (dims, count) = (factor.rows(), points.len());
+        let mean = |n: usize| posterior.inner_offset() + linalg::dot(features.a.col(n), &q.mean);
+        let mut square = Matrix::zeros(dims, dims);
+        let mut linear = vec![0.0; dims];
+        let mut constant = 0.0;
+        for (j, weight) in nodes.1.iter().enumerate() {
+            let (row, level) = (factor.col(count + j), mean(count + j));
+            constant += weight * level * level;
+            linalg::add_scaled(&mut linear, weight * level, row);
+            let scaled: Vec<f64> = row.iter().map(|v| weight * v).collect();
+            linalg::add_outer_lower(&mut square, 1.0, &scaled, row);
+        }
+        square.mirror_lower();
+        Self {
+            mean: (0..count).map(mean).collect(),
+            rows: Matrix::from_fn(dims, count, |i, k| factor[(i, k)]),
+            extra: vec![0.0; count],
+            constant,
+            linear,
+            square,
+        }
+    }
+
+    /// log E[exp(−∫f²) Π f_k²].
+    fn log_expectation(self, samples: usize, seed: u64) -> Result<LogMean> {
+        let dims = self.linear.len();
+        // exp(−∫f²) N(ε; 0, I) is a Gaussian again: precision T = I + 2B, mean −2T⁻¹l.
+        let mut t = Matrix::from_fn(dims, dims, |i, j| 2.0 * self.square[(i, j)]);
+        t.add_to_diagonal(1.0);
+        linalg::cholesky(&mut t).map_err(|pivot| Error::NotPositiveDefinite { pivot, size: dims, jitter: 0.0 })?;
+        let mut pull = self.linear.clone();
+        linalg::solve_lower(&t, &mut pull);
+        let log_normaliser = -self.constant - 0.5 * linalg::log_determinant(&t) + 2.0 * linalg::dot(&pull, &pull);
+        let mut rows = self.rows;
+        linalg::solve_lower(&t, rows.data_mut());
+        let mean: Vec<f64> = self.mean.iter().enumerate().map(|(k, m)| m - 2.0 * linalg::dot(rows.col(k), &pull)).collect();
+        if rows.cols() < dims {
+            // Fewer points than directions: f at the points is all that matters.
+            let transposed = Matrix::from_fn(rows.cols(), dims, |k, d| rows[(d, k)]);
+            rows = linalg::pivoted_cholesky(&linalg::product(&transposed, &rows));
+        }
+        let product = SquareProduct { mean, rows, extra: self.extra };
+        let mut log_mean = product.log_expectation(samples, seed)?;
+        log_mean.value += log_normaliser;
+        Ok(log_mean)
+    }
+}
+
+/// Π_k (f_k² + extra_k), f_k = mean_k + rows_kᵀδ, δ ~ N(0, I).
+struct SquareProduct {
+    mean: Vec<f64>,
+    rows: Matrix, // (D, K)
+    extra: Vec<f64>,
+}
+
+/// One Gaussian of the proposal.
+struct Component {
+    weight: f64,
+    centre: Vec<f64>,
+    /// Cholesky factor of its precision.
+    root: Matrix,
+    log_determinant: f64,
+}
+
+impl SquareProduct {
+    fn log_value(&self, k: usize, f: f64) -> f64 {
+        (f * f + self.extra[k]).ln()
+    }
+
+    fn log_expectation(&self, samples: usize, seed: u64) -> Result<LogMean> {
+        let dims = self.rows.rows();
+        if dims == 0 || self.mean.is_empty() {
+            let value = (0..self.mean.len()).map(|k| self.log_value(k, self.mean[k])).sum();
+            return Ok(LogMean { value, se: 0.0, k: f64::NEG_INFINITY });
+        }
+        let components = self.proposal(seed)?;
+        let mut log_weights = Vec::with_capacity(samples);
+        for (batch, start) in (0..samples).step_by(BATCH).enumerate() {
+            let count = BATCH.min(samples - start);
+            log_weights.extend(self.batch(&components, count, seed, batch as u64));
+        }
+        Ok(importance::log_mean(&log_weights))
+    }
+
+    /// log of target over proposal for a batch of draws.
+    fn batch(&self, components: &[Component], count: usize, seed: u64, stream: u64) -> Vec<f64> {
+        let dims = self.rows.rows();
+        let mut rng = sample::stream(seed, stream);
+        let mut draws = Matrix::zeros(dims, count);
+        for i in 0..count {
+            // Stratified over the components: the same share of every batch.
+            let share = (i as f64 + 0.5) / count as f64;
+            let mut before = 0.0;
+            let component = components.iter().find(|c| {
+                before += c.weight;
+                share < before
+            });
+            let component = component.unwrap_or(&components[0]);
+            let mut draw = gaussian::standard_normal(&mut rng, dims);
+            linalg::solve_lower_transposed(&component.root, &mut draw);
+            linalg::add_scaled(&mut draw, 1.0, &component.centre);
+            draws.col_mut(i).copy_from_slice(&draw);
+        }
+        let mut log_proposal = vec![f64::NEG_INFINITY; count];
+        for component in components {
+            for (i, log_proposal) in log_proposal.iter_mut().enumerate() {
+                let step: Vec<f64> = draws.col(i).iter().zip(&component.centre).map(|(d, c)| d - c).collect();
+                let rotated = linalg::lower_transposed_times(&component.root, &step);
+                let log_density = component.weight.ln() + 0.5 * component.log_determinant - 0.5 * linalg::dot(&rotated, &rotated);
+                *log_proposal = log_add(*log_proposal, log_density);
+            }
+        }
+        let rows = Matrix::from_fn(self.mean.len(), dims, |k, d| self.rows[(d, k)]);
+        let f = linalg::product(&rows, &draws);
+        (0..count)
+            .map(|i| {
+                let log_likelihood: f64 =
+                    f.col(i).iter().enumerate().map(|(k, f)| self.log_value(k, self.mean[k] + f)).sum();
+                log_likelihood - 0.5 * linalg::dot(draws.col(i), draws.col(i)) - log_proposal[i]
+            })
+            .collect()
+    }
+
+    /// log of the target, Π f_k² N(δ; 0, I), up to a constant, and f.
+    fn log_target(&self, delta: &[f64]) -> (f64, Vec<f64>) {
+        let f: Vec<f64> = (0..self.mean.len()).map(|k| self.mean[k] + linalg::dot(self.rows.col(k), delta)).collect();
+        let log_likelihood: f64 = f.iter().enumerate().map(|(k, f)| self.log_value(k, *f)).sum();
+        (log_likelihood - 0.5 * linalg::dot(delta, delta), f)
+    }
+
+    /// Gaussians around the modes of the target, each narrow and wide, and the standard one.
+    fn proposal(&self, seed: u64) -> Result<Vec<Component>> {
+        let dims = self.rows.rows();
+        let modes = self.modes(seed)?;
+        let top = modes.iter().map(|m| m.log_mass).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = modes.iter().map(|m| (m.log_mass - top).exp()).sum();
+        let mut components = Vec::new();
+        for (share, part) in MIXTURE {
+            if part == 0.0 {
+                let root = Matrix::scaled_identity(dims, 1.0);
+                components.push(Component { weight: share, centre: vec![0.0; dims], root, log_determinant: 0.0 });
+                continue;
+            }
+            for mode in &modes {
+                let root = self.precision_root(&mode.curvature, part)?;
+                let log_determinant = linalg::log_determinant(&root);
+                let weight = share * (mode.log_mass - top).exp() / total;
+                components.push(Component { weight, centre: mode.delta.clone(), root, log_determinant });
+            }
+        }
+        Ok(components)
+    }
+
+    /// The modes of the target: from its centre and a few draws, then by turning the sign of f at one point after another, where f
+    /// might well have either.
+    fn modes(&self, seed: u64) -> Result<Vec<Mode>> {
+        let dims = self.rows.rows();
+        let cheap = dims * dims * self.mean.len() <= CHEAP;
+        let mut starts = vec![vec![0.0; dims]];
+        if cheap {
+            let mut rng = sample::stream(seed, u64::MAX);
+            starts.extend((0..8).map(|_| gaussian::standard_normal(&mut rng, dims)));
+        }
+        let mut modes: Vec<Mode> = Vec::new();
+        let mut climbs = 0;
+        while let Some(start) = starts.pop()
+            && climbs < CLIMBS
+        {
+            climbs += 1;
+            let mode = self.climb(start)?;
+            let gap = |other: &Mode| mode.delta.iter().zip(&other.delta).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+            if modes.iter().any(|other| gap(other) < 1e-4 * dims as f64) {
+                continue;
+            }
+            if cheap && modes.iter().all(|other| mode.log_mass > other.log_mass - NEGLIGIBLE_MODE) {
+                starts.extend(self.turned(&mode.delta));
+            }
+            modes.push(mode);
+        }
+        let top = modes.iter().map(|m| m.log_mass).fold(f64::NEG_INFINITY, f64::max);
+        modes.retain(|m| m.log_mass > top - NEGLIGIBLE_MODE);
+        Ok(modes)
+    }
+
+    /// δ moved as little as turns f's sign at one point, for each point at which f lies within three standard deviations of 0.
+    fn turned(&self, delta: &[f64]) -> Vec<Vec<f64>> {
+        let turn = |k: usize| {
+            let row = self.rows.col(k);
+            let variance = linalg::dot(row, row);
+            let f = self.mean[k] + linalg::dot(row, delta);
+            let plausible = self.mean[k] * self.mean[k] < 9.0 * variance;
+            plausible.then(|| {
+                let mut moved = delta.to_vec();
+                linalg::add_scaled(&mut moved, -1.5 * f / variance, row);
+                moved
+            })
+        };
+        (0..self.mean.len()).filter_map(turn).collect()
+    }
+
+    /// Newton's method to the mode of the target near `delta`. Between the zeros of f the target is log-concave.
+    fn climb(&self, mut delta: Vec<f64>) -> Result<Mode> {
+        let count = self.mean.len();
+        let (mut value, mut f) = self.log_target(&delta);
+        let curvature_at = |f: &[f64]| -> Vec<f64> { (0..count).map(|k| 2.0 / (f[k] * f[k] + self.extra[k])).collect() };
+        for _ in 0..50 {
+            let curvature = curvature_at(&f);
+            let root = self.precision_root(&curvature, 1.0)?;
+            let pull: Vec<f64> = f.iter().zip(&curvature).map(|(f, c)| f * c).collect();
+            let mut step = linalg::columns_times(self.rows.data(), delta.len(), &pull);
+            linalg::add_scaled(&mut step, -1.0, &delta);
+            let gradient = step.clone();
+            linalg::solve_lower(&root, &mut step);
+            linalg::solve_lower_transposed(&root, &mut step);
+            let expected = linalg::dot(&gradient, &step);
+            let mut length = 1.0;
+            loop {
+                let mut trial = delta.clone();
+                linalg::add_scaled(&mut trial, length, &step);
+                let (trial_value, trial_f) = self.log_target(&trial);
+                if trial_value >= value + 1e-4 * length * expected || length < 1e-8 {
+                    (delta, value, f) = (trial, trial_value, trial_f);
+                    break;
+                }
+                length *= 0.5;
+            }
+            if expected < 1e-8 {
+                break;
+            }
+        }
+        let curvature = curvature_at(&f);
+        let log_mass = value - 0.5 * linalg::log_determinant(&self.precision_root(&curvature, 1.0)?);
+        Ok(Mode { delta, curvature, log_mass })
+    }
+
+    /// Cholesky factor of I + part · Σ curvature_k rows_k rows_kᵀ.
+    fn precision_root(&self, curvature: &[f64], part: f64) -> Result<Matrix> {
+        let dims = self.rows.rows();
+        let mut scaled = self.rows.clone();
+        for (k, c) in curvature.iter().enumerate() {
+            scaled.col_mut(k).iter_mut().for_each(|v| *v *= part * c);
+        }
+        let mut root = Matrix::scaled_identity(dims, 1.0);
+        linalg::add_outer_lower(&mut root, 1.0, scaled.data(), self.rows.data());
+        linalg::cholesky(&mut root).map_err(|pivot| Error::NotPositiveDefinite { pivot, size: dims, jitter: 0.0 })?;
+        Ok(root)
+    }
+}
+
+/// A mode of Π f_k² N(δ; 0, I).
+struct Mode {
+    delta: Vec<f64>,
+    /// −∂² log f_k² at each point.
+    curvature: Vec<f64>,
+    /// log of its mass, by Laplace's method, up to a constant.
+    log_mass: f64,
+}
+
+/// log(eᵃ + eᵇ).
+fn log_add(a: f64, b: f64) -> f64 {
+    let (small, large) = if a < b { (a, b) } else { (b, a) };
+    if large == f64::NEG_INFINITY { large } else { large + (small - large).exp().ln_1p() }
+}
+
+/// Tensor Gauss-Legendre nodes over a window, fine enough for a kernel of these length-scales; `None` if that takes too many.
+fn quadrature(window: &Window, lengthscales: &[f64]) -> Option<(Points, Vec<f64>)> {
+    let spans = window.bounding_box();
+    let orders: Vec<usize> =
+        spans.iter().zip(lengthscales).map(|(s, l)| (4.0 * s.length() / l).min(1e4) as usize + 16).collect();
+    if orders.iter().product::<usize>() > EXACT_POINTS {
+        return None;
+    }
+    let mut nodes: Vec<(Vec<f64>, f64)> = vec![(vec![], 1.0)];
+    for (span, order) in spans.iter().zip(orders) {
+        let rule: Vec<(f64, f64)> = GaussLegendre::new(order).on(span.lo, span.hi).collect();
+        nodes = nodes
+            .iter()
+            .flat_map(|(x, w)| rule.iter().map(move |(y, v)| ([x.as_slice(), &[*y]].concat(), w * v)))
+            .collect();
+    }
+    let coordinates = nodes.iter().flat_map(|(x, _)| x.clone()).collect();
+    let points = Points::new(spans.len(), coordinates).ok()?;
+    Some((points, nodes.iter().map(|(_, w)| *w).collect()))
+}
