@@ -1,1 +1,14 @@
-fn main() {}
+//! The command `pointillist`: events in, an intensity with its uncertainty out.
+
+mod args;
+mod commands;
+mod datasets;
+mod interrupt;
+mod io;
+mod plot;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    commands::main()
+}

@@ -153,19 +153,29 @@ fn number_remedy(text: &str) -> &'static str {
 
 /// Reads a table from the file at `path`, or from standard input if that is `-`.
 pub fn read_path(path: &str, options: &ReadOptions) -> Result<Table, InputError> {
+    read_bytes(source_name(path), &read_file(path)?, options)
+}
+
+/// What `path` is called in messages.
+pub fn source_name(path: &str) -> &str {
+    if path == "-" { "standard input" } else { path }
+}
+
+/// All bytes of the file at `path`, or of standard input if that is `-`.
+pub fn read_file(path: &str) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
-    let (source, result) = match path {
-        "-" => ("standard input", io::stdin().lock().read_to_end(&mut bytes)),
-        _ => (path, File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))),
+    let result = match path {
+        "-" => io::stdin().lock().read_to_end(&mut bytes),
+        _ => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
     };
-    let file = source.to_string();
+    let file = source_name(path).to_string();
     result.map_err(|error| match error.kind() {
         ErrorKind::NotFound => InputError::Missing { file },
         ErrorKind::IsADirectory => InputError::IsDirectory { file },
         ErrorKind::PermissionDenied => InputError::NoPermission { file },
         _ => InputError::Unreadable { file, error },
     })?;
-    read_bytes(source, &bytes, options)
+    Ok(bytes)
 }
 
 /// Reads a table from memory; `source` stands for it in messages.

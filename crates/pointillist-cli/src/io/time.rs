@@ -40,6 +40,11 @@ impl TimeUnit {
             Self::Years => 365 * MICROS_PER_DAY + MICROS_PER_DAY / 4,
         }
     }
+
+    /// The length of the unit in seconds.
+    pub fn seconds(self) -> f64 {
+        (self.micros() / MICROS_PER_SECOND) as f64
+    }
 }
 
 impl fmt::Display for TimeUnit {

@@ -14,7 +14,7 @@ use std::f64::consts::FRAC_PI_2;
 /// Length-scales are looked for between these multiples of the window's side.
 const LENGTHSCALES: (f64, f64) = (1e-4, 1e2);
 /// Variances, between these multiples of the mean rate.
-const VARIANCES: (f64, f64) = (1e-6, 1e4);
+const VARIANCES: (f64, f64) = (1e-6, 1e3);
 /// The prior mean, between these multiples of the root of the mean rate.
 const MEANS: (f64, f64) = (-10.0, 10.0);
 

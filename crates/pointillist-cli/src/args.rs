@@ -1,0 +1,344 @@
+//! What may be typed: the verbs, their options and their help.
+//!
+//! Only shapes are checked here. What depends on the data (the number of axes, dates, names of columns) is left to the
+//! commands. Options and verbs that are planned but not there yet are recognised in [`not_yet`], so that asking for one gives a sentence.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Verbs and options of later versions.
+const LATER: [&str; 13] = [
+    "smooth", "sgcp", "compare", "summarize", "simulate", "reproduce", "check", "kernels", "--repeats", "--exposure", "--basis",
+    "--nodes", "--smoothness",
+];
+/// The verbs of this version, for a sentence.
+const VERBS: &str = "fit, predict, score, count, sample, plot, data";
+
+/// The intensity of events in time and space, with honest uncertainty.
+#[derive(Debug, Parser)]
+#[command(name = "pointillist", version, max_term_width = 100, disable_help_subcommand = false)]
+#[command(long_about = "The intensity of events in time and space, with honest uncertainty.\n\n\
+    Events in a window are taken for a Poisson process whose intensity is the square of a Gaussian process; the posterior of \
+    the intensity is found by variational inference. Without a command it fits the coal-mining disasters, shows them and writes \
+    coal.svg.")]
+#[command(after_help = "Examples:\n  \
+    pointillist                                       see what it does, on bundled data\n  \
+    pointillist fit events.csv --window 0,50 -o model.json\n  \
+    pointillist predict model.json --grid 200 > rate.csv\n  \
+    pointillist plot model.json -o rate.svg\n\n\
+    Exit codes: 0 done, 1 ran but did not converge, 2 bad input or usage.")]
+pub struct Cli {
+    /// What to do; nothing at all shows the coal-mining disasters.
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    /// Options of all verbs.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Options that every verb takes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of all commands")]
+pub struct Global {
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Seed of everything random
+    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Number of threads (default: all cores; results do not depend on it)
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// No summary, warnings or progress
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more on stderr
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+#[command(disable_help_subcommand = false)]
+pub enum Verb {
+    /// Fit an intensity to events, and save it as a model
+    Fit(FitArgs),
+    /// The rate at points: mean, standard deviation and quantiles, as CSV
+    Predict(PredictArgs),
+    /// Score a model on held-out events
+    Score(ScoreArgs),
+    /// The expected number of events in a part of the window
+    Count(CountArgs),
+    /// Draws of the intensity, or of whole new sets of events, as CSV
+    Sample(SampleArgs),
+    /// A picture of a model, or of events (which are fitted first)
+    Plot(PlotArgs),
+    /// List the bundled data sets, or print one as CSV
+    Data(DataArgs),
+}
+
+/// How a fit is made; shared by `fit` and by `plot` of events.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Events")]
+pub struct FitOptions {
+    /// Columns that place the events, by name or by number from 0 (default: the numeric ones, if there are 1 to 3)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+    /// Where events were looked for: lo,hi for each axis; dates for an axis of dates (default: the bounding box of the events)
+    #[arg(long, value_name = "LO,HI,...", allow_hyphen_values = true)]
+    pub window: Vec<String>,
+    /// Drop events outside the window instead of stopping
+    #[arg(long)]
+    pub clip: bool,
+    /// Unit in which dates are counted: seconds, minutes, hours, days, weeks or years
+    #[arg(long, value_name = "UNIT", default_value = "days")]
+    pub time_unit: String,
+    /// Kernel of the Gaussian process: `se`, squared exponential with one length-scale an axis
+    #[arg(long, value_name = "NAME", default_value = "se", help_heading = "Model")]
+    pub kernel: String,
+    /// Inducing points: a number (31), a grid (20x20), `auto`, or a CSV file of locations
+    #[arg(long, value_name = "SPEC", default_value = "auto", help_heading = "Model")]
+    pub inducing: String,
+    /// Move the inducing points to where they serve best
+    #[arg(long, help_heading = "Model")]
+    pub optimise_inducing: bool,
+    /// Prior mean of the Gaussian process: `constant` everywhere, or as in the paper only at the inducing points
+    #[arg(long, value_enum, default_value_t = MeanName::Constant, help_heading = "Model")]
+    pub mean: MeanName,
+    /// Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable
+    #[arg(long, value_name = "PRIOR", help_heading = "Model",
+        long_help = "Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable.\n\
+        Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), mean.\n\
+        Families: lognormal(location, scale), gamma(shape, rate), inverse_gamma(shape, scale), half_normal(scale), normal(mean, sd).")]
+    pub prior: Vec<String>,
+    /// Hold a hyper-parameter at a value, as in lengthscale=10; repeatable
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Model")]
+    pub fix: Vec<String>,
+    /// How the bound is maximised: `collapsed` (fast), or `joint` as in the paper
+    #[arg(long, value_enum, default_value_t = MethodName::Collapsed, help_heading = "Inference")]
+    pub method: MethodName,
+    /// Relative jitter on the diagonal of the kernel matrix
+    #[arg(long, value_name = "X", default_value_t = 1e-8, help_heading = "Inference", allow_hyphen_values = true)]
+    pub jitter: f64,
+    /// Most evaluations of the bound
+    #[arg(long, value_name = "N", default_value_t = 2000, help_heading = "Inference")]
+    pub max_evaluations: usize,
+}
+
+/// The prior means, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MeanName {
+    /// f has one prior mean everywhere.
+    Constant,
+    /// The inducing values have it, f away from them has 0.
+    Paper,
+}
+
+/// The methods, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MethodName {
+    /// Natural steps for q(u), L-BFGS for the hyper-parameters.
+    Collapsed,
+    /// L-BFGS over everything.
+    Joint,
+}
+
+/// `fit`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist fit coal -o coal.json\n  \
+    pointillist fit events.csv --columns lon,lat --window 33.9,41.9,-4.7,5.1 --inducing 20x20 -o model.json\n  \
+    pointillist fit tweets.tsv.gz --columns time --window 2016-02-23,2016-03-08 --time-unit hours -o model.json\n  \
+    zcat events.csv.gz | pointillist fit - --json --prior 'lengthscale ~ lognormal(2, 0.5)'")]
+pub struct FitArgs {
+    /// CSV or TSV file (gzip too), `-` for stdin, or the name of a bundled set
+    pub events: String,
+    /// Write the model here
+    #[arg(short, long, value_name = "MODEL")]
+    pub output: Option<PathBuf>,
+    /// How to fit.
+    #[command(flatten)]
+    pub options: FitOptions,
+}
+
+/// Where the intensity is asked for.
+#[derive(Debug, Clone, Args)]
+pub struct Where {
+    /// File with points, one a line, in columns called as the model's axes (else by number)
+    #[arg(long, value_name = "POINTS", conflicts_with = "grid")]
+    pub at: Option<String>,
+    /// Regular grid over the window, as in 200 or 100x100
+    #[arg(long, value_name = "COUNTS")]
+    pub grid: Option<String>,
+    /// Columns of the file with points, in the order of the model's axes
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+}
+
+/// `predict`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist predict model.json > rate.csv\n  \
+    pointillist predict model.json --grid 100x100 --quantiles 0.025,0.975 -o map.csv\n  \
+    pointillist predict model.json --at places.csv\n\n\
+    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column a quantile.")]
+pub struct PredictArgs {
+    /// Model file, written by `fit`; `-` for stdin
+    pub model: String,
+    /// Where.
+    #[command(flatten)]
+    pub place: Where,
+    /// Quantiles of the rate, between 0 and 1
+    #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
+    pub quantiles: String,
+    /// Write the CSV here instead of to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `score`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    pointillist score model.json heldout.csv --json\n\n\
+    l_p is the expected log-likelihood of the held-out events, m_p the logarithm of their expected likelihood (by sampling, with \
+    its standard error); l_0 and m_0 are the same with the inducing values at their posterior mean. Log-intensities are in the \
+    units of the data.")]
+pub struct ScoreArgs {
+    /// Model file, written by `fit`
+    pub model: String,
+    /// Events that were not used in the fit, from the same window
+    pub heldout: String,
+    /// Draws for m_p and m_0
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub samples: usize,
+    /// Columns of the held-out file, in the order of the model's axes
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+    /// Drop held-out events outside the window instead of stopping
+    #[arg(long)]
+    pub clip: bool,
+}
+
+/// `count`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist count model.json --in 1860,1880\n  \
+    pointillist count model.json --in 2016-03-01,2016-03-02 --json\n  \
+    pointillist count model.json --in 34,36,-1,1 --in 38,40,-1,1\n\n\
+    `expected` is the integral of the intensity, uncertain as the intensity is; `new count` is a number of events drawn from it.")]
+pub struct CountArgs {
+    /// Model file, written by `fit`
+    pub model: String,
+    /// Part of the window: lo,hi for each axis, dates for an axis of time (default: the whole window); repeatable
+    #[arg(long = "in", value_name = "LO,HI,...", allow_hyphen_values = true)]
+    pub regions: Vec<String>,
+    /// Quantiles, between 0 and 1
+    #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
+    pub quantiles: String,
+    /// Draws for the quantiles
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub samples: usize,
+}
+
+/// `sample`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist sample model.json --draws 20 > draws.csv           columns draw1 ... draw20\n  \
+    pointillist sample model.json --events --draws 5 --seed 1      five new sets of events")]
+pub struct SampleArgs {
+    /// Model file, written by `fit`
+    pub model: String,
+    /// Number of draws
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub draws: usize,
+    /// Draw sets of events instead of intensities
+    #[arg(long, conflicts_with_all = ["at", "grid", "columns"])]
+    pub events: bool,
+    /// Where.
+    #[command(flatten)]
+    pub place: Where,
+    /// Write the CSV here instead of to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `plot`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist plot model.json -o rate.svg\n  \
+    pointillist plot kenya -o kenya.png\n  \
+    pointillist plot model.json --terminal")]
+pub struct PlotArgs {
+    /// Model file, or events (a file, `-` or a bundled set), which are fitted first
+    pub subject: String,
+    /// Write the figure here, as .svg or .png
+    #[arg(short, long, value_name = "FIGURE")]
+    pub output: Option<PathBuf>,
+    /// Draw in the terminal
+    #[arg(long)]
+    pub terminal: bool,
+    /// File of events to show with a model (default: those that it keeps)
+    #[arg(long = "events", value_name = "FILE")]
+    pub overlay: Option<String>,
+    /// Lower and upper quantile of the band
+    #[arg(long, value_name = "LO,HI", default_value = "0.05,0.95", allow_hyphen_values = true)]
+    pub quantiles: String,
+    /// Heading of the figure
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// How to fit events.
+    #[command(flatten)]
+    pub options: FitOptions,
+}
+
+/// `data`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist data\n  \
+    pointillist data coal > coal.csv\n\n\
+    The names also stand for the sets wherever events are read: pointillist fit coal.")]
+pub struct DataArgs {
+    /// The set to print
+    pub name: Option<String>,
+    /// Write the CSV here instead of to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// A sentence for a verb or an option that is planned but not there, if `error` complains of one.
+pub fn not_yet(error: &clap::Error) -> Option<String> {
+    let kind = match error.kind() {
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        _ => return None,
+    };
+    let Some(ContextValue::String(asked)) = error.get(kind) else { return None };
+    let name = asked.split([' ', '=']).next().unwrap_or_default();
+    if !LATER.contains(&name) {
+        return None;
+    }
+    let there = if name.starts_with('-') { "see --help for what there is".into() } else { format!("there are: {VERBS}") };
+    Some(format!("{name} is not in this version; {there}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_planned_gets_a_sentence() {
+        for line in ["pointillist smooth x.csv", "pointillist fit coal --repeats 3", "pointillist fit coal --basis=lattice"] {
+            let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
+            let sentence = not_yet(&error).unwrap();
+            assert!(sentence.contains("not in this version") && !sentence.contains('\n'), "{sentence}");
+        }
+        assert!(not_yet(&Cli::try_parse_from(["pointillist", "fit", "coal", "--wndow", "1"]).unwrap_err()).is_none());
+    }
+}

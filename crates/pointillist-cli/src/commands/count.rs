@@ -1,0 +1,113 @@
+//! `count`: the number of events in a part of the window.
+
+use super::summary::brief;
+use super::{Context, Failure, Outcome, json_line, spec};
+use crate::args::CountArgs;
+use crate::io::{self, ModelFile};
+use pointillist::{Posterior, Window};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The JSON of one region; scripts rely on the names.
+#[derive(Serialize)]
+struct Answer {
+    /// The region, `[lo, hi]` for each axis.
+    region: Vec<[f64; 2]>,
+    #[serde(flatten)]
+    expected: Moments,
+    new_count: Moments,
+}
+
+/// A random number, told by a few.
+#[derive(Serialize)]
+struct Moments {
+    mean: f64,
+    sd: f64,
+    quantiles: BTreeMap<String, f64>,
+}
+
+/// Does what was asked for.
+pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
+    let probabilities = spec::quantiles(&args.quantiles)?;
+    if args.samples < 2 {
+        return Err(format!("--samples {} is too few; take at least 2", args.samples).into());
+    }
+    let model = ModelFile::read(&args.model)?;
+    let window = model.posterior.window();
+    let parse = |text: &String| region(text, window);
+    let mut regions = args.regions.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    if regions.is_empty() {
+        regions.push(window.clone());
+    }
+    let answer = |region: &Window| count(&model.posterior, region, &probabilities, args.samples, context.seed());
+    let answers = regions.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
+    let text = match (context.json(), &answers[..]) {
+        (true, [answer]) => json_line(answer)?,
+        (true, answers) => json_line(&serde_json::json!({ "regions": answers }))?,
+        (false, answers) => regions.iter().zip(answers).map(|(region, answer)| table(region, answer, &probabilities)).collect(),
+    };
+    io::stdout_text(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// A part of the window.
+fn region(text: &str, window: &Window) -> Result<Window, Failure> {
+    let axes = window.axes();
+    let region = io::parse_window("--in", text, axes, &vec![false; axes.len()])?;
+    let inside = region.bounding_box().iter().zip(window.bounding_box()).all(|(a, b)| b.contains(a.lo) && b.contains(a.hi));
+    if inside { Ok(region) } else { Err(format!("--in {text} reaches outside the window {}", io::show_window(window)).into()) }
+}
+
+fn count(posterior: &Posterior, region: &Window, probabilities: &[f64], samples: usize, seed: u64) -> Result<Answer, Failure> {
+    let exact = posterior.count(region)?;
+    let draws = posterior.count_draws(region, samples, seed)?;
+    let quantiles = |mut values: Vec<f64>| -> BTreeMap<String, f64> {
+        values.sort_by(f64::total_cmp);
+        probabilities.iter().map(|&p| (p.to_string(), quantile(&values, p))).collect()
+    };
+    Ok(Answer {
+        region: region.bounding_box().iter().map(|span| [span.lo, span.hi]).collect(),
+        expected: Moments {
+            mean: exact.mean,
+            sd: exact.sd,
+            quantiles: quantiles(draws.iter().map(|draw| draw.0).collect()),
+        },
+        new_count: Moments {
+            mean: exact.mean,
+            // A Poisson number with a random mean: its own variance, and the mean's.
+            sd: (exact.mean + exact.sd * exact.sd).sqrt(),
+            quantiles: quantiles(draws.iter().map(|draw| draw.1 as f64).collect()),
+        },
+    })
+}
+
+/// The smallest of the sorted values that at least a part `p` of them does not exceed: a count stays a count.
+fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let rank = (p * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+fn table(region: &Window, answer: &Answer, probabilities: &[f64]) -> String {
+    let row = |name: &str, moments: &Moments| {
+        let quantiles: String =
+            probabilities.iter().map(|p| format!(" {:>11}", brief(moments.quantiles[&p.to_string()]))).collect();
+        format!("  {name:<10} {:>11} {:>11}{quantiles}\n", brief(moments.mean), brief(moments.sd))
+    };
+    let names: String = probabilities.iter().map(|p| format!(" {:>11}", format!("q{p}"))).collect();
+    let head = format!("in {}\n  {:<10} {:>11} {:>11}{names}\n", io::show_window(region), "", "mean", "sd");
+    head + &row("expected", &answer.expected) + &row("new count", &answer.new_count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let sorted = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(quantile(&sorted, 0.25), 1.0);
+        assert_eq!(quantile(&sorted, 0.26), 2.0);
+        assert_eq!(quantile(&sorted, 0.999), 4.0);
+        assert_eq!(quantile(&sorted, 1e-9), 1.0);
+    }
+}

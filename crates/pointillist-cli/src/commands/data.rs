@@ -1,0 +1,43 @@
+//! `data`: the bundled sets.
+
+use super::{Context, Failure, Outcome, json_line};
+use crate::args::DataArgs;
+use crate::datasets::{self, DATASETS, Dataset};
+
+/// Does what was asked for.
+pub fn run(args: &DataArgs, context: &Context) -> Result<Outcome, Failure> {
+    let Some(name) = &args.name else {
+        let text = if context.json() { listed_as_json()? } else { DATASETS.iter().map(entry).collect::<Vec<_>>().join("\n") };
+        context.emit(args.output.as_deref(), &text)?;
+        return Ok(Outcome::Done);
+    };
+    let set = datasets::find(name)
+        .ok_or_else(|| format!("there is no bundled set called {name}; there are: {}", datasets::names()))?;
+    let text = if context.json() { json_line(&described(set))? } else { String::from_utf8_lossy(set.csv).into_owned() };
+    context.emit(args.output.as_deref(), &text)?;
+    Ok(Outcome::Done)
+}
+
+fn entry(set: &Dataset) -> String {
+    let Dataset { name, what, events, source, licence, .. } = set;
+    let (columns, window) = (set.default_columns.join(","), set.default_window());
+    format!(
+        "{name}\n  {what}\n  {events} events, --columns {columns} --window {window}\n  source: {source}\n  licence: {licence}\n"
+    )
+}
+
+fn described(set: &Dataset) -> serde_json::Value {
+    serde_json::json!({
+        "name": set.name,
+        "what": set.what,
+        "events": set.events,
+        "columns": set.default_columns,
+        "window": set.default_window(),
+        "source": set.source,
+        "licence": set.licence,
+    })
+}
+
+fn listed_as_json() -> Result<String, Failure> {
+    json_line(&serde_json::json!({ "sets": DATASETS.iter().map(described).collect::<Vec<_>>() }))
+}

@@ -1,0 +1,99 @@
+//! `plot`: a figure of a model, or of events, which are fitted first.
+
+use super::figure::{self, Look};
+use super::{Context, Failure, Outcome, fit, input, spec, terminal};
+use crate::args::{FitOptions, PlotArgs};
+use crate::io::{self, ModelFile};
+use crate::{datasets, plot};
+use std::path::Path;
+
+/// Pixels of a PNG for each unit of the SVG.
+const PNG_SCALE: f32 = 2.0;
+/// Lines of a terminal picture.
+const LINES: usize = 20;
+
+/// The formats of figures.
+enum Format {
+    Svg,
+    Png,
+}
+
+/// Does what was asked for.
+pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
+    let format = args.output.as_deref().map(format).transpose()?;
+    let look = Look { band: band(&args.quantiles)?, title: args.title.clone() };
+    let (mut model, outcome) = subject(args, context)?;
+    if let Some(path) = &args.overlay {
+        model.events = Some(input::points(path, None, model.posterior.window().axes())?.points);
+    }
+    let figure = figure::of_model(&model, &look)?;
+    if args.terminal || args.output.is_none() {
+        let (width, is_terminal) = terminal();
+        io::stdout_text(&plot::terminal(&figure, width, LINES, is_terminal))?;
+    }
+    if let (Some(path), Some(format)) = (&args.output, format) {
+        let bytes = match format {
+            Format::Svg => plot::svg(&figure).into_bytes(),
+            Format::Png => plot::png(&figure, PNG_SCALE)?,
+        };
+        io::write_atomically(path, &bytes)?;
+        context.note(&format!("wrote {}", path.display()));
+    }
+    Ok(outcome)
+}
+
+/// By the end of the name.
+fn format(path: &Path) -> Result<Format, Failure> {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("svg") => Ok(Format::Svg),
+        Some("png") => Ok(Format::Png),
+        Some("html") => Err(format!("{}: .html is not in this version; use .svg or .png", path.display()).into()),
+        _ => Err(format!("{}: the name of a figure must end in .svg or .png", path.display()).into()),
+    }
+}
+
+fn band(text: &str) -> Result<(f64, f64), Failure> {
+    match spec::quantiles(text)?[..] {
+        [lower, upper] if lower < upper => Ok((lower, upper)),
+        _ => Err(format!("--quantiles {text}: a band has a lower and an upper quantile, as in 0.05,0.95").into()),
+    }
+}
+
+/// The model given, or one fitted to the events given.
+fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), Failure> {
+    let path = &args.subject;
+    let bytes = if datasets::find(path).is_some() { None } else { Some(io::read_file(path)?) };
+    if let Some(bytes) = &bytes
+        && io::is_json(bytes)
+    {
+        let model = ModelFile::from_bytes(io::source_name(path), bytes)?;
+        if let Some(option) = fit_option_given(&args.options) {
+            return Err(format!("{path} is fitted already, so {option} has no effect; give it to `fit`").into());
+        }
+        return Ok((model, Outcome::Done));
+    }
+    let loaded = input::events_from(path, bytes.as_deref(), &args.options)?;
+    if loaded.events.window().dims() > 2 {
+        let dims = loaded.events.window().dims();
+        return Err(format!("a figure shows one or two axes, and there are {dims}; choose some with --columns").into());
+    }
+    let fitted = fit::fit(loaded, &args.options, context)?;
+    let outcome = fitted.outcome();
+    Ok((fitted.model, outcome))
+}
+
+/// An option of a fit that was given although there is nothing to fit.
+fn fit_option_given(options: &FitOptions) -> Option<&'static str> {
+    let given = [
+        (options.columns.is_some(), "--columns"),
+        (!options.window.is_empty(), "--window"),
+        (options.clip, "--clip"),
+        (options.kernel != "se", "--kernel"),
+        (options.inducing != "auto", "--inducing"),
+        (options.optimise_inducing, "--optimise-inducing"),
+        (!options.prior.is_empty(), "--prior"),
+        (!options.fix.is_empty(), "--fix"),
+    ];
+    given.into_iter().find_map(|(given, name)| given.then_some(name))
+}

@@ -1,0 +1,77 @@
+//! `predict`: the rate at points.
+
+use super::figure::BLOCK;
+use super::{Context, Failure, Outcome, input, spec};
+use crate::args::{PredictArgs, Where};
+use crate::io::{self, Column, ModelFile};
+use pointillist::{Points, Posterior, Window};
+
+/// Most points of a grid: more would be gigabytes of text.
+const MOST_POINTS: usize = 10_000_000;
+
+/// Does what was asked for.
+pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
+    let quantiles = spec::quantiles(&args.quantiles)?;
+    let model = ModelFile::read(&args.model)?;
+    let points = place(&args.place, model.posterior.window(), MOST_POINTS, context)?;
+    let mut columns = coordinates(&points, model.posterior.window());
+    columns.extend(rates(&model.posterior, &points, &quantiles)?);
+    context.emit_columns(args.output.as_deref(), &columns)?;
+    Ok(Outcome::Done)
+}
+
+/// Mean, standard deviation and quantiles, block by block.
+fn rates(posterior: &Posterior, points: &Points, probabilities: &[f64]) -> Result<Vec<Column>, Failure> {
+    let (mut mean, mut sd) = (Vec::with_capacity(points.len()), Vec::with_capacity(points.len()));
+    let mut quantiles = vec![Vec::with_capacity(points.len()); probabilities.len()];
+    for block in points.coordinates().chunks(BLOCK * points.dims()) {
+        let block = Points::new(points.dims(), block.to_vec())?;
+        let rate = posterior.rate(&block)?;
+        mean.extend(rate.mean);
+        sd.extend(rate.sd);
+        for (all, some) in quantiles.iter_mut().zip(posterior.quantiles(&block, probabilities)?) {
+            all.extend(some);
+        }
+    }
+    let mut columns = vec![Column::Numbers("mean".into(), mean), Column::Numbers("sd".into(), sd)];
+    columns.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
+    Ok(columns)
+}
+
+/// The points asked for: from a file, on a grid, or on a grid of the usual size.
+pub fn place(place: &Where, window: &Window, most: usize, context: &Context) -> Result<Points, Failure> {
+    let axes = window.axes();
+    if let Some(path) = &place.at {
+        let points = input::points(path, place.columns.as_deref(), axes)?.points;
+        let outside = points.rows().filter(|row| !window.contains(row)).count();
+        if outside > 0 {
+            let (total, shown) = (points.len(), io::show_window(window));
+            context.warn(&format!("{outside} of {total} points lie outside the window {shown}: the model says little there"));
+        }
+        return Ok(points);
+    }
+    if place.columns.is_some() {
+        return Err("--columns is for a file of points; give it with --at".to_string().into());
+    }
+    let counts = match &place.grid {
+        Some(text) => spec::counts("--grid", text, axes)?,
+        None => vec![[200, 50, 20].get(axes.len() - 1).copied().unwrap_or(8); axes.len()],
+    };
+    let total: usize = counts.iter().product();
+    if total > most {
+        let text = place.grid.as_deref().unwrap_or_default();
+        return Err(format!("--grid {text} has {total} points; ask for at most {most}").into());
+    }
+    Ok(window.grid(&counts))
+}
+
+/// The coordinates as columns, then the dates of those that are time.
+pub fn coordinates(points: &Points, window: &Window) -> Vec<Column> {
+    let axes = window.axes();
+    let numbers = axes.iter().enumerate().map(|(r, axis)| Column::Numbers(axis.name.clone(), points.axis(r)));
+    let dates = axes.iter().enumerate().filter_map(|(r, axis)| {
+        let time = io::time_axis(axis)?;
+        Some(Column::Texts(format!("{}_iso", axis.name), points.axis(r).iter().map(|&v| time.to_iso(v)).collect()))
+    });
+    numbers.chain(dates).collect()
+}

@@ -1,0 +1,57 @@
+//! `sample`: intensities, or whole sets of events, drawn from the posterior.
+
+use super::{Context, Failure, Outcome, predict};
+use crate::args::SampleArgs;
+use crate::io::{Column, ModelFile};
+use pointillist::{Points, Posterior};
+
+/// Most points of a draw, which is made at all of them at once.
+const MOST_POINTS: usize = 200_000;
+/// Most numbers in an answer.
+const MOST_VALUES: usize = 50_000_000;
+
+/// Does what was asked for.
+pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
+    if args.draws == 0 {
+        return Err("--draws 0 asks for nothing; take at least 1".to_string().into());
+    }
+    let posterior = ModelFile::read(&args.model)?.posterior;
+    let columns = if args.events {
+        event_sets(&posterior, args.draws, context.seed())?
+    } else {
+        let points = predict::place(&args.place, posterior.window(), MOST_POINTS, context)?;
+        intensities(&posterior, &points, args.draws, context.seed())?
+    };
+    context.emit_columns(args.output.as_deref(), &columns)?;
+    Ok(Outcome::Done)
+}
+
+fn intensities(posterior: &Posterior, points: &Points, draws: usize, seed: u64) -> Result<Vec<Column>, Failure> {
+    limit(points.len().saturating_mul(draws))?;
+    let mut columns = predict::coordinates(points, posterior.window());
+    let draws = posterior.sample(points, draws, seed)?;
+    columns.extend(draws.into_iter().enumerate().map(|(k, values)| Column::Numbers(format!("draw{}", k + 1), values)));
+    Ok(columns)
+}
+
+fn event_sets(posterior: &Posterior, draws: usize, seed: u64) -> Result<Vec<Column>, Failure> {
+    let expected = posterior.count(posterior.window())?.mean;
+    limit((expected * draws as f64) as usize)?;
+    let (mut numbers, mut coordinates) = (Vec::new(), Vec::new());
+    for draw in 0..draws as u64 {
+        let points = posterior.sample_events(seed, draw)?;
+        numbers.extend(std::iter::repeat_n(draw + 1, points.len()));
+        coordinates.extend_from_slice(points.coordinates());
+    }
+    let points = Points::new(posterior.window().dims(), coordinates)?;
+    let mut columns = vec![Column::Whole("draw".into(), numbers)];
+    columns.extend(predict::coordinates(&points, posterior.window()));
+    Ok(columns)
+}
+
+fn limit(values: usize) -> Result<(), Failure> {
+    if values <= MOST_VALUES {
+        return Ok(());
+    }
+    Err(format!("--draws asks for about {values} numbers; ask for at most {MOST_VALUES} at a time").into())
+}

@@ -1,0 +1,210 @@
+//! Small languages of the options: grids, quantiles, priors, held values, inducing points; and the model they make.
+
+use super::{Failure, input};
+use crate::args::{FitOptions, MeanName, MethodName};
+use pointillist::{Axis, Factor, Inducing, Method, Model, Prior, PriorMean};
+
+/// Most inducing points: a dense q of more would not fit into the memory of most machines.
+const MOST_INDUCING: usize = 5_000;
+
+/// The model that the options describe, for events on these axes.
+pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
+    let default = Model::default();
+    let priors = options.prior.iter().map(|text| prior(text, axes)).collect::<Result<_, _>>()?;
+    let fixed = options.fix.iter().map(|text| fixed(text, axes)).collect::<Result<_, _>>()?;
+    if !(0.0..1.0).contains(&options.jitter) {
+        return Err(format!("--jitter {} must lie between 0 and 1", options.jitter).into());
+    }
+    if options.max_evaluations == 0 {
+        return Err("--max-evaluations 0 leaves nothing to do; allow at least one".to_string().into());
+    }
+    Ok(Model {
+        factor: kernel(&options.kernel)?,
+        prior_mean: match options.mean {
+            MeanName::Constant => PriorMean::Constant,
+            MeanName::Paper => PriorMean::Paper,
+        },
+        inducing: inducing(&options.inducing, axes)?,
+        optimise_inducing: options.optimise_inducing,
+        method: match options.method {
+            MethodName::Collapsed => Method::Collapsed,
+            MethodName::Joint => Method::Joint,
+        },
+        priors,
+        fixed,
+        jitter: options.jitter,
+        most_evaluations: options.max_evaluations,
+        ..default
+    })
+}
+
+fn kernel(name: &str) -> Result<Factor, Failure> {
+    let there = "there is: se (squared exponential, one length-scale an axis)";
+    Factor::by_name(name).ok_or_else(|| format!("--kernel {name} is not in this version; {there}").into())
+}
+
+fn inducing(text: &str, axes: &[Axis]) -> Result<Inducing, Failure> {
+    if text == "auto" {
+        return Ok(Inducing::Auto);
+    }
+    if text.starts_with(|c: char| c.is_ascii_digit()) && !std::path::Path::new(text).is_file() {
+        let counts = counts("--inducing", text, axes)?;
+        limit_inducing(text, counts.iter().product())?;
+        return Ok(Inducing::Grid(counts));
+    }
+    if !std::path::Path::new(text).exists() {
+        return Err(format!("--inducing {text}: write a number (31), a grid (20x20), auto, or a file of locations").into());
+    }
+    let locations = input::points(text, None, axes)?.points;
+    limit_inducing(text, locations.len())?;
+    Ok(Inducing::At(locations))
+}
+
+fn limit_inducing(text: &str, count: usize) -> Result<(), Failure> {
+    if count <= MOST_INDUCING {
+        return Ok(());
+    }
+    Err(format!("--inducing {text} makes {count} points; {MOST_INDUCING} are the most that can be used").into())
+}
+
+/// `200` or `100x100`: one count for each axis.
+pub fn counts(option: &str, text: &str, axes: &[Axis]) -> Result<Vec<usize>, String> {
+    let example = vec!["20"; axes.len()].join("x");
+    let counts: Option<Vec<usize>> = text.split(['x', '×']).map(|part| part.trim().parse().ok()).collect();
+    match counts {
+        Some(counts) if counts.contains(&0) => Err(format!("{option} {text} needs at least one point an axis, as in {example}")),
+        Some(counts) if counts.len() == axes.len() => match counts.iter().try_fold(1usize, |n, &c| n.checked_mul(c)) {
+            Some(_) => Ok(counts),
+            None => Err(format!("{option} {text} is far too many points")),
+        },
+        Some(counts) => {
+            let (found, needed) = (plural(counts.len(), "axis", "axes"), plural(axes.len(), "axis", "axes"));
+            Err(format!("{option} {text} is for {found}, but there {} {needed}; write it as in {example}", are(axes.len())))
+        }
+        None => Err(format!("{option} {text} is not a grid; write it as in {example}")),
+    }
+}
+
+fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// `1 event`, `2 events`.
+pub fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// `0.05,0.5,0.95`: probabilities strictly between 0 and 1.
+pub fn quantiles(text: &str) -> Result<Vec<f64>, String> {
+    let one = |part: &str| {
+        let value: Option<f64> = part.trim().parse().ok();
+        value.filter(|p| *p > 0.0 && *p < 1.0).ok_or_else(|| {
+            format!("--quantiles {text}: `{}` must be a number between 0 and 1, as in 0.05,0.5,0.95", part.trim())
+        })
+    };
+    text.split(',').map(one).collect()
+}
+
+/// `lengthscale ~ lognormal(0, 1)`.
+fn prior(text: &str, axes: &[Axis]) -> Result<(String, Prior), Failure> {
+    let help = "write it as in 'lengthscale ~ lognormal(0, 1)'";
+    let bad = || format!("--prior '{text}' is not understood; {help}");
+    let (name, density) = text.split_once('~').ok_or_else(bad)?;
+    let (family, rest) = density.trim().split_once('(').ok_or_else(bad)?;
+    let inside = rest.trim().strip_suffix(')').ok_or_else(bad)?;
+    let numbers: Option<Vec<f64>> = inside.split(',').map(|part| part.trim().parse().ok()).collect();
+    let numbers = numbers.ok_or_else(bad)?;
+    let family = family.trim().to_ascii_lowercase();
+    let prior = Prior::by_name(&family, &numbers).map_err(|error| format!("--prior '{text}': {}", requirement(error)))?;
+    let name = parameter(name, axes).map_err(|why| format!("--prior '{text}': {why}"))?;
+    if name == "mean" && !matches!(prior, Prior::Normal { .. }) {
+        return Err(format!("--prior '{text}': the mean may be negative; use normal(mean, sd)").into());
+    }
+    Ok((name, prior))
+}
+
+/// `lengthscale=10`.
+fn fixed(text: &str, axes: &[Axis]) -> Result<(String, f64), Failure> {
+    let bad = || format!("--fix '{text}' is not understood; write it as in lengthscale=10");
+    let (name, value) = text.split_once('=').ok_or_else(bad)?;
+    let value: f64 = value.trim().parse().map_err(|_| bad())?;
+    let name = parameter(name, axes).map_err(|why| format!("--fix '{text}': {why}"))?;
+    if !value.is_finite() || value <= 0.0 && name != "mean" {
+        return Err(format!("--fix '{text}': {name} must be a positive number").into());
+    }
+    Ok((name, value))
+}
+
+/// The library's name of a hyper-parameter: an axis in brackets may go by its name.
+fn parameter(text: &str, axes: &[Axis]) -> Result<String, String> {
+    let name: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if matches!(name.as_str(), "variance" | "lengthscale" | "mean") {
+        return Ok(name);
+    }
+    let axis = name.strip_prefix("lengthscale[").and_then(|rest| rest.strip_suffix(']')).map(str::trim);
+    let by_name = |axis: &str| axes.iter().position(|a| a.name == axis);
+    let by_number = |axis: &str| axis.parse().ok().filter(|&n: &usize| n < axes.len());
+    if let Some(number) = axis.and_then(|axis| by_name(axis).or_else(|| by_number(axis))) {
+        return Ok(format!("lengthscale[{number}]"));
+    }
+    let of_axes: Vec<String> = axes.iter().map(|axis| format!("lengthscale[{}]", axis.name)).collect();
+    Err(format!("there is no `{name}`; the parameters are variance, lengthscale, {}, mean", of_axes.join(", ")))
+}
+
+/// What the library asks for, without the name of the setting, which the option already gives.
+fn requirement(error: pointillist::Error) -> String {
+    match error {
+        pointillist::Error::Setting { requirement, .. } => requirement,
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes(names: &[&str]) -> Vec<Axis> {
+        names.iter().map(|name| Axis { name: name.to_string(), ..Axis::default() }).collect()
+    }
+
+    #[test]
+    fn grids_have_one_count_an_axis() {
+        assert_eq!(counts("--grid", "31", &axes(&["t"])), Ok(vec![31]));
+        assert_eq!(counts("--grid", "20x30", &axes(&["x", "y"])), Ok(vec![20, 30]));
+        for (text, names, what) in [
+            ("31", vec!["x", "y"], "20x20"),
+            ("31x", vec!["x", "y"], "not a grid"),
+            ("3x0", vec!["x", "y"], "at least one"),
+            ("-3", vec!["t"], "not a grid"),
+            ("9999999999x9999999999999", vec!["x", "y"], "too many"),
+        ] {
+            let error = counts("--grid", text, &axes(&names)).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+
+    #[test]
+    fn priors_and_held_values_are_read() {
+        let axes = axes(&["lon", "lat"]);
+        let read = prior(" lengthscale[lat]~ Gamma( 2 ,3e-1) ", &axes).unwrap();
+        assert_eq!(read, ("lengthscale[1]".into(), Prior::Gamma { shape: 2.0, rate: 0.3 }));
+        assert_eq!(fixed("mean = -2", &axes).unwrap(), ("mean".into(), -2.0));
+        for text in ["lengthscale", "lengthscale ~ gamma", "lengthscale ~ gamma(1)", "lengthscale ~ cauchy(1, 2)",
+            "lengthscale ~ gamma(1, -2)", "lengthscale[z] ~ gamma(1, 2)", "period ~ gamma(1, 2)", "variance ~ gamma(a, 2)",
+            "mean ~ gamma(1, 2)", ""]
+        {
+            assert!(matches!(prior(text, &axes), Err(Failure::Sentence(s)) if s.starts_with("--prior")), "{text}");
+        }
+        for text in ["lengthscale", "lengthscale=", "lengthscale=-1", "variance=0", "period=1", "mean=nan"] {
+            assert!(matches!(fixed(text, &axes), Err(Failure::Sentence(s)) if s.starts_with("--fix")), "{text}");
+        }
+    }
+
+    #[test]
+    fn quantiles_lie_inside_the_unit_interval() {
+        assert_eq!(quantiles("0.05, .5"), Ok(vec![0.05, 0.5]));
+        for text in ["1.5", "0", "1", "-0.1", "half", "", "0.5,", "nan"] {
+            assert!(quantiles(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Results as columns: CSV for tables, or one JSON object with an array a column.
+//!
+//! Numbers are written with the fewest digits that give the same number when they are read again.
+
+use std::fmt::Write;
+
+/// A named column of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Numbers.
+    Numbers(String, Vec<f64>),
+    /// Whole numbers.
+    Whole(String, Vec<u64>),
+    /// Texts, for example dates.
+    Texts(String, Vec<String>),
+}
+
+impl Column {
+    fn name(&self) -> &str {
+        match self {
+            Self::Numbers(name, _) | Self::Whole(name, _) | Self::Texts(name, _) => name,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Numbers(_, values) => values.len(),
+            Self::Whole(_, values) => values.len(),
+            Self::Texts(_, values) => values.len(),
+        }
+    }
+
+    fn push_cell(&self, row: usize, out: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Numbers(_, values) => write!(out, "{}", number(values[row])),
+            Self::Whole(_, values) => write!(out, "{}", values[row]),
+            Self::Texts(_, values) => write!(out, "{}", quoted(&values[row])),
+        };
+    }
+
+    fn json(&self) -> serde_json::Value {
+        match self {
+            Self::Numbers(_, values) => values.as_slice().into(),
+            Self::Whole(_, values) => values.as_slice().into(),
+            Self::Texts(_, values) => values.as_slice().into(),
+        }
+    }
+}
+
+/// The columns as CSV with a header.
+pub fn csv_text(columns: &[Column]) -> String {
+    let names: Vec<String> = columns.iter().map(|column| quoted(column.name())).collect();
+    let mut text = names.join(",") + "\n";
+    for row in 0..columns.first().map_or(0, Column::len) {
+        for (place, column) in columns.iter().enumerate() {
+            if place > 0 {
+                text.push(',');
+            }
+            column.push_cell(row, &mut text);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The columns as one JSON object, in their order.
+pub fn json_text(columns: &[Column]) -> String {
+    let member = |column: &Column| format!("{}:{}", serde_json::Value::from(column.name()), column.json());
+    format!("{{{}}}\n", columns.iter().map(member).collect::<Vec<_>>().join(","))
+}
+
+/// A number with the fewest digits that tell it from all others; very large and very small ones with an exponent.
+pub fn number(value: f64) -> String {
+    if value == 0.0 || (1e-5..1e16).contains(&value.abs()) { format!("{value}") } else { format!("{value:e}") }
+}
+
+/// A field as CSV wants it.
+fn quoted(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_survive_and_names_are_quoted() {
+        for value in [0.0, -0.1, 1.0 / 3.0, 1e-300, 5e-324, 1e300, 123456789.125, f64::MAX] {
+            assert_eq!(number(value).parse::<f64>().unwrap(), value);
+        }
+        assert_eq!(number(1e-7), "1e-7");
+        let columns = [Column::Numbers("a,b".into(), vec![1.0, 0.5]), Column::Texts("say \"x\"".into(), vec!["p".into(), "q,r".into()])];
+        assert_eq!(csv_text(&columns), "\"a,b\",\"say \"\"x\"\"\"\n1,p\n0.5,\"q,r\"\n");
+        assert_eq!(json_text(&columns), "{\"a,b\":[1.0,0.5],\"say \\\"x\\\"\":[\"p\",\"q,r\"]}\n");
+    }
+}

@@ -1,0 +1,171 @@
+//! The model file: one JSON document with all numbers of a posterior (docs/model-file.md).
+//!
+//! It holds no time of day and no duration, so the same events and options give the same bytes. It ends with its closing brace: a
+//! file that lost anything at all is no longer JSON, and is refused.
+
+use super::output::{OutputError, write_atomically};
+use super::table::{InputError, read_file, source_name};
+use pointillist::{Points, Posterior, PosteriorState};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What every model file says of itself.
+const FORMAT: &str = "pointillist-model";
+/// The version this program writes, and the newest it reads.
+const VERSION: u64 = 1;
+/// Up to this many events are kept, for the pictures; they are no part of the model.
+pub const MOST_EVENTS: usize = 20_000;
+
+/// A model with what belongs to it.
+#[derive(Clone, Debug)]
+pub struct ModelFile {
+    /// The name of the file the events came from.
+    pub source: String,
+    /// What `fit --json` says, without its duration.
+    pub summary: serde_json::Value,
+    /// The posterior.
+    pub posterior: Posterior,
+    /// Number of events it was fitted to.
+    pub event_count: usize,
+    /// The events, unless there were too many to keep.
+    pub events: Option<Points>,
+}
+
+/// Why a model could not be read; its text is one sentence with the remedy.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the fields are the words of the sentences
+pub enum ModelFileError {
+    /// The file itself cannot be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// No bytes.
+    #[error("{file} is empty; write a model with `pointillist fit EVENTS -o MODEL`")]
+    Empty { file: String },
+    /// Something else.
+    #[error("{file} is not a model file; write one with `pointillist fit EVENTS -o MODEL`")]
+    Foreign { file: String },
+    /// JSON that stops before its end.
+    #[error("{file} is cut short; copy it again, or fit again")]
+    CutShort { file: String },
+    /// From the future.
+    #[error("{file} was made by a newer version of pointillist (model format {found}, this one reads up to {VERSION}); update pointillist")]
+    Newer { file: String, found: u64 },
+    /// It says it is a model, but makes no sense.
+    #[error("{file} is damaged ({why}); copy it again, or fit again")]
+    Damaged { file: String, why: String },
+}
+
+/// What is read first: enough to know what the rest should be.
+#[derive(Deserialize)]
+struct Header {
+    format: String,
+    version: u64,
+}
+
+/// The whole document.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    format: String,
+    version: u64,
+    created_by: String,
+    source: String,
+    summary: serde_json::Value,
+    event_count: usize,
+    posterior: PosteriorState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    events: Option<KeptEvents>,
+}
+
+/// Events kept for pictures.
+#[derive(Serialize, Deserialize)]
+struct KeptEvents {
+    names: Vec<String>,
+    points: Vec<Vec<f64>>,
+}
+
+impl ModelFile {
+    /// The file's text.
+    pub fn to_json(&self) -> String {
+        let axes = self.posterior.window().axes();
+        let events = self.events.as_ref().map(|events| KeptEvents {
+            names: axes.iter().map(|axis| axis.name.clone()).collect(),
+            points: events.rows().map(<[f64]>::to_vec).collect(),
+        });
+        let document = Document {
+            format: FORMAT.into(),
+            version: VERSION,
+            created_by: format!("pointillist {}", env!("CARGO_PKG_VERSION")),
+            source: self.source.clone(),
+            summary: self.summary.clone(),
+            event_count: self.event_count,
+            posterior: self.posterior.state(),
+            events,
+        };
+        // Names and finite numbers always serialise.
+        serde_json::to_string(&document).unwrap_or_default()
+    }
+
+    /// Writes it to `path`, whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<(), OutputError> {
+        write_atomically(path, self.to_json().as_bytes())
+    }
+
+    /// Reads the model at `path`, `-` for standard input.
+    pub fn read(path: &str) -> Result<Self, ModelFileError> {
+        Self::from_bytes(source_name(path), &read_file(path)?)
+    }
+
+    /// The model in `bytes`; `file` stands for it in messages.
+    pub fn from_bytes(file: &str, bytes: &[u8]) -> Result<Self, ModelFileError> {
+        let file = || file.to_string();
+        if bytes.trim_ascii().is_empty() {
+            return Err(ModelFileError::Empty { file: file() });
+        }
+        if !is_json(bytes) {
+            return Err(ModelFileError::Foreign { file: file() });
+        }
+        let header: Header = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+            serde_json::error::Category::Eof => ModelFileError::CutShort { file: file() },
+            serde_json::error::Category::Data => ModelFileError::Foreign { file: file() },
+            _ => ModelFileError::Damaged { file: file(), why: one_line(&error) },
+        })?;
+        if header.format != FORMAT {
+            return Err(ModelFileError::Foreign { file: file() });
+        }
+        if header.version > VERSION {
+            return Err(ModelFileError::Newer { file: file(), found: header.version });
+        }
+        let damaged = |why: String| ModelFileError::Damaged { file: file(), why };
+        if header.version == 0 {
+            return Err(damaged("there is no model format 0".into()));
+        }
+        let document: Document = serde_json::from_slice(bytes).map_err(|error| damaged(one_line(&error)))?;
+        let posterior = Posterior::from_state(document.posterior).map_err(|error| damaged(error.to_string()))?;
+        let dims = posterior.window().dims();
+        let events = document.events.map(|kept| kept.points(dims)).transpose().map_err(damaged)?;
+        if events.as_ref().is_some_and(|events| events.len() != document.event_count) {
+            return Err(damaged("the number of events kept is not the number it gives".into()));
+        }
+        let (source, summary, event_count) = (document.source, document.summary, document.event_count);
+        Ok(Self { source, summary, posterior, event_count, events })
+    }
+}
+
+impl KeptEvents {
+    fn points(self, dims: usize) -> Result<Points, String> {
+        if self.points.iter().any(|row| row.len() != dims) {
+            return Err(format!("an event does not have {dims} coordinates"));
+        }
+        Points::new(dims, self.points.concat()).map_err(|error| error.to_string())
+    }
+}
+
+/// Whether bytes begin as a JSON object does, which no table of events can.
+pub fn is_json(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().first() == Some(&b'{')
+}
+
+/// What serde says may quote the file.
+fn one_line(error: &serde_json::Error) -> String {
+    error.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
+}

@@ -1,0 +1,113 @@
+//! Simulate, fit, and look whether the truth lies where the posterior says. Seeds are fixed: the outcome is the same every time.
+
+use pointillist::{Events, Inducing, Model, Points, Window};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+/// Events of the intensity on [0, hi] by thinning.
+fn simulate(rate: impl Fn(f64) -> f64, ceiling: f64, hi: f64, seed: u64) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut times = Vec::new();
+    let mut t = 0.0;
+    loop {
+        t -= (1.0 - rng.random::<f64>()).ln() / ceiling;
+        if t > hi {
+            return times;
+        }
+        if rng.random::<f64>() * ceiling < rate(t) {
+            times.push(t);
+        }
+    }
+}
+
+fn fit(times: &[f64], hi: f64) -> pointillist::Fit {
+    let events = Events::new(Points::line(times).unwrap(), Window::interval(0.0, hi).unwrap()).unwrap();
+    Model { inducing: Inducing::Grid(vec![24]), ..Model::default() }.fit(&events).unwrap()
+}
+
+#[test]
+fn the_band_covers_a_known_intensity_about_as_often_as_it_says() {
+    let truth = |t: f64| (2.5 + 1.5 * (t / 1.6).sin()).powi(2);
+    let at: Vec<f64> = (0..40).map(|i| 0.25 * i as f64 + 0.1).collect();
+    let grid = Points::line(&at).unwrap();
+    let (mut inside, mut total, mut squared_error, mut flat_error) = (0, 0, 0.0, 0.0);
+    for seed in 0..20 {
+        let times = simulate(truth, 16.5, 10.0, seed);
+        let fit = fit(&times, 10.0);
+        let band = fit.posterior.quantiles(&grid, &[0.05, 0.95]).unwrap();
+        let rate = fit.posterior.rate(&grid).unwrap();
+        let mean_rate = times.len() as f64 / 10.0;
+        for (i, &t) in at.iter().enumerate() {
+            inside += usize::from(band[0][i] <= truth(t) && truth(t) <= band[1][i]);
+            total += 1;
+            squared_error += (rate.mean[i] - truth(t)).powi(2);
+            flat_error += (mean_rate - truth(t)).powi(2);
+        }
+    }
+    let coverage = inside as f64 / total as f64;
+    assert!((0.80..=0.97).contains(&coverage), "a 90 % band that covers {coverage}");
+    assert!(squared_error < 0.2 * flat_error, "{squared_error} {flat_error}");
+}
+
+#[test]
+fn a_flat_intensity_is_found_flat() {
+    let times = simulate(|_| 8.0, 8.0, 20.0, 5);
+    let fit = fit(&times, 20.0);
+    let at = Points::line(&(0..20).map(|i| i as f64 + 0.5).collect::<Vec<_>>()).unwrap();
+    let rate = fit.posterior.rate(&at).unwrap();
+    let mean = times.len() as f64 / 20.0;
+    assert!(rate.mean.iter().all(|r| (r / mean - 1.0).abs() < 0.25), "{:?}", rate.mean);
+}
+
+#[test]
+fn events_drawn_from_the_posterior_look_like_the_events() {
+    let truth = |t: f64| 20.0 * (-(t - 3.0).powi(2) / 2.0).exp() + 1.0;
+    let times = simulate(truth, 21.0, 10.0, 11);
+    let fit = fit(&times, 10.0);
+    let early = Window::interval(0.0, 5.0).unwrap();
+    let expected = fit.posterior.count(&early).unwrap();
+    let counts: Vec<f64> = (0..400)
+        .map(|draw| {
+            let points = fit.posterior.sample_events(1, draw).unwrap();
+            assert!(points.rows().all(|row| (0.0..=10.0).contains(&row[0])));
+            points.rows().filter(|row| row[0] < 5.0).count() as f64
+        })
+        .collect();
+    let mean = counts.iter().sum::<f64>() / 400.0;
+    // a count given the intensity is Poisson, so its variance is that of the intensity's integral plus its mean
+    let sd = (expected.sd.powi(2) + expected.mean).sqrt();
+    assert!((mean - expected.mean).abs() < 4.0 * sd / 20.0, "{mean} {expected:?}");
+    let draws = fit.posterior.sample(&Points::line(&[3.0, 8.0]).unwrap(), 2000, 4).unwrap();
+    let rate = fit.posterior.rate(&Points::line(&[3.0, 8.0]).unwrap()).unwrap();
+    for k in 0..2 {
+        let mean = draws.iter().map(|d| d[k]).sum::<f64>() / 2000.0;
+        assert!((mean - rate.mean[k]).abs() < 4.0 * rate.sd[k] / 2000f64.sqrt(), "{mean} {}", rate.mean[k]);
+    }
+}
+
+#[test]
+fn held_out_scores_prefer_the_better_fit_and_keep_their_order() {
+    // The coal data split in two: the scores' own errors are small, and the bounds lie below what they bound.
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/coal/coal.csv");
+    let text = std::fs::read_to_string(path).unwrap();
+    let years: Vec<f64> = text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let (mut train, mut test) = (vec![], vec![]);
+    for year in years {
+        if rng.random::<bool>() { train.push(year) } else { test.push(year) }
+    }
+    let window = Window::interval(1851.2026009582, 1962.2197125257).unwrap();
+    let score = |counts: usize| {
+        let events = Events::new(Points::line(&train).unwrap(), window.clone()).unwrap();
+        let fit = Model { inducing: Inducing::Grid(vec![counts]), ..Model::default() }.fit(&events).unwrap();
+        fit.posterior.score(&Points::line(&test).unwrap(), 10_000, 0).unwrap()
+    };
+    for counts in [1, 10, 31] {
+        let s = score(counts);
+        assert!(s.m_p.se < 0.05 && s.m_0.se < 0.05, "{counts}: {s:?}");
+        assert!(s.l_p <= s.m_p.value + 3.0 * s.m_p.se && s.l_0 <= s.m_0.value + 3.0 * s.m_0.se, "{counts}: {s:?}");
+    }
+    let (one, many) = (score(1), score(10));
+    assert!(many.m_p.value > one.m_p.value + 3.0, "{one:?} {many:?}");
+}
