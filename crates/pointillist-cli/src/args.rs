@@ -9,8 +9,19 @@ use std::path::PathBuf;
 
 /// Verbs and options of later versions.
 const LATER: [&str; 13] = [
-    "smooth", "sgcp", "compare", "summarize", "simulate", "reproduce", "check", "kernels", "--repeats", "--exposure", "--basis",
-    "--nodes", "--smoothness",
+    "smooth",
+    "sgcp",
+    "compare",
+    "summarize",
+    "simulate",
+    "reproduce",
+    "check",
+    "kernels",
+    "--repeats",
+    "--exposure",
+    "--basis",
+    "--nodes",
+    "--smoothness",
 ];
 /// The verbs of this version, for a sentence.
 const VERBS: &str = "fit, predict, score, count, sample, plot, data";
@@ -23,7 +34,7 @@ const VERBS: &str = "fit, predict, score, count, sample, plot, data";
     the intensity is found by variational inference. Without a command it fits the coal-mining disasters, shows them and writes \
     coal.svg.")]
 #[command(after_help = "Examples:\n  \
-    pointillist                                       see what it does, on bundled data\n  \
+    pointillist                                   see what it does, on bundled data\n  \
     pointillist fit events.csv --window 0,50 -o model.json\n  \
     pointillist predict model.json --grid 200 > rate.csv\n  \
     pointillist plot model.json -o rate.svg\n\n\
@@ -107,10 +118,14 @@ pub struct FitOptions {
     #[arg(long, value_enum, default_value_t = MeanName::Constant, help_heading = "Model")]
     pub mean: MeanName,
     /// Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable
-    #[arg(long, value_name = "PRIOR", help_heading = "Model",
+    #[arg(
+        long,
+        value_name = "PRIOR",
+        help_heading = "Model",
         long_help = "Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable.\n\
         Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), mean.\n\
-        Families: lognormal(location, scale), gamma(shape, rate), inverse_gamma(shape, scale), half_normal(scale), normal(mean, sd).")]
+        Families: lognormal(location, scale), gamma(shape, rate), inverse_gamma(shape, scale), half_normal(scale), normal(mean, sd)."
+    )]
     pub prior: Vec<String>,
     /// Hold a hyper-parameter at a value, as in lengthscale=10; repeatable
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Model")]
@@ -119,7 +134,7 @@ pub struct FitOptions {
     #[arg(long, value_enum, default_value_t = MethodName::Collapsed, help_heading = "Inference")]
     pub method: MethodName,
     /// Relative jitter on the diagonal of the kernel matrix
-    #[arg(long, value_name = "X", default_value_t = 1e-8, help_heading = "Inference", allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", default_value = "1e-8", help_heading = "Inference", allow_hyphen_values = true)]
     pub jitter: f64,
     /// Most evaluations of the bound
     #[arg(long, value_name = "N", default_value_t = 2000, help_heading = "Inference")]
@@ -148,9 +163,11 @@ pub enum MethodName {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist fit coal -o coal.json\n  \
-    pointillist fit events.csv --columns lon,lat --window 33.9,41.9,-4.7,5.1 --inducing 20x20 -o model.json\n  \
-    pointillist fit tweets.tsv.gz --columns time --window 2016-02-23,2016-03-08 --time-unit hours -o model.json\n  \
-    zcat events.csv.gz | pointillist fit - --json --prior 'lengthscale ~ lognormal(2, 0.5)'")]
+    pointillist fit events.csv --window 0,50 --inducing 31 -o model.json\n  \
+    pointillist fit sites.tsv --columns lon,lat --window 33.9,41.9,-4.7,5.1\n  \
+    pointillist fit log.csv.gz --columns time --window 2016-02-23,2016-03-08\n  \
+    grep -v test events.csv | pointillist fit - --json\n  \
+    pointillist fit coal --prior 'lengthscale ~ lognormal(2, 0.5)'")]
 pub struct FitArgs {
     /// CSV or TSV file (gzip too), `-` for stdin, or the name of a bundled set
     pub events: String,
@@ -244,8 +261,8 @@ pub struct CountArgs {
 /// `sample`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    pointillist sample model.json --draws 20 > draws.csv           columns draw1 ... draw20\n  \
-    pointillist sample model.json --events --draws 5 --seed 1      five new sets of events")]
+    pointillist sample model.json --draws 20 > draws.csv       columns draw1, ...\n  \
+    pointillist sample model.json --events --draws 5           five sets of events")]
 pub struct SampleArgs {
     /// Model file, written by `fit`
     pub model: String,
@@ -318,7 +335,8 @@ pub fn not_yet(error: &clap::Error) -> Option<String> {
     if !LATER.contains(&name) {
         return None;
     }
-    let there = if name.starts_with('-') { "see --help for what there is".into() } else { format!("there are: {VERBS}") };
+    let there =
+        if name.starts_with('-') { "see --help for what there is".into() } else { format!("there are: {VERBS}") };
     Some(format!("{name} is not in this version; {there}"))
 }
 
@@ -334,7 +352,9 @@ mod tests {
 
     #[test]
     fn what_is_planned_gets_a_sentence() {
-        for line in ["pointillist smooth x.csv", "pointillist fit coal --repeats 3", "pointillist fit coal --basis=lattice"] {
+        for line in
+            ["pointillist smooth x.csv", "pointillist fit coal --repeats 3", "pointillist fit coal --basis=lattice"]
+        {
             let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
             let sentence = not_yet(&error).unwrap();
             assert!(sentence.contains("not in this version") && !sentence.contains('\n'), "{sentence}");

@@ -122,7 +122,8 @@ impl Dataset {
 
     /// The window of the default columns, as in `--window`.
     pub fn default_window(&self) -> String {
-        let spans: Vec<&str> = self.default_columns.iter().filter_map(|name| self.column(name)).map(|c| c.span).collect();
+        let spans: Vec<&str> =
+            self.default_columns.iter().filter_map(|name| self.column(name)).map(|c| c.span).collect();
         spans.join(",")
     }
 }

@@ -8,14 +8,13 @@
 use crate::basis::PointFeatures;
 use crate::bound::{self, Gaussian};
 use crate::error::{Error, Result};
-use crate::numerics::gauss::GaussLegendre;
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::points::Points;
 use crate::posterior::{Posterior, residual_covariance};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
-use crate::window::Window;
+use crate::window::{Nodes, Window};
 
 /// Residual variance, relative to the prior's, up to which it is integrated out point by point.
 const NEGLIGIBLE: f64 = 1e-8;
@@ -99,11 +98,11 @@ impl Representation {
         let kernel = posterior.inner_kernel();
         let region = posterior.basis().over(window);
         let explained = region.residual <= NEGLIGIBLE * kernel.variance * region.measure;
-        match quadrature(window, &kernel.lengthscales()) {
-            Some(nodes) if !explained && nodes.1.len() + points.len() <= EXACT_POINTS => {
-                Self::by_values(posterior, points, &nodes, q)
-            }
-            _ => Self::by_features(posterior, features, &region, q),
+        let room = EXACT_POINTS.saturating_sub(points.len());
+        let nodes = if explained { None } else { window.nodes(&kernel.lengthscales(), room) };
+        match nodes {
+            Some(nodes) => Self::by_values(posterior, points, &nodes, q),
+            None => Self::by_features(posterior, features, &region, q),
         }
     }
 
@@ -127,8 +126,8 @@ impl Representation {
         }
     }
 
-    fn by_values(posterior: &Posterior, points: &Points, nodes: &(Points, Vec<f64>), q: &Gaussian) -> Self {
-        let all = points.followed_by(&nodes.0);
+    fn by_values(posterior: &Posterior, points: &Points, nodes: &Nodes, q: &Gaussian) -> Self {
+        let all = points.followed_by(&nodes.points);
         let features = posterior.basis().at(&all);
         let mut covariance = residual_covariance(posterior.inner_kernel(), &all, &features.a);
         let rotate = Matrix::from_fn(q.mean.len(), q.mean.len(), |i, j| q.root[(j, i)]);
@@ -144,7 +143,7 @@ impl Representation {
         let mut square = Matrix::zeros(dims, dims);
         let mut linear = vec![0.0; dims];
         let mut constant = 0.0;
-        for (j, weight) in nodes.1.iter().enumerate() {
+        for (j, weight) in nodes.weights.iter().enumerate() {
             let (row, level) = (factor.col(count + j), mean(count + j));
             constant += weight * level * level;
             linalg::add_scaled(&mut linear, weight * level, row);
@@ -401,25 +400,4 @@ struct Mode {
 fn log_add(a: f64, b: f64) -> f64 {
     let (small, large) = if a < b { (a, b) } else { (b, a) };
     if large == f64::NEG_INFINITY { large } else { large + (small - large).exp().ln_1p() }
-}
-
-/// Tensor Gauss-Legendre nodes over a window, fine enough for a kernel of these length-scales; `None` if that takes too many.
-fn quadrature(window: &Window, lengthscales: &[f64]) -> Option<(Points, Vec<f64>)> {
-    let spans = window.bounding_box();
-    let orders: Vec<usize> =
-        spans.iter().zip(lengthscales).map(|(s, l)| (4.0 * s.length() / l).min(1e4) as usize + 16).collect();
-    if orders.iter().product::<usize>() > EXACT_POINTS {
-        return None;
-    }
-    let mut nodes: Vec<(Vec<f64>, f64)> = vec![(vec![], 1.0)];
-    for (span, order) in spans.iter().zip(orders) {
-        let rule: Vec<(f64, f64)> = GaussLegendre::new(order).on(span.lo, span.hi).collect();
-        nodes = nodes
-            .iter()
-            .flat_map(|(x, w)| rule.iter().map(move |(y, v)| ([x.as_slice(), &[*y]].concat(), w * v)))
-            .collect();
-    }
-    let coordinates = nodes.iter().flat_map(|(x, _)| x.clone()).collect();
-    let points = Points::new(spans.len(), coordinates).ok()?;
-    Some((points, nodes.iter().map(|(_, w)| *w).collect()))
 }

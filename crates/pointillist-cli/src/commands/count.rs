@@ -44,7 +44,9 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let text = match (context.json(), &answers[..]) {
         (true, [answer]) => json_line(answer)?,
         (true, answers) => json_line(&serde_json::json!({ "regions": answers }))?,
-        (false, answers) => regions.iter().zip(answers).map(|(region, answer)| table(region, answer, &probabilities)).collect(),
+        (false, answers) => {
+            regions.iter().zip(answers).map(|(region, answer)| table(region, answer, &probabilities)).collect()
+        }
     };
     io::stdout_text(&text)?;
     Ok(Outcome::Done)
@@ -54,11 +56,22 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
 fn region(text: &str, window: &Window) -> Result<Window, Failure> {
     let axes = window.axes();
     let region = io::parse_window("--in", text, axes, &vec![false; axes.len()])?;
-    let inside = region.bounding_box().iter().zip(window.bounding_box()).all(|(a, b)| b.contains(a.lo) && b.contains(a.hi));
-    if inside { Ok(region) } else { Err(format!("--in {text} reaches outside the window {}", io::show_window(window)).into()) }
+    let inside =
+        region.bounding_box().iter().zip(window.bounding_box()).all(|(a, b)| b.contains(a.lo) && b.contains(a.hi));
+    if inside {
+        Ok(region)
+    } else {
+        Err(format!("--in {text} reaches outside the window {}", io::show_window(window)).into())
+    }
 }
 
-fn count(posterior: &Posterior, region: &Window, probabilities: &[f64], samples: usize, seed: u64) -> Result<Answer, Failure> {
+fn count(
+    posterior: &Posterior,
+    region: &Window,
+    probabilities: &[f64],
+    samples: usize,
+    seed: u64,
+) -> Result<Answer, Failure> {
     let exact = posterior.count(region)?;
     let draws = posterior.count_draws(region, samples, seed)?;
     let quantiles = |mut values: Vec<f64>| -> BTreeMap<String, f64> {

@@ -7,7 +7,8 @@ use crate::datasets::{self, DATASETS, Dataset};
 /// Does what was asked for.
 pub fn run(args: &DataArgs, context: &Context) -> Result<Outcome, Failure> {
     let Some(name) = &args.name else {
-        let text = if context.json() { listed_as_json()? } else { DATASETS.iter().map(entry).collect::<Vec<_>>().join("\n") };
+        let text =
+            if context.json() { listed_as_json()? } else { DATASETS.iter().map(entry).collect::<Vec<_>>().join("\n") };
         context.emit(args.output.as_deref(), &text)?;
         return Ok(Outcome::Done);
     };

@@ -1,6 +1,6 @@
 //! No verb at all: the main job, on the coal-mining disasters.
 
-use super::{Context, Failure, Outcome, figure, fit, input, json_line, terminal};
+use super::{Context, Failure, Outcome, colour, figure, fit, input, json_line, terminal};
 use crate::args::{Cli, Verb};
 use crate::{io, plot};
 use clap::Parser;
@@ -31,8 +31,7 @@ pub fn run(context: &Context) -> Result<Outcome, Failure> {
     if context.json() {
         io::stdout_text(&json_line(&fitted.summary)?)?;
     } else {
-        let (width, is_terminal) = terminal();
-        let picture = plot::terminal(&figure, width, 18, is_terminal);
+        let picture = plot::terminal(&figure, terminal().0, 18, colour());
         io::stdout_text(&format!("{}\n{picture}\n", fitted.summary.text(SET)))?;
     }
     context.note(&format!("wrote {FIGURE} in this directory\n"));

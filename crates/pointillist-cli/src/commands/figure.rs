@@ -7,7 +7,7 @@ use crate::plot::{Band, Calendar, CurveFigure, Figure, MapFigure};
 use pointillist::{Axis, Points, Posterior};
 
 /// Positions along a curve.
-const CURVE_POINTS: usize = 401;
+const CURVE_POINTS: usize = 601;
 /// Cells along each side of a map.
 const MAP_CELLS: usize = 100;
 /// Points predicted at a time: bounds the memory, which grows with points times inducing points.
@@ -34,7 +34,9 @@ pub fn of_model(model: &ModelFile, look: &Look) -> Result<Figure, Failure> {
     match model.posterior.window().dims() {
         1 => curve(&model.posterior, events, look.band, title),
         2 => map(&model.posterior, events, title),
-        dims => Err(format!("a figure shows one or two axes, and this model has {dims}; use predict --at or --grid").into()),
+        dims => {
+            Err(format!("a figure shows one or two axes, and this model has {dims}; use predict --at or --grid").into())
+        }
     }
 }
 

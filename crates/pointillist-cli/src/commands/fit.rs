@@ -2,7 +2,7 @@
 
 use super::input::{self, Loaded};
 use super::summary::Summary;
-use super::{Context, Failure, Outcome, figure, json_line, spec, terminal};
+use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
 use crate::io::{self, MOST_EVENTS, ModelFile};
 use crate::{interrupt, plot};
@@ -32,6 +32,10 @@ impl Fitted {
 
 /// Does what was asked for.
 pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
+    if let Some(path) = &args.output {
+        // Better now than after a long fit.
+        io::check_target(path)?;
+    }
     let fitted = fit(input::events(&args.events, &args.options)?, &args.options, context)?;
     if let Some(path) = &args.output {
         write(&fitted.model, path)?;
@@ -45,7 +49,7 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     } else if !context.quiet() && !is_stdout(args) {
         let mut text = fitted.summary.text(&fitted.model.source);
         if is_terminal && let Ok(figure) = figure::of_model(&fitted.model, &Default::default()) {
-            text += &format!("\n{}", plot::terminal(&figure, width, 14, true));
+            text += &format!("\n{}", plot::terminal(&figure, width, 14, colour()));
         }
         io::stdout_text(&text)?;
     }
@@ -62,7 +66,11 @@ fn is_stdout(args: &FitArgs) -> bool {
 }
 
 fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
-    if path == std::path::Path::new("-") { io::stdout_text(&model.to_json())? } else { model.write(path)? }
+    if path == std::path::Path::new("-") {
+        io::stdout_text(&model.to_json())?
+    } else {
+        model.write(path)?
+    }
     Ok(())
 }
 
@@ -80,7 +88,9 @@ pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fi
     }
     if !summary.converged {
         context.warn(match summary.stop {
-            "max_evaluations" => "the fit did not converge: the evaluations allowed were used up; allow more with --max-evaluations",
+            "max_evaluations" => {
+                "the fit did not converge: the evaluations allowed were used up; allow more with --max-evaluations"
+            }
             _ => "the fit did not converge: no better point was found; try fewer inducing points or a larger --jitter",
         });
     }
@@ -126,7 +136,8 @@ impl Meter {
         }
         let Progress { evaluations, bound, inducing, .. } = progress;
         let seconds = self.started.elapsed().as_secs_f64();
-        let line = format!("fitting: {evaluations} evaluations, bound {bound:.4}, {inducing} inducing points, {seconds:.1} s");
+        let line =
+            format!("fitting: {evaluations} evaluations, bound {bound:.4}, {inducing} inducing points, {seconds:.1} s");
         // Nobody listening is no reason to stop.
         let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
         self.shown = Some(Instant::now());

@@ -5,6 +5,7 @@ use crate::args::FitOptions;
 use crate::datasets::{self, Dataset};
 use crate::io::{self, InputError, ReadOptions, Table, TimeAxis, TimeUnit};
 use pointillist::{Axis, Events, Points, Window};
+use std::borrow::Cow;
 
 /// Events ready to be fitted.
 pub struct Loaded {
@@ -38,10 +39,8 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &FitOptions) -> Re
     let dataset = datasets::find(path);
     let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
     let read_options = ReadOptions { columns: options.columns.clone().or_else(own_columns), time_unit };
-    let table = match bytes {
-        Some(bytes) => io::read_bytes(io::source_name(path), bytes, &read_options)?,
-        None => read(path, &read_options)?,
-    };
+    let bytes = bytes.map_or_else(|| bytes_of(path), |bytes| Ok(bytes.into()))?;
+    let table = io::read_bytes(io::source_name(path), &bytes, &read_options)?;
     let axes = axes(&table, dataset);
     let mut warnings = Vec::new();
     let window = match options.window.first() {
@@ -66,14 +65,25 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &FitOptions) -> Re
 
 impl Placed {
     /// The points, if all lie in the window; with `clip` those that do, and a sentence on the others.
-    pub fn inside(self, window: &Window, clip: bool, source: &str, remedy: &str) -> Result<(Points, Option<String>), Failure> {
+    pub fn inside(
+        self,
+        window: &Window,
+        clip: bool,
+        source: &str,
+        remedy: &str,
+    ) -> Result<(Points, Option<String>), Failure> {
         let outside: Vec<usize> = (0..self.points.len()).filter(|&n| !window.contains(self.points.row(n))).collect();
         let Some(&first) = outside.first() else { return Ok((self.points, None)) };
         let (count, total, shown) = (outside.len(), self.points.len(), io::show_window(window));
-        let of = if total == 1 { "event lies".into() } else { format!("of {total} events lie{}", if count == 1 { "s" } else { "" }) };
+        let of = if total == 1 {
+            "event lies".into()
+        } else {
+            format!("of {total} events lie{}", if count == 1 { "s" } else { "" })
+        };
         if !clip {
             let coordinates = self.points.row(first).iter().zip(window.axes());
-            let place: Vec<String> = coordinates.map(|(v, axis)| format!("{} {}", axis.name, io::place(axis, *v))).collect();
+            let place: Vec<String> =
+                coordinates.map(|(v, axis)| format!("{} {}", axis.name, io::place(axis, *v))).collect();
             let (line, place) = (self.lines[first], place.join(", "));
             let larger = if remedy.is_empty() { String::new() } else { format!("give a larger {remedy}, or ") };
             return Err(format!(
@@ -94,26 +104,34 @@ impl Placed {
 pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<Placed, Failure> {
     // Dates are read in the model's unit, so that only the origin of time can differ.
     let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
-    let read_columns = |columns: Option<Vec<String>>| read(path, &ReadOptions { columns, time_unit });
+    let bytes = bytes_of(path)?;
+    let read_columns = |columns: Option<Vec<String>>| {
+        io::read_bytes(io::source_name(path), &bytes, &ReadOptions { columns, time_unit })
+    };
     let table = match columns {
         Some(columns) => read_columns(Some(columns.to_vec()))?,
         None => match read_columns(Some(axes.iter().map(|axis| axis.name.clone()).collect())) {
-            // Standard input cannot be read twice.
-            Err(InputError::NoSuchColumn { .. }) if path != "-" => read_columns(None)?,
+            Err(InputError::NoSuchColumn { .. }) => read_columns(None)?,
             table => table?,
         },
     };
     if table.dims != axes.len() {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-        let (found, needed) = (spec::plural(table.dims, "column", "columns"), names.join(", "));
-        return Err(format!("{} gives {found}, but the model's axes are {needed}; choose with --columns", table.source).into());
+        let (found, needed) = (spec::plural(table.dims, "column", "columns"), spec::plural(axes.len(), "axis", "axes"));
+        let (source, names) = (&table.source, names.join(", "));
+        return Err(
+            format!("{source} gives {found}, but the model has {needed} ({names}); choose with --columns").into()
+        );
     }
     let mut rows = table.rows;
     for (r, axis) in axes.iter().enumerate() {
         let Some(found) = table.time[r] else { continue };
         let Some(time) = io::time_axis(axis) else {
             let (source, name, column) = (&table.source, &axis.name, &table.names[r]);
-            return Err(format!("{source}: column `{column}` holds dates, but the model's axis `{name}` holds numbers").into());
+            return Err(format!(
+                "{source}: column `{column}` holds dates, but the model's axis `{name}` holds numbers"
+            )
+            .into());
         };
         let shift = (found.origin_unix_seconds - time.origin_unix_seconds) / time.unit.seconds();
         rows.iter_mut().skip(r).step_by(axes.len()).for_each(|value| *value += shift);
@@ -121,15 +139,15 @@ pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<P
     Ok(Placed { points: Points::new(axes.len(), rows)?, lines: table.lines })
 }
 
-/// A table from a bundled set or a file.
-fn read(path: &str, options: &ReadOptions) -> Result<Table, InputError> {
+/// The bytes of a bundled set or a file.
+pub fn bytes_of(path: &str) -> Result<Cow<'static, [u8]>, InputError> {
     match datasets::find(path) {
-        Some(set) => io::read_bytes(path, set.csv, options),
-        None => io::read_path(path, options).map_err(|error| match error {
+        Some(set) => Ok(set.csv.into()),
+        None => io::read_file(path).map(Cow::from).map_err(|error| match error {
             // A bare word may be a misspelt bundled set.
-            InputError::Missing { file } if !file.contains(['.', '/', '\\']) => {
-                InputError::Missing { file: format!("{file} is no bundled set ({}), and as a file it", datasets::names()) }
-            }
+            InputError::Missing { file } if !file.contains(['.', '/', '\\']) => InputError::Missing {
+                file: format!("{file} is no bundled set ({}), and as a file it", datasets::names()),
+            },
             error => error,
         }),
     }

@@ -148,6 +148,11 @@ fn terminal() -> (usize, bool) {
     (width.clamp(40, 120), std::io::stdout().is_terminal())
 }
 
+/// Whether pictures on stdout may have colours: on a terminal, unless the user's NO_COLOR says no.
+fn colour() -> bool {
+    terminal().1 && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// Reads the arguments, does the work, and says how it went.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -164,7 +169,7 @@ pub fn main() -> ExitCode {
         Ok(Err(Failure::Sentence(sentence))) => fail(&sentence),
         Ok(Err(Failure::Interrupted)) => {
             io::remove_unfinished();
-            say("interrupted; nothing was written");
+            say(interrupt::SENTENCE);
             ExitCode::from(interrupt::EXIT_CODE)
         }
         Err(_) => {
@@ -198,7 +203,9 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
         return fail(&sentence);
     }
     match error.print() {
-        Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => fail(&format!("cannot write the help: {failure}")),
+        Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => {
+            fail(&format!("cannot write the help: {failure}"))
+        }
         _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT)),
     }
 }

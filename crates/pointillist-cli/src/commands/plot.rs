@@ -1,10 +1,10 @@
 //! `plot`: a figure of a model, or of events, which are fitted first.
 
 use super::figure::{self, Look};
-use super::{Context, Failure, Outcome, fit, input, spec, terminal};
+use super::{Context, Failure, Outcome, colour, fit, input, json_line, spec, terminal};
 use crate::args::{FitOptions, PlotArgs};
 use crate::io::{self, ModelFile};
-use crate::{datasets, plot};
+use crate::plot;
 use std::path::Path;
 
 /// Pixels of a PNG for each unit of the SVG.
@@ -21,15 +21,19 @@ enum Format {
 /// Does what was asked for.
 pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     let format = args.output.as_deref().map(format).transpose()?;
+    if let Some(path) = &args.output {
+        io::check_target(path)?;
+    }
     let look = Look { band: band(&args.quantiles)?, title: args.title.clone() };
     let (mut model, outcome) = subject(args, context)?;
     if let Some(path) = &args.overlay {
         model.events = Some(input::points(path, None, model.posterior.window().axes())?.points);
     }
     let figure = figure::of_model(&model, &look)?;
-    if args.terminal || args.output.is_none() {
-        let (width, is_terminal) = terminal();
-        io::stdout_text(&plot::terminal(&figure, width, LINES, is_terminal))?;
+    if context.json() {
+        io::stdout_text(&json_line(&serde_json::json!({ "figure": args.output, "events": model.event_count }))?)?;
+    } else if args.terminal || args.output.is_none() {
+        io::stdout_text(&plot::terminal(&figure, terminal().0, LINES, colour()))?;
     }
     if let (Some(path), Some(format)) = (&args.output, format) {
         let bytes = match format {
@@ -63,17 +67,15 @@ fn band(text: &str) -> Result<(f64, f64), Failure> {
 /// The model given, or one fitted to the events given.
 fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), Failure> {
     let path = &args.subject;
-    let bytes = if datasets::find(path).is_some() { None } else { Some(io::read_file(path)?) };
-    if let Some(bytes) = &bytes
-        && io::is_json(bytes)
-    {
-        let model = ModelFile::from_bytes(io::source_name(path), bytes)?;
+    let bytes = input::bytes_of(path)?;
+    if io::is_json(&bytes) {
+        let model = ModelFile::from_bytes(io::source_name(path), &bytes)?;
         if let Some(option) = fit_option_given(&args.options) {
             return Err(format!("{path} is fitted already, so {option} has no effect; give it to `fit`").into());
         }
         return Ok((model, Outcome::Done));
     }
-    let loaded = input::events_from(path, bytes.as_deref(), &args.options)?;
+    let loaded = input::events_from(path, Some(&bytes), &args.options)?;
     if loaded.events.window().dims() > 2 {
         let dims = loaded.events.window().dims();
         return Err(format!("a figure shows one or two axes, and there are {dims}; choose some with --columns").into());

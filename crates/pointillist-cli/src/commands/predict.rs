@@ -46,7 +46,9 @@ pub fn place(place: &Where, window: &Window, most: usize, context: &Context) -> 
         let outside = points.rows().filter(|row| !window.contains(row)).count();
         if outside > 0 {
             let (total, shown) = (points.len(), io::show_window(window));
-            context.warn(&format!("{outside} of {total} points lie outside the window {shown}: the model says little there"));
+            context.warn(&format!(
+                "{outside} of {total} points lie outside the window {shown}: the model says little there"
+            ));
         }
         return Ok(points);
     }

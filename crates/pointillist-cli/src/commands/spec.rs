@@ -53,7 +53,9 @@ fn inducing(text: &str, axes: &[Axis]) -> Result<Inducing, Failure> {
         return Ok(Inducing::Grid(counts));
     }
     if !std::path::Path::new(text).exists() {
-        return Err(format!("--inducing {text}: write a number (31), a grid (20x20), auto, or a file of locations").into());
+        return Err(
+            format!("--inducing {text}: write a number (31), a grid (20x20), auto, or a file of locations").into()
+        );
     }
     let locations = input::points(text, None, axes)?.points;
     limit_inducing(text, locations.len())?;
@@ -72,14 +74,19 @@ pub fn counts(option: &str, text: &str, axes: &[Axis]) -> Result<Vec<usize>, Str
     let example = vec!["20"; axes.len()].join("x");
     let counts: Option<Vec<usize>> = text.split(['x', '×']).map(|part| part.trim().parse().ok()).collect();
     match counts {
-        Some(counts) if counts.contains(&0) => Err(format!("{option} {text} needs at least one point an axis, as in {example}")),
+        Some(counts) if counts.contains(&0) => {
+            Err(format!("{option} {text} needs at least one point an axis, as in {example}"))
+        }
         Some(counts) if counts.len() == axes.len() => match counts.iter().try_fold(1usize, |n, &c| n.checked_mul(c)) {
             Some(_) => Ok(counts),
             None => Err(format!("{option} {text} is far too many points")),
         },
         Some(counts) => {
             let (found, needed) = (plural(counts.len(), "axis", "axes"), plural(axes.len(), "axis", "axes"));
-            Err(format!("{option} {text} is for {found}, but there {} {needed}; write it as in {example}", are(axes.len())))
+            Err(format!(
+                "{option} {text} is for {found}, but there {} {needed}; write it as in {example}",
+                are(axes.len())
+            ))
         }
         None => Err(format!("{option} {text} is not a grid; write it as in {example}")),
     }
@@ -115,7 +122,8 @@ fn prior(text: &str, axes: &[Axis]) -> Result<(String, Prior), Failure> {
     let numbers: Option<Vec<f64>> = inside.split(',').map(|part| part.trim().parse().ok()).collect();
     let numbers = numbers.ok_or_else(bad)?;
     let family = family.trim().to_ascii_lowercase();
-    let prior = Prior::by_name(&family, &numbers).map_err(|error| format!("--prior '{text}': {}", requirement(error)))?;
+    let prior =
+        Prior::by_name(&family, &numbers).map_err(|error| format!("--prior '{text}': {}", requirement(error)))?;
     let name = parameter(name, axes).map_err(|why| format!("--prior '{text}': {why}"))?;
     if name == "mean" && !matches!(prior, Prior::Normal { .. }) {
         return Err(format!("--prior '{text}': the mean may be negative; use normal(mean, sd)").into());
@@ -189,10 +197,18 @@ mod tests {
         let read = prior(" lengthscale[lat]~ Gamma( 2 ,3e-1) ", &axes).unwrap();
         assert_eq!(read, ("lengthscale[1]".into(), Prior::Gamma { shape: 2.0, rate: 0.3 }));
         assert_eq!(fixed("mean = -2", &axes).unwrap(), ("mean".into(), -2.0));
-        for text in ["lengthscale", "lengthscale ~ gamma", "lengthscale ~ gamma(1)", "lengthscale ~ cauchy(1, 2)",
-            "lengthscale ~ gamma(1, -2)", "lengthscale[z] ~ gamma(1, 2)", "period ~ gamma(1, 2)", "variance ~ gamma(a, 2)",
-            "mean ~ gamma(1, 2)", ""]
-        {
+        for text in [
+            "lengthscale",
+            "lengthscale ~ gamma",
+            "lengthscale ~ gamma(1)",
+            "lengthscale ~ cauchy(1, 2)",
+            "lengthscale ~ gamma(1, -2)",
+            "lengthscale[z] ~ gamma(1, 2)",
+            "period ~ gamma(1, 2)",
+            "variance ~ gamma(a, 2)",
+            "mean ~ gamma(1, 2)",
+            "",
+        ] {
             assert!(matches!(prior(text, &axes), Err(Failure::Sentence(s)) if s.starts_with("--prior")), "{text}");
         }
         for text in ["lengthscale", "lengthscale=", "lengthscale=-1", "variance=0", "period=1", "mean=nan"] {

@@ -158,14 +158,18 @@ impl Summary {
             "max_evaluations" => "NOT CONVERGED, the evaluations allowed were used up",
             _ => "NOT CONVERGED, no better point was found",
         };
-        let mut text = format!("{source}: {}, {}\n", super::spec::plural(self.events, "event", "events"), spans.join(", "));
+        let mut text =
+            format!("{source}: {}, {}\n", super::spec::plural(self.events, "event", "events"), spans.join(", "));
         let mut row = |name: &str, value: String| {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "  {name:<12} {value}");
         };
         row(
             "bound",
-            format!("{:.4} = {:.4} log rate - {:.4} integral - {:.4} KL", self.elbo, parts.log_rate, parts.integral, parts.kl),
+            format!(
+                "{:.4} = {:.4} log rate - {:.4} integral - {:.4} KL",
+                self.elbo, parts.log_rate, parts.integral, parts.kl
+            ),
         );
         if self.log_prior != 0.0 {
             row("log prior", format!("{:.4}", self.log_prior));

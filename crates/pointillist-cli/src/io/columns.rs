@@ -90,7 +90,10 @@ mod tests {
             assert_eq!(number(value).parse::<f64>().unwrap(), value);
         }
         assert_eq!(number(1e-7), "1e-7");
-        let columns = [Column::Numbers("a,b".into(), vec![1.0, 0.5]), Column::Texts("say \"x\"".into(), vec!["p".into(), "q,r".into()])];
+        let columns = [
+            Column::Numbers("a,b".into(), vec![1.0, 0.5]),
+            Column::Texts("say \"x\"".into(), vec!["p".into(), "q,r".into()]),
+        ];
         assert_eq!(csv_text(&columns), "\"a,b\",\"say \"\"x\"\"\"\n1,p\n0.5,\"q,r\"\n");
         assert_eq!(json_text(&columns), "{\"a,b\":[1.0,0.5],\"say \\\"x\\\"\":[\"p\",\"q,r\"]}\n");
     }

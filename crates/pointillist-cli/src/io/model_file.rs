@@ -48,7 +48,9 @@ pub enum ModelFileError {
     #[error("{file} is cut short; copy it again, or fit again")]
     CutShort { file: String },
     /// From the future.
-    #[error("{file} was made by a newer version of pointillist (model format {found}, this one reads up to {VERSION}); update pointillist")]
+    #[error(
+        "{file} was made by a newer version of pointillist (model format {found}, this one reads up to {VERSION}); update pointillist"
+    )]
     Newer { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
     #[error("{file} is damaged ({why}); copy it again, or fit again")]

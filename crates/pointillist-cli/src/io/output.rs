@@ -57,6 +57,16 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     write_file(path, bytes).map_err(|error| OutputError::new(path.display().to_string(), error))
 }
 
+/// Refuses what could never be written: for a result that takes long to make.
+pub fn check_target(path: &Path) -> Result<(), OutputError> {
+    let refuse = |kind: ErrorKind| Err(OutputError::new(path.display().to_string(), kind.into()));
+    match path.parent() {
+        _ if path.is_dir() => refuse(ErrorKind::IsADirectory),
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => refuse(ErrorKind::NotFound),
+        _ => Ok(()),
+    }
+}
+
 /// Removes every temporary file that is not finished, for a program about to end before its time.
 ///
 /// It takes a lock: call it from a thread that waits for the signal, not from inside a raw signal handler.

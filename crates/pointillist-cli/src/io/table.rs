@@ -151,11 +151,6 @@ fn number_remedy(text: &str) -> &'static str {
     }
 }
 
-/// Reads a table from the file at `path`, or from standard input if that is `-`.
-pub fn read_path(path: &str, options: &ReadOptions) -> Result<Table, InputError> {
-    read_bytes(source_name(path), &read_file(path)?, options)
-}
-
 /// What `path` is called in messages.
 pub fn source_name(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
@@ -793,7 +788,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("pointillist-table-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let path = |name: &str| directory.join(name).to_str().unwrap().to_string();
-        let read = |name: &str| read_path(&path(name), &ReadOptions::default());
+        let read = |name: &str| read_bytes(&path(name), &read_file(&path(name))?, &ReadOptions::default());
         std::fs::write(path("t.csv"), "t\n1\n").unwrap();
         let (good, missing, is_directory) = (read("t.csv"), read("missing.csv"), read(""));
         #[cfg(unix)]

@@ -47,7 +47,10 @@ pub fn parse_window(option: &str, text: &str, axes: &[Axis], dates_only: &[bool]
         let hi = parse_end(ends[1], axis, dates_only).map_err(|why| format!("{option} {text}: {why}"))?;
         if lo >= hi {
             let name = &axis.name;
-            return Err(format!("{option} {text}: on axis `{name}` the lower end {} is not below the upper end {}", ends[0], ends[1]));
+            return Err(format!(
+                "{option} {text}: on axis `{name}` the lower end {} is not below the upper end {}",
+                ends[0], ends[1]
+            ));
         }
         spans.push((lo, hi));
     }
@@ -61,12 +64,16 @@ fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
     if let Ok(value) = text.parse::<f64>() {
         return match value.is_finite() {
             true if !dates_only => Ok(value),
-            true => Err(format!("axis `{name}` holds dates; write its ends as dates too, like 2016-02-23 or 2016-02-23T17:00Z")),
+            true => Err(format!(
+                "axis `{name}` holds dates; write its ends as dates too, like 2016-02-23 or 2016-02-23T17:00Z"
+            )),
             false => Err(format!("{text} is not a finite number")),
         };
     }
     match time_axis(axis) {
-        Some(time) => time.from_iso(text).ok_or_else(|| format!("`{text}` is neither a number nor a date like 2016-02-23")),
+        Some(time) => {
+            time.from_iso(text).ok_or_else(|| format!("`{text}` is neither a number nor a date like 2016-02-23"))
+        }
         None if parse_iso(text).is_some() => Err(format!("`{text}` is a date, but axis `{name}` holds numbers")),
         None => Err(format!("`{text}` is not a number")),
     }

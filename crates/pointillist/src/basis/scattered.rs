@@ -4,6 +4,9 @@
 //! and every term of L̄ here has the form L⁻ᵀ W, so only W is summed. Cost: N·M² for features and the same again, twice, for the
 //! adjoint; M³ for K. Kernel values are products of one table an axis over the distinct coordinates on that axis: a grid of
 //! M_x·M_y points needs only M_x + M_y exponentials an event.
+//!
+//! Rounding: A = L⁻¹ΨL⁻ᵀ from the closed form of Ψ carries an error of about γ·ε/jitter, which grows with the number of events. Where it
+//! would matter, A is summed from features at quadrature nodes instead, Σ w a aᵀ: the same integral, with an error of γ·ε/√jitter.
 
 use super::{Basis, Features, Hyper, HyperBar, InducingSet, PointFeatures, PriorMean, RegionFeatures};
 use crate::error::{Error, Result};
@@ -11,7 +14,12 @@ use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
 use crate::parallel;
 use crate::points::Points;
-use crate::window::{Span, Window};
+use crate::window::{Nodes, Span, Window};
+
+/// Error of A by the closed form above which quadrature takes its place.
+const CLOSED_FORM_ERROR: f64 = 1e-6;
+/// Most quadrature nodes: beyond, the closed form must do.
+const MOST_NODES: usize = 20_000;
 
 /// The coordinates of a set of points on one axis: distinct values, and which of them each point has.
 #[derive(Debug, Clone)]
@@ -280,12 +288,85 @@ impl ScatteredBasis {
         bar
     }
 
+    /// Adjoint of [`Basis::at`]; ā is overwritten.
+    fn points_adjoint(&self, points: &Points, a: &Matrix, a_bar: &mut Matrix, residual_bar: &[f64]) -> BlockBar {
+        let (size, dims) = (self.set.size(), self.dims());
+        let block = parallel::block_length(points.len());
+        let blocks = a
+            .data()
+            .chunks(block * size)
+            .zip(a_bar.data_mut().chunks_mut(block * size))
+            .zip(residual_bar.chunks(block))
+            .zip(points.coordinates().chunks(block * dims));
+        let parts = parallel::map(blocks, points.len() * size, |(((a, a_bar), c_bar), rows)| {
+            self.block_adjoint(rows, a, a_bar, c_bar)
+        });
+        let mut sum = BlockBar::new(self);
+        parts.iter().for_each(|part| sum.add(part));
+        sum
+    }
+
+    /// Quadrature nodes over the window, where rounding makes them better than the closed form.
+    fn nodes(&self, window: &Window) -> Option<Nodes> {
+        let error = self.kernel.variance * window.measure() * f64::EPSILON / self.jitter.max(f64::EPSILON);
+        let widths = || self.kernel.lengthscales();
+        if error > CLOSED_FORM_ERROR { window.nodes(&widths(), MOST_NODES) } else { None }
+    }
+
+    /// ∫ a aᵀ and ∫ a by quadrature.
+    fn region_by_nodes(&self, nodes: &Nodes) -> (Matrix, Vec<f64>) {
+        let size = self.set.size();
+        let a = self.at(&nodes.points).a;
+        let mut scaled = a.clone();
+        for (column, w) in scaled.data_mut().chunks_exact_mut(size).zip(&nodes.weights) {
+            column.iter_mut().for_each(|v| *v *= w);
+        }
+        let mut square = Matrix::zeros(size, size);
+        linalg::add_outer_lower(&mut square, 1.0, scaled.data(), a.data());
+        square.mirror_lower();
+        (square, linalg::columns_times(a.data(), size, &nodes.weights))
+    }
+
+    /// Adjoint of [`Self::region_by_nodes`].
+    fn region_by_nodes_adjoint(&self, nodes: &Nodes, square_bar: &Matrix, linear_bar: &[f64]) -> BlockBar {
+        let size = self.set.size();
+        let a = self.at(&nodes.points).a;
+        let mut a_bar = linalg::product(square_bar, &a);
+        for (column, w) in a_bar.data_mut().chunks_exact_mut(size).zip(&nodes.weights) {
+            column.iter_mut().zip(linear_bar).for_each(|(v, p)| *v = w * (2.0 * *v + p));
+        }
+        self.points_adjoint(&nodes.points, &a, &mut a_bar, &vec![0.0; nodes.weights.len()])
+    }
+
+    /// ∫ a aᵀ and ∫ a by the closed forms of Ψ and φ.
+    fn region_by_closed_form(&self, window: &Window) -> (Matrix, Vec<f64>) {
+        let (size, gamma) = (self.set.size(), self.kernel.variance);
+        let mut square = Matrix::zeros(size, size);
+        let mut linear = vec![0.0; size];
+        let mut column = vec![0.0; size];
+        for spans in window.boxes() {
+            let psi = self.square(gamma * gamma, &self.psi_tables(spans));
+            linalg::add_scaled(square.data_mut(), 1.0, psi.data());
+            let lists = self.phi_tables(spans);
+            self.column_product(gamma, &lists.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut column);
+            linalg::add_scaled(&mut linear, 1.0, &column);
+        }
+        linalg::whiten(&mut square, &self.l);
+        square.symmetrise();
+        linalg::solve_lower(&self.l, &mut linear);
+        (square, linear)
+    }
+
     /// Adjoint of the region's features; Ā (symmetric) is overwritten.
     fn region_adjoint(&self, window: &Window, region: &RegionFeatures, region_bar: &mut RegionFeatures, bar: &mut BlockBar) {
         let gamma = self.kernel.variance;
         let RegionFeatures { square: a_bar, linear: p_bar, residual: c_bar, .. } = region_bar;
         a_bar.add_to_diagonal(-*c_bar); // ∫c = γ|T| − tr A
         bar.parameters[0] += *c_bar * window.measure();
+        if let Some(nodes) = self.nodes(window) {
+            bar.add(&self.region_by_nodes_adjoint(&nodes, a_bar, p_bar));
+            return;
+        }
         let product = linalg::product(a_bar, &region.square);
         for j in 0..product.cols() {
             linalg::add_scaled(&mut bar.w.col_mut(j)[j..], -2.0, &product.col(j)[j..]);
@@ -399,21 +480,11 @@ impl Basis for ScatteredBasis {
     }
 
     fn over(&self, window: &Window) -> RegionFeatures {
-        let (size, gamma) = (self.set.size(), self.kernel.variance);
-        let mut square = Matrix::zeros(size, size);
-        let mut linear = vec![0.0; size];
-        let mut column = vec![0.0; size];
-        for spans in window.boxes() {
-            let psi = self.square(gamma * gamma, &self.psi_tables(spans));
-            linalg::add_scaled(square.data_mut(), 1.0, psi.data());
-            let lists = self.phi_tables(spans);
-            self.column_product(gamma, &lists.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut column);
-            linalg::add_scaled(&mut linear, 1.0, &column);
-        }
-        linalg::whiten(&mut square, &self.l);
-        square.symmetrise();
-        linalg::solve_lower(&self.l, &mut linear);
-        let residual = (gamma * window.measure() - square.trace()).max(0.0);
+        let (square, linear) = match self.nodes(window) {
+            Some(nodes) => self.region_by_nodes(&nodes),
+            None => self.region_by_closed_form(window),
+        };
+        let residual = (self.kernel.variance * window.measure() - square.trace()).max(0.0);
         RegionFeatures { square, linear, residual, measure: window.measure() }
     }
 
@@ -437,20 +508,8 @@ impl Basis for ScatteredBasis {
         also: &[(&[f64], &[f64])],
     ) -> HyperBar {
         let (size, dims) = (self.set.size(), self.dims());
-        let block = parallel::block_length(points.len());
-        let blocks = features
-            .points
-            .a
-            .data()
-            .chunks(block * size)
-            .zip(bar.points.a.data_mut().chunks_mut(block * size))
-            .zip(bar.points.residual.chunks(block))
-            .zip(points.coordinates().chunks(block * dims));
-        let parts = parallel::map(blocks, points.len() * size, |(((a, a_bar), c_bar), rows)| {
-            self.block_adjoint(rows, a, a_bar, c_bar)
-        });
-        let mut sum = BlockBar::new(self);
-        parts.iter().for_each(|part| sum.add(part));
+        let PointFeatures { a: a_bar, residual: residual_bar } = &mut bar.points;
+        let mut sum = self.points_adjoint(points, &features.points.a, a_bar, residual_bar);
         self.region_adjoint(window, &features.region, &mut bar.region, &mut sum);
         for (x_bar, x) in also.iter().chain(&[(&bar.prior_mean[..], &features.prior_mean[..])]) {
             linalg::add_outer_lower(&mut sum.w, -1.0, x_bar, x);
@@ -464,5 +523,38 @@ impl Basis for ScatteredBasis {
             Vec::new()
         };
         HyperBar { parameters: sum.parameters, mean, locations }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_region_by_quadrature_is_the_closed_form() {
+        let window = Window::new(&[(0.0, 1.0), (-0.5, 1.5)]).unwrap();
+        let hyper = Hyper { kernel: Kernel::squared_exponential(1.3, &[0.3, 0.45]).unwrap(), mean: 0.7 };
+        let set = Scattered::moving(Points::from_rows(&[[0.1, 0.2], [0.6, 1.1], [0.9, -0.3], [0.3, 0.9]]).unwrap());
+        let basis = ScatteredBasis::new(set, &hyper, PriorMean::Constant, 1e-8).unwrap();
+        assert!(basis.nodes(&window).is_none());
+        let nodes = window.nodes(&hyper.kernel.lengthscales(), MOST_NODES).unwrap();
+        let (closed, by_nodes) = (basis.region_by_closed_form(&window), basis.region_by_nodes(&nodes));
+        for (a, b) in closed.0.data().iter().chain(&closed.1).zip(by_nodes.0.data().iter().chain(&by_nodes.1)) {
+            assert!((a - b).abs() < 1e-12, "{a} {b}");
+        }
+
+        let square_bar = Matrix::from_fn(4, 4, |i, j| ((i + j) as f64 + 0.3).sin());
+        let linear_bar = [0.3, -0.8, 0.2, 0.5];
+        let region = RegionFeatures { square: closed.0, linear: closed.1, residual: 0.0, measure: 2.0 };
+        let mut bar = RegionFeatures { square: square_bar.clone(), linear: linear_bar.to_vec(), residual: 0.0, measure: 0.0 };
+        let mut sum = BlockBar::new(&basis);
+        basis.region_adjoint(&window, &region, &mut bar, &mut sum);
+        let mut other = basis.region_by_nodes_adjoint(&nodes, &square_bar, &linear_bar);
+        basis.cholesky_adjoint(&mut sum);
+        basis.cholesky_adjoint(&mut other);
+        let all = |bar: &BlockBar| [bar.parameters.clone(), bar.coordinates.concat()].concat();
+        for (a, b) in all(&sum).iter().zip(all(&other)) {
+            assert!((a - b).abs() < 1e-10, "{a} {b}");
+        }
     }
 }

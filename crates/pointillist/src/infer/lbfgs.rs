@@ -85,6 +85,8 @@ pub(crate) fn maximise(
 ) -> Result<Option<Outcome>> {
     let mut objective = Objective { function, bounds, evaluations: 0 };
     let Some(mut now) = objective.at(start)? else { return Ok(None) };
+    // A gain below the rounding of a large value is none.
+    let settings = Settings { gain: settings.gain.max(1e-12 * now.value.abs()), ..settings };
     let mut memory: VecDeque<(Vec<f64>, Vec<f64>, f64)> = VecDeque::with_capacity(MEMORY);
     let mut iterations = 0;
     let end = loop {

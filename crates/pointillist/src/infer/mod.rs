@@ -153,7 +153,8 @@ pub struct Report {
     pub inducing: Vec<usize>,
     /// How they were chosen, in a sentence.
     pub inducing_choice: String,
-    /// Part of the prior variance over the window that the inducing points leave unexplained.
+    /// Part of the prior variance over the window that the inducing points leave unexplained. Harmless where that variance is itself a
+    /// small part of the rate.
     pub unexplained: f64,
     /// Relative jitter on K.
     pub jitter: f64,
@@ -356,7 +357,7 @@ impl Model {
         let schedule::Found { run, counts, choice, starts } = found;
         let State { mut hyper, locations, sites } = run.state;
         let set = Scattered::new(locations.clone());
-        let basis = set.basis(&hyper, self.prior_mean, self.jitter)?;
+        let basis = set.basis(&hyper, self.prior_mean, problem.jitter)?;
         let features = basis.features(&problem.points, &problem.window);
         let (mut q, settled) = match run.q {
             Some(q) => (q, true),
@@ -376,7 +377,7 @@ impl Model {
         }
         total.log_rate -= problem.log_units;
         let stop = if settled { run.stop } else { Stop::Evaluations };
-        let report = Report {
+        let mut report = Report {
             bound: total,
             log_prior,
             stop,
@@ -386,12 +387,16 @@ impl Model {
             inducing: counts,
             inducing_choice: choice,
             unexplained,
-            jitter: self.jitter,
+            jitter: problem.jitter,
             starts,
-            warnings: warnings(events, &layout.at_bounds(&hyper), unexplained),
+            warnings: warnings(events, &layout.at_bounds(&hyper), features.region.residual / events.len() as f64),
         };
+        if problem.jitter > self.jitter {
+            let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, problem.jitter);
+            report.warnings.push(raised);
+        }
         let posterior =
-            Posterior::new(events.window().clone(), scaling.clone(), hyper, self.prior_mean, self.jitter, locations, q)?;
+            Posterior::new(events.window().clone(), scaling.clone(), hyper, self.prior_mean, problem.jitter, locations, q)?;
         Ok(Fit { posterior, report })
     }
 }
@@ -413,7 +418,7 @@ fn warnings(events: &Events, at_bounds: &[String], unexplained: f64) -> Vec<Stri
     if unexplained > 0.01 {
         let percent = 100.0 * unexplained;
         warnings.push(format!(
-            "the inducing points leave {percent:.1} % of the prior variance unexplained: more of them would help"
+            "the inducing points leave {percent:.1} % of the expected events unexplained: more of them would help"
         ));
     }
     warnings

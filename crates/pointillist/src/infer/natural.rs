@@ -16,6 +16,9 @@ use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::parallel;
 
+/// Relative rounding of a bound summed over many events.
+const ROUNDING: f64 = 1e-12;
+
 /// One Gaussian site an event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sites {
@@ -76,6 +79,8 @@ pub(crate) fn maximise(
     most: usize,
 ) -> Result<Optimum> {
     let mut best = evaluate(features, weights, &sites, true)?;
+    // The bound of many events is a large number: a gain below its rounding is none.
+    let tolerance = tolerance.max(ROUNDING * best.bound.abs());
     let (mut sites, mut evaluations, mut rho, mut clamp) = (sites, 1, 1.0, true);
     while evaluations < most {
         let trial_sites = sites.blend(&best.next, rho);

@@ -7,20 +7,25 @@
 use super::parameters::Layout;
 use super::{Inducing, Method, Model, Problem, Run, State, collapsed, joint};
 use crate::basis::{Hyper, InducingSet};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::points::Points;
 use crate::window::Scaling;
 
 /// Grids up to this size are fitted at once; larger ones are first fitted at about half the points an axis.
 const DIRECT: usize = 64;
-/// Most inducing points `auto` uses: beyond, a dense q costs more than it gives.
+/// Most inducing points `auto` uses: beyond, a dense q costs more than it gives …
 const AUTO_MOST: usize = 1024;
+/// … and so does more than this many an event, or for few events this many in all.
+const AUTO_AN_EVENT: usize = 4;
+const AUTO_FEW: usize = 64;
 /// `auto` stops growing when the bound gained less than this (nats) …
 const AUTO_GAIN: f64 = 0.01;
-/// … and less than this part of the prior variance is unexplained.
+/// … and less than this part of the expected events comes from what the inducing points leave unexplained.
 const AUTO_UNEXPLAINED: f64 = 1e-4;
 /// A length-scale below this many grid spacings is not resolved: it is not a start.
 const RESOLVED: f64 = 0.7;
+/// Relative jitter is not raised beyond this.
+const MOST_JITTER: f64 = 1e-4;
 /// Longest starting length-scale, in sides of the window; the next ones are each half as long.
 const LONGEST: f64 = 0.5;
 
@@ -74,8 +79,22 @@ impl Search<'_, '_, '_> {
         self.problem.window.grid(counts)
     }
 
-    /// Fits at these locations, from the best of `before` and the starting length-scales not tried so far.
+    /// Fits at these locations; where rounding leaves no usable start, with ten times the jitter, which the report tells.
     fn fit(&mut self, before: Option<State>, hyper: &Hyper, locations: Points) -> Result<Run> {
+        let tried_down_to = self.tried_down_to;
+        loop {
+            match self.fit_once(before.clone(), hyper, locations.clone()) {
+                Err(Error::NotPositiveDefinite { .. } | Error::NotANumber { .. }) if self.problem.jitter < MOST_JITTER => {
+                    self.problem.jitter = (10.0 * self.problem.jitter).max(1e-10);
+                    self.tried_down_to = tried_down_to;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Fits at these locations, from the best of `before` and the starting length-scales not tried so far.
+    fn fit_once(&mut self, before: Option<State>, hyper: &Hyper, locations: Points) -> Result<Run> {
         self.problem.inducing = locations.len();
         let before = before.map(|state| State { locations: locations.clone(), ..state });
         let mut best = self.scan(hyper, &locations, before.as_ref())?;
@@ -160,6 +179,7 @@ impl Search<'_, '_, '_> {
     /// Grows a grid until nothing is gained.
     fn auto(&mut self, hyper: Hyper) -> Result<(Run, Vec<usize>, String)> {
         let dims = self.problem.window.dims();
+        let most = AUTO_MOST.min(AUTO_FEW.max(AUTO_AN_EVENT * self.problem.weights.len()));
         let mut counts = vec![[12, 8, 5].get(dims - 1).copied().unwrap_or(3); dims];
         let mut story = vec![describe(&counts)];
         let locations = self.grid(&counts);
@@ -167,9 +187,9 @@ impl Search<'_, '_, '_> {
         loop {
             let unexplained = self.unexplained(&run.state)?;
             let next = grown(&counts, &run.state.hyper.kernel.lengthscales());
-            if next.iter().product::<usize>() > AUTO_MOST {
+            if next.iter().product::<usize>() > most {
                 let why = format!(
-                    "{}; stopped at the most that auto uses, with {unexplained:.1e} of the prior variance unexplained",
+                    "{}; stopped at the most that auto uses, with {unexplained:.1e} of the expected events unexplained",
                     story.join(" → ")
                 );
                 return Ok((run, counts, why));
@@ -179,7 +199,7 @@ impl Search<'_, '_, '_> {
             let gain = finer.value - run.value;
             if gain < AUTO_GAIN && unexplained < AUTO_UNEXPLAINED {
                 let why = format!(
-                    "{}: {unexplained:.1e} of the prior variance is unexplained and {} would gain {:.4} nats",
+                    "{}: {unexplained:.1e} of the expected events are unexplained and {} would gain {:.4} nats",
                     story.join(" → "),
                     describe(&next),
                     gain.max(0.0)
@@ -191,11 +211,12 @@ impl Search<'_, '_, '_> {
         }
     }
 
+    /// The part of the expected events that the residual variance accounts for.
     fn unexplained(&self, state: &State) -> Result<f64> {
         let set = self.problem.inducing_set_at_rest(&state.locations);
         let basis = set.basis(&state.hyper, self.problem.prior_mean, self.problem.jitter)?;
         let region = basis.over(&self.problem.window);
-        Ok(region.residual / (state.hyper.kernel.variance * region.measure))
+        Ok(region.residual / self.problem.weights.iter().sum::<f64>())
     }
 }
 

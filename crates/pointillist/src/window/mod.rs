@@ -4,9 +4,11 @@
 //! unions of boxes and polygons, and everything outside this folder asks only the questions below.
 
 mod boxes;
+mod nodes;
 mod scaling;
 
 pub use boxes::Span;
+pub(crate) use nodes::Nodes;
 pub(crate) use scaling::Scaling;
 
 use crate::error::{Error, Result};

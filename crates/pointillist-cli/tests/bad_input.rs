@@ -1,0 +1,248 @@
+//! Bad input as a real process: exit code 2, one sentence that names the place and the remedy, and never a panic.
+
+mod common;
+
+use common::Folder;
+
+#[test]
+fn tables_that_are_none() {
+    let folder = Folder::new();
+    folder.write("empty.csv", "").write("header.csv", "t\n").write("comments.csv", "# nothing\n\n");
+    folder.run("fit empty.csv").refused(&["empty.csv", "empty"]);
+    folder.run("fit comments.csv").refused(&["comments.csv", "empty"]);
+    folder.run("fit header.csv").refused(&["header.csv", "no events"]);
+    folder.run("fit missing.csv").refused(&["missing.csv", "does not exist"]);
+    folder.run("fit cola").refused(&["cola", "bundled", "coal"]);
+    folder.run("fit .").refused(&["directory"]);
+    folder.run("predict .").refused(&["directory"]);
+    folder.write("points.geojson", "{\"type\": \"FeatureCollection\", \"features\": []}");
+    folder.run("fit points.geojson").refused(&["points.geojson", "JSON", "CSV"]);
+    folder.write("events.parquet", b"PAR1\x00\x01\x02\xffPAR1");
+    folder.run("fit events.parquet").refused(&["events.parquet", "Parquet", "CSV"]);
+    folder.run_with("fit -", "").refused(&["standard input"]);
+}
+
+#[test]
+fn values_that_are_none() {
+    let folder = Folder::new();
+    folder
+        .write("nan.csv", "t\n1\nNaN\n3\n")
+        .write("text.csv", "t,x\n1,2\n2,three\n3,4\n")
+        .write("inf.csv", "t\n1\ninf\n");
+    folder.run("fit nan.csv").refused(&["nan.csv", "line 3", "`t`", "NaN"]);
+    folder.run("fit inf.csv").refused(&["line 3", "inf"]);
+    folder.run("fit text.csv").refused(&["text.csv", "line 3", "`x`", "three"]);
+    folder.write("ragged.csv", "t,x\n1,2\n3\n");
+    folder.run("fit ragged.csv").refused(&["line 3"]);
+}
+
+#[test]
+fn columns_that_are_not_there() {
+    let folder = Folder::new();
+    folder.write("five.csv", "a,b,c,d,e\n1,2,3,4,5\n2,3,4,5,6\n");
+    folder.run("fit five.csv").refused(&["5 columns", "--columns"]);
+    folder.run("fit five.csv --columns a,z").refused(&["`z`", "a, b, c, d, e"]);
+    folder.run("fit five.csv --columns a,a").refused(&["twice"]);
+    folder.run("fit five.csv --columns a,0").refused(&["twice"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.write("t.csv", "t\n1\n2\n");
+    std::fs::set_permissions(folder.path("t.csv"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    // The superuser may read everything.
+    if std::fs::read(folder.path("t.csv")).is_err() {
+        folder.run("fit t.csv").refused(&["t.csv", "permission"]);
+        folder.run("predict t.csv").refused(&["t.csv", "permission"]);
+    }
+}
+
+#[test]
+fn windows_that_do_not_fit() {
+    let folder = Folder::new();
+    folder.write("t.csv", "# two\nt\n1\n\n7.5\n3\n9\n");
+    folder.run("fit t.csv --window 0,5").refused(&["t.csv", "2 of 4", "line 5", "7.5", "--clip", "--window"]);
+    folder.run("fit t.csv --window 20,30 --clip").refused(&["no event"]);
+    folder.run("fit t.csv --window 5,5").refused(&["`t`", "not below"]);
+    folder.run("fit t.csv --window 6,5").refused(&["not below"]);
+    folder.run("fit t.csv --window 0,10,0,10").refused(&["one axis"]);
+    folder.run("fit t.csv --window 0").refused(&["lo,hi"]);
+    folder.run("fit t.csv --window 0,ten").refused(&["`ten`"]);
+    folder.run("fit t.csv --window nan,5").refused(&["finite"]);
+    folder.run("fit t.csv --window 2016-01-01,2017-01-01").refused(&["date", "numbers"]);
+    folder.run("fit t.csv --window 0,5 --window 5,10").refused(&["several windows", "not in this version"]);
+    folder.run("fit t.csv --window border.geojson").refused(&["border.geojson", "not in this version"]);
+}
+
+#[test]
+fn options_that_are_not_understood() {
+    let folder = Folder::new().with_model();
+    folder.run("fit coal --kernel matern32").refused(&["matern32", "not in this version", "se"]);
+    folder.run("fit coal --kernel 'se(t)*periodic(t)'").refused(&["not in this version"]);
+    for prior in [
+        "lengthscale",
+        "lengthscale ~ cauchy(1, 2)",
+        "lengthscale ~ gamma(1)",
+        "width ~ gamma(1, 1)",
+        "mean ~ gamma(1, 1)",
+    ] {
+        folder.run(&format!("fit coal --prior '{prior}'")).refused(&["--prior", prior]);
+    }
+    for fix in ["lengthscale", "lengthscale=-1", "width=3", "mean=x"] {
+        folder.run(&format!("fit coal --fix {fix}")).refused(&["--fix", fix]);
+    }
+    for inducing in ["0", "3x3", "many", "1e3", "100000", "-5", "3.5"] {
+        folder.run(&format!("fit coal --inducing={inducing}")).refused(&["--inducing", inducing]);
+    }
+    folder.run("fit coal --jitter 2").refused(&["--jitter"]);
+    folder.run("fit coal --jitter=-1").refused(&["--jitter"]);
+    folder.run("fit coal --max-evaluations 0").refused(&["--max-evaluations"]);
+    folder.run("fit coal --time-unit fortnights").refused(&["fortnights"]);
+    for quantiles in ["1.5", "0", "-0.5", "x", "0.5,"] {
+        folder.run(&format!("predict model.json --quantiles {quantiles}")).refused(&["--quantiles", "between 0 and 1"]);
+    }
+    for grid in ["0", "3x3", "x", "99999999999"] {
+        folder.run(&format!("predict model.json --grid {grid}")).refused(&["--grid", grid]);
+    }
+    folder.run("predict model.json --at missing.csv").refused(&["missing.csv"]);
+    folder.run("count model.json --in 1800,1900").refused(&["--in", "outside"]);
+    folder.run("count model.json --in 1900").refused(&["--in", "lo,hi"]);
+    folder.run("sample model.json --draws 0").refused(&["--draws"]);
+    folder.run("score model.json coal --samples 1").refused(&["--samples"]);
+    folder.run("score model.json tweets --columns t_days").refused(&["outside the window"]);
+    folder.run("plot model.json -o x.html").refused(&[".html", ".svg"]);
+    folder.run("plot model.json -o x.pdf").refused(&[".svg or .png"]);
+    folder.run("plot model.json --window 0,5 -o x.svg").refused(&["--window", "fitted already"]);
+    folder.run("plot model.json --quantiles 0.9,0.1 -o x.svg").refused(&["--quantiles"]);
+    folder.run("data cola").refused(&["cola", "coal"]);
+}
+
+#[test]
+fn usage_that_is_wrong_or_not_there_yet() {
+    let folder = Folder::new();
+    for later in [
+        "smooth x.csv",
+        "compare a b",
+        "kernels",
+        "fit coal --repeats 3",
+        "fit coal --exposure g.csv",
+        "fit coal --basis lattice",
+    ] {
+        folder.run(later).refused(&["not in this version"]);
+    }
+    for wrong in [
+        "frob",
+        "fit",
+        "fit coal --frob",
+        "fit coal --seed x",
+        "fit coal --threads 0",
+        "fit coal --mean zero",
+        "predict",
+    ] {
+        let run = folder.run(wrong);
+        assert_eq!(run.code, 2, "{wrong}");
+        assert!(run.err.starts_with("error: ") && run.out.is_empty(), "{}", run.err);
+    }
+}
+
+#[test]
+fn a_model_cut_anywhere_is_refused() {
+    let folder = Folder::new();
+    folder.write("t.csv", "t\n1\n2\n4\n");
+    folder.run("fit t.csv --window 0,5 --inducing 4 -o model.json").good();
+    let whole = folder.read("model.json");
+    for length in (0..whole.len()).step_by(10).chain([whole.len() - 1]) {
+        folder.write("cut.json", &whole[..length]);
+        let run = folder.run("predict cut.json --grid 3").refused(&["cut.json"]);
+        assert!(run.out.is_empty());
+    }
+}
+
+#[test]
+fn models_that_are_none() {
+    let folder = Folder::new();
+    folder.write("t.csv", "t\n1\n2\n4\n");
+    folder.run("fit t.csv --window 0,5 --inducing 4 -o model.json").good();
+    let whole: serde_json::Value = serde_json::from_slice(&folder.read("model.json")).unwrap();
+    let refuse = |change: &dyn Fn(&mut serde_json::Value), words: &[&str]| {
+        let mut model = whole.clone();
+        change(&mut model);
+        folder.write("bad.json", model.to_string());
+        for verb in ["predict", "count", "sample", "plot"] {
+            folder.run(&format!("{verb} bad.json")).refused(&[&["bad.json"], words].concat());
+        }
+    };
+    refuse(&|model| model["version"] = 2.into(), &["newer", "update"]);
+    refuse(&|model| model["version"] = 0.into(), &["damaged"]);
+    refuse(&|model| model["format"] = "other".into(), &["not a model"]);
+    refuse(&|model| model["posterior"]["q_mean"] = serde_json::json!([1.0]), &["damaged"]);
+    refuse(&|model| model["posterior"]["jitter"] = (-1.0).into(), &["damaged"]);
+    refuse(&|model| model["posterior"]["kernel"]["variance"] = (-1.0).into(), &["damaged"]);
+    refuse(&|model| model["posterior"]["kernel"]["axes"][0]["parameters"] = serde_json::json!([]), &["damaged"]);
+    refuse(&|model| model["posterior"]["kernel"]["axes"] = serde_json::json!([]), &["damaged"]);
+    refuse(&|model| model["posterior"]["inducing"]["dims"] = 0.into(), &["damaged"]);
+    refuse(&|model| model["posterior"]["inducing"]["dims"] = 3.into(), &["damaged"]);
+    refuse(&|model| model["posterior"]["window"]["shape"]["box"][0]["lo"] = 9.into(), &["damaged"]);
+    refuse(&|model| model["posterior"]["window"]["axes"] = serde_json::json!([]), &["damaged"]);
+    refuse(&|model| model["posterior"]["prior_mean"] = "zero".into(), &["damaged"]);
+    refuse(&|model| model["events"]["points"][0] = serde_json::json!([1.0, 2.0]), &["damaged"]);
+    refuse(&|model| model["event_count"] = 7.into(), &["damaged"]);
+    refuse(&|model| *model = serde_json::json!({ "type": "Polygon", "coordinates": [] }), &["not a model"]);
+    folder.write("notes.txt", "hello\n").write("list.json", "[1, 2]").write("nothing.json", "");
+    folder.run("predict notes.txt").refused(&["notes.txt", "not a model", "fit"]);
+    folder.run("predict list.json").refused(&["not a model"]);
+    folder.run("predict nothing.json").refused(&["empty"]);
+    folder.run("predict t.csv").refused(&["t.csv", "not a model"]);
+    folder.run("fit model.json").refused(&["model.json"]);
+    let twice = [folder.read("model.json"), folder.read("model.json")].concat();
+    folder.write("twice.json", twice);
+    folder.run("predict twice.json").refused(&["damaged"]);
+}
+
+#[test]
+fn places_that_cannot_be_written() {
+    let folder = Folder::new().with_model();
+    folder.run("fit coal -o missing/model.json").refused(&["missing/model.json", "directory"]);
+    folder.run("fit coal -o .").refused(&["directory"]);
+    folder.run("predict model.json -o missing/rate.csv").refused(&["directory"]);
+    folder.run("plot model.json -o missing/rate.svg").refused(&["directory"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said() {
+    let folder = Folder::new().with_model();
+    let verbs = [
+        "fit coal",
+        "fit coal --json",
+        "predict model.json",
+        "score model.json coal --samples 10",
+        "count model.json",
+        "sample model.json",
+        "plot model.json",
+        "data",
+        "data coal",
+        "",
+    ];
+    for verb in verbs {
+        folder.run_into("/dev/full", &format!("{verb} -q")).refused_or_silent(verb);
+    }
+    folder.run("fit coal -o /dev/full").refused(&["/dev/full", "full"]);
+    folder.run("predict model.json -o /dev/full").refused(&["/dev/full", "full"]);
+    assert_eq!(folder.run_into("/dev/full", "--help").code, 2);
+}
+
+impl common::Run {
+    /// `fit -q` has nothing to write; all others must say that they could not.
+    #[track_caller]
+    fn refused_or_silent(self, verb: &str) {
+        if verb == "fit coal" {
+            self.good();
+        } else {
+            self.refused(&["standard output", "full"]);
+        }
+    }
+}
