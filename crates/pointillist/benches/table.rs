@@ -52,7 +52,8 @@ fn special_functions() {
     });
     row("Dawson, its slope and integral", &mut || means.iter().for_each(|x| drop(black_box(special::dawson(*x)))));
     row("quantile of f²", &mut || {
-        (0..count).for_each(|i| drop(black_box(special::square_quantile(means[i], variances[i].sqrt(), probabilities[i]))))
+        (0..count)
+            .for_each(|i| drop(black_box(special::square_quantile(means[i], variances[i].sqrt(), probabilities[i]))))
     });
     row("erf(b) − erf(a)", &mut || {
         (0..count).for_each(|i| drop(black_box(special::erf_difference(means[i], means[i] + variances[i]))))
@@ -78,7 +79,9 @@ fn case(events: usize, counts: &[usize]) -> Case {
         1 => coal(),
         _ => {
             // Waves along both axes, so that there is something to find.
-            let wave = |u: f64, waves: f64| u + 0.8 * (std::f64::consts::TAU * waves * u).sin() / (std::f64::consts::TAU * waves);
+            let wave = |u: f64, waves: f64| {
+                u + 0.8 * (std::f64::consts::TAU * waves * u).sin() / (std::f64::consts::TAU * waves)
+            };
             let (x, y) = (scatter(events, 0.754878), scatter(events, 0.569840));
             let rows: Vec<[f64; 2]> = x.iter().zip(&y).map(|(&x, &y)| [wave(x, 2.0), wave(y, 1.0)]).collect();
             Events::new(Points::from_rows(&rows).unwrap(), Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap()

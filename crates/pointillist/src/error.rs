@@ -52,7 +52,9 @@ pub enum Error {
     #[error("there are no events: an intensity cannot be inferred from none")]
     NoEvents,
     /// A matrix that must be positive definite is not.
-    #[error("a {size}×{size} matrix is not positive definite (pivot {pivot}, relative jitter {jitter:e}): use fewer inducing points or a larger jitter")]
+    #[error(
+        "a {size}×{size} matrix is not positive definite (pivot {pivot}, relative jitter {jitter:e}): use fewer inducing points or a larger jitter"
+    )]
     NotPositiveDefinite {
         /// The pivot at which the factorisation stopped.
         pivot: usize,

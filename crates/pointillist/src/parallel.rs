@@ -18,7 +18,11 @@ pub(crate) fn block_length(events: usize) -> usize {
 }
 
 /// The results of `work` on each block, in order.
-pub(crate) fn map<T: Send, R: Send>(blocks: impl Iterator<Item = T>, size: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<T: Send, R: Send>(
+    blocks: impl Iterator<Item = T>,
+    size: usize,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     if size < SMALL || rayon::current_num_threads() == 1 {
         return blocks.map(work).collect();
     }

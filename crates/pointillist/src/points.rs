@@ -109,9 +109,7 @@ fn even(lo: f64, hi: f64, count: usize) -> Vec<f64> {
     if count == 1 {
         return vec![0.5 * (lo + hi)];
     }
-    (0..count)
-        .map(|i| if i + 1 == count { hi } else { lo + (hi - lo) * i as f64 / (count - 1) as f64 })
-        .collect()
+    (0..count).map(|i| if i + 1 == count { hi } else { lo + (hi - lo) * i as f64 / (count - 1) as f64 }).collect()
 }
 
 #[cfg(test)]

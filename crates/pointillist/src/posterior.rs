@@ -140,7 +140,15 @@ impl Posterior {
             rest = others;
         }
         let scaling = Scaling::of(&window);
-        Self::new(window, scaling, Hyper { kernel, mean }, prior_mean, jitter, inducing, Gaussian { mean: q_mean, root })
+        Self::new(
+            window,
+            scaling,
+            Hyper { kernel, mean },
+            prior_mean,
+            jitter,
+            inducing,
+            Gaussian { mean: q_mean, root },
+        )
     }
 
     /// The window.
@@ -270,7 +278,11 @@ impl Posterior {
             if !(outer.contains(inner.lo) && outer.contains(inner.hi)) {
                 let value = format!("{},{}", inner.lo, inner.hi);
                 let name = format!("region on axis {axis}");
-                return Err(Error::setting(&name, value, format!("must lie inside the window {},{}", outer.lo, outer.hi)));
+                return Err(Error::setting(
+                    &name,
+                    value,
+                    format!("must lie inside the window {},{}", outer.lo, outer.hi),
+                ));
             }
         }
         Ok(self.basis.over(&region.scaled(&self.scaling)))
@@ -354,7 +366,11 @@ impl Field {
         let residual = if small || points.len() > JOINT_POINTS {
             Residual::Independent(features.residual.iter().map(|c| c.sqrt()).collect())
         } else {
-            Residual::Joint(linalg::pivoted_cholesky(&residual_covariance(&posterior.hyper.kernel, points, &features.a)))
+            Residual::Joint(linalg::pivoted_cholesky(&residual_covariance(
+                &posterior.hyper.kernel,
+                points,
+                &features.a,
+            )))
         };
         Ok(Self { a: features.a, offset: posterior.offset(), residual })
     }

@@ -57,7 +57,8 @@ impl Posterior {
         let window = self.window().scaled(self.scaling());
         let features = self.basis().at(&points);
         let region = self.basis().over(&window);
-        let collapsed = Gaussian { mean: self.q().mean.clone(), root: Matrix::zeros(self.q().mean.len(), self.q().mean.len()) };
+        let collapsed =
+            Gaussian { mean: self.q().mean.clone(), root: Matrix::zeros(self.q().mean.len(), self.q().mean.len()) };
         let expected = |q: &Gaussian| {
             let f = bound::marginals(&features, self.inner_offset(), q);
             let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();
@@ -173,7 +174,8 @@ impl Representation {
         let log_normaliser = -self.constant - 0.5 * linalg::log_determinant(&t) + 2.0 * linalg::dot(&pull, &pull);
         let mut rows = self.rows;
         linalg::solve_lower(&t, rows.data_mut());
-        let mean: Vec<f64> = self.mean.iter().enumerate().map(|(k, m)| m - 2.0 * linalg::dot(rows.col(k), &pull)).collect();
+        let mean: Vec<f64> =
+            self.mean.iter().enumerate().map(|(k, m)| m - 2.0 * linalg::dot(rows.col(k), &pull)).collect();
         if rows.cols() < dims {
             // Fewer points than directions: f at the points is all that matters.
             let transposed = Matrix::from_fn(rows.cols(), dims, |k, d| rows[(d, k)]);
@@ -246,7 +248,8 @@ impl SquareProduct {
             for (i, log_proposal) in log_proposal.iter_mut().enumerate() {
                 let step: Vec<f64> = draws.col(i).iter().zip(&component.centre).map(|(d, c)| d - c).collect();
                 let rotated = linalg::lower_transposed_times(&component.root, &step);
-                let log_density = component.weight.ln() + 0.5 * component.log_determinant - 0.5 * linalg::dot(&rotated, &rotated);
+                let log_density =
+                    component.weight.ln() + 0.5 * component.log_determinant - 0.5 * linalg::dot(&rotated, &rotated);
                 *log_proposal = log_add(*log_proposal, log_density);
             }
         }
@@ -342,7 +345,8 @@ impl SquareProduct {
     fn climb(&self, mut delta: Vec<f64>) -> Result<Mode> {
         let count = self.mean.len();
         let (mut value, mut f) = self.log_target(&delta);
-        let curvature_at = |f: &[f64]| -> Vec<f64> { (0..count).map(|k| 2.0 / (f[k] * f[k] + self.extra[k])).collect() };
+        let curvature_at =
+            |f: &[f64]| -> Vec<f64> { (0..count).map(|k| 2.0 / (f[k] * f[k] + self.extra[k])).collect() };
         for _ in 0..50 {
             let curvature = curvature_at(&f);
             let root = self.precision_root(&curvature, 1.0)?;

@@ -18,7 +18,8 @@ pub fn check_gradient(function: impl Fn(&[f64]) -> f64, x: &[f64], gradient: &[f
         };
         let h = 1e-3 * x[i].abs().max(0.1);
         // The central difference of sixth order: with this step its own error is below 1e-10.
-        let slope = (45.0 * (at(h) - at(-h)) - 9.0 * (at(2.0 * h) - at(-2.0 * h)) + (at(3.0 * h) - at(-3.0 * h))) / (60.0 * h);
+        let slope =
+            (45.0 * (at(h) - at(-h)) - 9.0 * (at(2.0 * h) - at(-2.0 * h)) + (at(3.0 * h) - at(-3.0 * h))) / (60.0 * h);
         worst = worst.max((slope - gradient[i]).abs() / scale);
     }
     worst
@@ -49,7 +50,15 @@ pub fn check_kernel<F: Formula>(theta: &[f64], lo: f64, hi: f64) -> KernelCheck 
     // A window of one axis always has one span.
     let span = match Window::interval(lo, hi) {
         Ok(window) => window.bounding_box()[0],
-        Err(_) => return KernelCheck { symmetry: f64::NAN, phi: f64::NAN, psi: f64::NAN, tables: f64::NAN, adjoints: f64::NAN },
+        Err(_) => {
+            return KernelCheck {
+                symmetry: f64::NAN,
+                phi: f64::NAN,
+                psi: f64::NAN,
+                tables: f64::NAN,
+                adjoints: f64::NAN,
+            };
+        }
     };
     let mut check = KernelCheck { symmetry: 0.0, phi: 0.0, psi: 0.0, tables: 0.0, adjoints: 0.0 };
     let note = |slot: &mut f64, got: f64, want: f64, scale: f64| *slot = slot.max((got - want).abs() / scale);

@@ -109,7 +109,8 @@ fn threads_do_not_change_a_bit() {
     // 3,000 events in two dimensions: enough for several blocks
     let u = |i: usize, step: f64| (0.5 + step * i as f64).fract();
     let rows: Vec<[f64; 2]> = (0..3000).map(|i| [u(i, 0.754878).powi(2), u(i, 0.56984)]).collect();
-    let events = Events::new(Points::from_rows(&rows).unwrap(), Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
+    let events =
+        Events::new(Points::from_rows(&rows).unwrap(), Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
     let model = Model { inducing: Inducing::Grid(vec![9, 9]), ..Model::default() };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -145,7 +146,8 @@ fn priors_pull_and_fixed_parameters_stay() {
     let free = coal_fit(15, PriorMean::Constant, Method::Collapsed);
     let l = free.posterior.kernel().lengthscales()[0];
     let with = |name: &str, prior: Prior| {
-        let model = Model { inducing: Inducing::Grid(vec![15]), priors: vec![(name.into(), prior)], ..Model::default() };
+        let model =
+            Model { inducing: Inducing::Grid(vec![15]), priors: vec![(name.into(), prior)], ..Model::default() };
         model.fit(&coal()).unwrap()
     };
     // in the user's units: years

@@ -44,7 +44,14 @@ fn the_bound_and_its_parts() {
         let events = Events::new(points(&rows(&case["X"]), dims), window(&case)).unwrap();
         let inducing = points(&rows(&case["Z"]), dims);
         let (bound, _) = bound_at(
-            &events, &kernel(&case), number(&case["ubar"]), prior_mean(&case), &inducing, &numbers(&case["m"]), &root(&case), 0.0,
+            &events,
+            &kernel(&case),
+            number(&case["ubar"]),
+            prior_mean(&case),
+            &inducing,
+            &numbers(&case["m"]),
+            &root(&case),
+            0.0,
         )
         .unwrap();
         for (what, got, want) in [
@@ -75,7 +82,14 @@ fn the_gradient_by_everything() {
         let inducing = points(&rows(&case["Z"]), dims);
         let kernel = kernel(&case);
         let (_, gradient) = bound_at(
-            &events, &kernel, number(&case["ubar"]), prior_mean(&case), &inducing, &numbers(&case["m"]), &root(&case), 0.0,
+            &events,
+            &kernel,
+            number(&case["ubar"]),
+            prior_mean(&case),
+            &inducing,
+            &numbers(&case["m"]),
+            &root(&case),
+            0.0,
         )
         .unwrap();
         let want = &case["gradient"];

@@ -13,7 +13,10 @@ fn the_kernel_battery() {
     for (l, lo, hi) in [(0.3, 0.0, 1.0), (1.7, -2.0, 3.0), (0.05, 0.0, 1.0)] {
         let check = check_kernel::<SquaredExponential>(&[l], lo, hi);
         assert_eq!(check.symmetry, 0.0);
-        assert!(check.phi < 1e-12 && check.psi < 1e-11 && check.tables < 1e-13 && check.adjoints < 1e-12, "{l}: {check:?}");
+        assert!(
+            check.phi < 1e-12 && check.psi < 1e-11 && check.tables < 1e-13 && check.adjoints < 1e-12,
+            "{l}: {check:?}"
+        );
     }
 }
 
@@ -39,7 +42,13 @@ fn setting(dims: usize, count: usize, size: usize) -> Setting {
     let steps = scatter(size * size, 0.7548);
     let root = Matrix::from_fn(size, size, |i, j| {
         let u = steps[i * size + j];
-        if i == j { 0.4 + u } else if i > j { 0.6 * (u - 0.5) } else { 0.0 }
+        if i == j {
+            0.4 + u
+        } else if i > j {
+            0.6 * (u - 0.5)
+        } else {
+            0.0
+        }
     });
     let q = Gaussian { mean: scatter(size, 0.4142).iter().map(|u| 1.0 + u).collect(), root };
     Setting { points: place(scatter(count * dims, 0.6180)), z: place(scatter(size * dims, 0.2764)), window, q }

@@ -56,11 +56,16 @@ fn units_do_not_change_the_answer() {
     let model = Model { inducing: Inducing::Grid(vec![15]), ..Model::default() };
     let fit = |scale: f64, shift: f64| {
         let moved = |x: f64| (x - lo) * scale + shift;
-        let points = Points::line(&years.iter().map(|&x| moved(x).clamp(shift, moved(hi))).collect::<Vec<_>>()).unwrap();
+        let points =
+            Points::line(&years.iter().map(|&x| moved(x).clamp(shift, moved(hi))).collect::<Vec<_>>()).unwrap();
         let events = Events::new(points, Window::interval(shift, moved(hi)).unwrap()).unwrap();
         let fit = model.fit(&events).unwrap();
         let at = Points::line(&[moved(1880.0), moved(1950.0)]).unwrap();
-        (fit.report.bound.total() + years.len() as f64 * scale.ln(), fit.posterior.rate(&at).unwrap().mean, fit.posterior.mean())
+        (
+            fit.report.bound.total() + years.len() as f64 * scale.ln(),
+            fit.posterior.rate(&at).unwrap().mean,
+            fit.posterior.mean(),
+        )
     };
     let (bound, rate, mean) = fit(1.0, lo);
     // seconds since 1970 and micrometres are as good as years
@@ -84,8 +89,13 @@ fn whole_and_parts_of_a_count_agree() {
     assert!((whole.mean - fit.report.bound.integral()).abs() < 1e-9);
     // the expected number of events over the window is near the number seen
     assert!((whole.mean - 191.0).abs() < 5.0, "{whole:?}");
-    let draws: Vec<f64> =
-        fit.posterior.count_draws(&Window::interval(lo, 1900.0).unwrap(), 20_000, 3).unwrap().iter().map(|d| d.0).collect();
+    let draws: Vec<f64> = fit
+        .posterior
+        .count_draws(&Window::interval(lo, 1900.0).unwrap(), 20_000, 3)
+        .unwrap()
+        .iter()
+        .map(|d| d.0)
+        .collect();
     let part = count(lo, 1900.0);
     let mean = draws.iter().sum::<f64>() / draws.len() as f64;
     let sd = (draws.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / draws.len() as f64).sqrt();

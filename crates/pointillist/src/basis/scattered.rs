@@ -17,7 +17,7 @@ use crate::points::Points;
 use crate::window::{Nodes, Span, Window};
 
 /// Error of A by the closed form above which quadrature takes its place.
-const CLOSED_FORM_ERROR: f64 = 1e-6;
+const CLOSED_FORM_ERROR: f64 = 2e-5;
 /// Most quadrature nodes: beyond, the closed form must do.
 const MOST_NODES: usize = 20_000;
 
@@ -55,8 +55,7 @@ impl Scattered {
     /// Inducing points whose locations are optimised: the adjoint then returns their cotangents too.
     pub fn moving(locations: Points) -> Self {
         let index: Vec<u32> = (0..locations.len() as u32).collect();
-        let axes =
-            (0..locations.dims()).map(|r| AxisCoordinates::new(locations.axis(r), index.clone())).collect();
+        let axes = (0..locations.dims()).map(|r| AxisCoordinates::new(locations.axis(r), index.clone())).collect();
         Self { locations, axes, moving: true }
     }
 
@@ -201,7 +200,13 @@ impl ScatteredBasis {
     }
 
     /// Adjoint of [`Self::column_product`] by the columns; returns the cotangent of `scale`.
-    fn column_product_adjoint(&self, scale: f64, columns: &[&[f64]], bar: &[f64], columns_bar: &mut [&mut [f64]]) -> f64 {
+    fn column_product_adjoint(
+        &self,
+        scale: f64,
+        columns: &[&[f64]],
+        bar: &[f64],
+        columns_bar: &mut [&mut [f64]],
+    ) -> f64 {
         let axes = &self.set.axes;
         let mut scale_bar = 0.0;
         for (m, &bar) in bar.iter().enumerate() {
@@ -236,11 +241,8 @@ impl ScatteredBasis {
         for j in 0..self.set.size() {
             let pick = |r: usize| self.set.axes[r].index[j] as usize;
             let columns = self.columns(tables, pick);
-            let mut columns_bar: Vec<&mut [f64]> = tables_bar
-                .iter_mut()
-                .enumerate()
-                .map(|(r, t)| &mut t[self.column_range(r, pick(r))])
-                .collect();
+            let mut columns_bar: Vec<&mut [f64]> =
+                tables_bar.iter_mut().enumerate().map(|(r, t)| &mut t[self.column_range(r, pick(r))]).collect();
             scale_bar += self.column_product_adjoint(scale, &columns, bar.col(j), &mut columns_bar);
         }
         (tables_bar, scale_bar)
@@ -251,7 +253,8 @@ impl ScatteredBasis {
         let size = self.set.size();
         let tables = self.point_tables(rows);
         for (n, column) in a.chunks_exact_mut(size).enumerate() {
-            let columns: Vec<&[f64]> = tables.iter().enumerate().map(|(r, (_, t))| &t[self.column_range(r, n)]).collect();
+            let columns: Vec<&[f64]> =
+                tables.iter().enumerate().map(|(r, (_, t))| &t[self.column_range(r, n)]).collect();
             self.column_product(self.kernel.variance, &columns, column);
         }
         linalg::solve_lower(&self.l, a);
@@ -274,11 +277,11 @@ impl ScatteredBasis {
         let tables = self.point_tables(rows);
         let mut tables_bar: Vec<Vec<f64>> = tables.iter().map(|(_, t)| vec![0.0; t.len()]).collect();
         for (n, k_bar) in a_bar.chunks_exact(size).enumerate() {
-            let columns: Vec<&[f64]> = tables.iter().enumerate().map(|(r, (_, t))| &t[self.column_range(r, n)]).collect();
+            let columns: Vec<&[f64]> =
+                tables.iter().enumerate().map(|(r, (_, t))| &t[self.column_range(r, n)]).collect();
             let mut columns_bar: Vec<&mut [f64]> =
                 tables_bar.iter_mut().enumerate().map(|(r, t)| &mut t[self.column_range(r, n)]).collect();
-            bar.parameters[0] +=
-                self.column_product_adjoint(self.kernel.variance, &columns, k_bar, &mut columns_bar);
+            bar.parameters[0] += self.column_product_adjoint(self.kernel.variance, &columns, k_bar, &mut columns_bar);
         }
         for (r, ((x, table), table_bar)) in tables.iter().zip(&tables_bar).enumerate() {
             let (factor, theta) = self.factor(r);
@@ -358,7 +361,13 @@ impl ScatteredBasis {
     }
 
     /// Adjoint of the region's features; Ā (symmetric) is overwritten.
-    fn region_adjoint(&self, window: &Window, region: &RegionFeatures, region_bar: &mut RegionFeatures, bar: &mut BlockBar) {
+    fn region_adjoint(
+        &self,
+        window: &Window,
+        region: &RegionFeatures,
+        region_bar: &mut RegionFeatures,
+        bar: &mut BlockBar,
+    ) {
         let gamma = self.kernel.variance;
         let RegionFeatures { square: a_bar, linear: p_bar, residual: c_bar, .. } = region_bar;
         a_bar.add_to_diagonal(-*c_bar); // ∫c = γ|T| − tr A
@@ -438,7 +447,12 @@ impl BlockBar {
         let moving = basis.set.moving;
         Self {
             parameters: vec![0.0; basis.kernel.parameters().len()],
-            coordinates: basis.set.axes.iter().map(|axis| vec![0.0; if moving { axis.values.len() } else { 0 }]).collect(),
+            coordinates: basis
+                .set
+                .axes
+                .iter()
+                .map(|axis| vec![0.0; if moving { axis.values.len() } else { 0 }])
+                .collect(),
             w: Matrix::zeros(basis.set.size(), basis.set.size()),
         }
     }
@@ -546,7 +560,8 @@ mod tests {
         let square_bar = Matrix::from_fn(4, 4, |i, j| ((i + j) as f64 + 0.3).sin());
         let linear_bar = [0.3, -0.8, 0.2, 0.5];
         let region = RegionFeatures { square: closed.0, linear: closed.1, residual: 0.0, measure: 2.0 };
-        let mut bar = RegionFeatures { square: square_bar.clone(), linear: linear_bar.to_vec(), residual: 0.0, measure: 0.0 };
+        let mut bar =
+            RegionFeatures { square: square_bar.clone(), linear: linear_bar.to_vec(), residual: 0.0, measure: 0.0 };
         let mut sum = BlockBar::new(&basis);
         basis.region_adjoint(&window, &region, &mut bar, &mut sum);
         let mut other = basis.region_by_nodes_adjoint(&nodes, &square_bar, &linear_bar);

@@ -86,8 +86,7 @@ pub fn marginals(points: &PointFeatures, offset: f64, q: &Gaussian) -> Marginals
         let mut rotated = vec![0.0; a.len()];
         linalg::product_columns(&transposed, a, &mut rotated);
         let mean: Vec<f64> = a.chunks_exact(size).map(|a| offset + linalg::dot(a, &q.mean)).collect();
-        let variance: Vec<f64> =
-            rotated.chunks_exact(size).zip(residual).map(|(r, c)| c + linalg::dot(r, r)).collect();
+        let variance: Vec<f64> = rotated.chunks_exact(size).zip(residual).map(|(r, c)| c + linalg::dot(r, r)).collect();
         (mean, variance)
     });
     let mut all = Marginals::default();

@@ -17,8 +17,7 @@ const MOST_STEPS: usize = 60;
 pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State, gain: f64) -> Result<Run> {
     let x = layout.pack(&state.hyper, &state.locations);
     let bounds = layout.bounds(&state.locations);
-    let settings =
-        lbfgs::Settings { gain, most_evaluations: problem.evaluations_left(), first_step: 0.4 };
+    let settings = lbfgs::Settings { gain, most_evaluations: problem.evaluations_left(), first_step: 0.4 };
     let mut sites = state.sites.clone();
     let outcome = lbfgs::maximise(x, &bounds, settings, |x, gradient| {
         let (hyper, locations) = layout.unpack(x, &state.hyper, &state.locations);
@@ -44,7 +43,12 @@ pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State,
 }
 
 /// The bound at Θ after natural steps that stop early: good enough to compare starting points.
-pub(super) fn quick_bound(problem: &mut Problem<'_>, hyper: &Hyper, locations: &Points, sites: natural::Sites) -> Result<(f64, natural::Sites)> {
+pub(super) fn quick_bound(
+    problem: &mut Problem<'_>,
+    hyper: &Hyper,
+    locations: &Points,
+    sites: natural::Sites,
+) -> Result<(f64, natural::Sites)> {
     let set = problem.inducing_set_at_rest(locations);
     let basis = set.basis(hyper, problem.prior_mean, problem.jitter)?;
     let features = basis.features(&problem.points, &problem.window);

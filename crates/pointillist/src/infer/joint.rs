@@ -27,8 +27,7 @@ pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State,
     pack_gaussian(&start, &mut x);
     bounds.resize(x.len(), (f64::NEG_INFINITY, f64::INFINITY));
 
-    let settings =
-        lbfgs::Settings { gain, most_evaluations: problem.evaluations_left(), first_step: 0.1 };
+    let settings = lbfgs::Settings { gain, most_evaluations: problem.evaluations_left(), first_step: 0.1 };
     let outcome = lbfgs::maximise(x, &bounds, settings, |x, gradient| {
         let (hyper, locations) = layout.unpack(&x[..count], &state.hyper, &state.locations);
         let set = problem.inducing_set(&locations, layout);

@@ -122,7 +122,14 @@ pub(crate) fn maximise(
             break End::Converged;
         }
     };
-    Ok(Some(Outcome { x: now.x, value: now.value, end, iterations, #[cfg(test)] evaluations: objective.evaluations }))
+    Ok(Some(Outcome {
+        x: now.x,
+        value: now.value,
+        end,
+        iterations,
+        #[cfg(test)]
+        evaluations: objective.evaluations,
+    }))
 }
 
 fn remember(memory: &mut VecDeque<(Vec<f64>, Vec<f64>, f64)>, now: &Trial, next: &Trial) {

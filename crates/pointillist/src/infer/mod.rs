@@ -15,7 +15,6 @@ mod schedule;
 pub use given::{Gradient, bound_at};
 pub use prior::Prior;
 
-
 use crate::basis::{Hyper, InducingSet, PriorMean, Scattered};
 use crate::bound::{self, Bound, Gaussian};
 use crate::error::{Error, Result};
@@ -395,8 +394,15 @@ impl Model {
             let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, problem.jitter);
             report.warnings.push(raised);
         }
-        let posterior =
-            Posterior::new(events.window().clone(), scaling.clone(), hyper, self.prior_mean, problem.jitter, locations, q)?;
+        let posterior = Posterior::new(
+            events.window().clone(),
+            scaling.clone(),
+            hyper,
+            self.prior_mean,
+            problem.jitter,
+            locations,
+            q,
+        )?;
         Ok(Fit { posterior, report })
     }
 }

@@ -132,8 +132,7 @@ impl Layout {
         let coordinate = |slot: &Slot, v: f64| if slot.logarithmic { v.ln() } else { v / self.mean_scale };
         let values = self.values(hyper);
         let free = self.slots.iter().zip(values).filter(|(slot, _)| slot.fixed.is_none());
-        let mut x: Vec<f64> =
-            free.map(|(slot, v)| coordinate(slot, v).clamp(slot.bounds.0, slot.bounds.1)).collect();
+        let mut x: Vec<f64> = free.map(|(slot, v)| coordinate(slot, v).clamp(slot.bounds.0, slot.bounds.1)).collect();
         if let Some(spans) = &self.moving {
             let dims = spans.len();
             x.extend(locations.coordinates().iter().enumerate().map(|(i, &z)| {
@@ -205,15 +204,21 @@ impl Layout {
             let x = if slot.logarithmic { v.ln() } else { v / self.mean_scale };
             slot.fixed.is_none() && (x <= slot.bounds.0 + 1e-6 || x >= slot.bounds.1 - 1e-6)
         };
-        self.slots.iter().zip(self.values(hyper)).filter(|(s, v)| at_bound(s, *v)).map(|(s, _)| s.name.clone()).collect()
+        self.slots
+            .iter()
+            .zip(self.values(hyper))
+            .filter(|(s, v)| at_bound(s, *v))
+            .map(|(s, _)| s.name.clone())
+            .collect()
     }
 }
 
 impl Slot {
     /// Σ log p at an inner value, and its derivative by that value.
     fn log_prior(&self, value: f64) -> (f64, f64) {
-        self.priors.iter().map(|prior| prior.log_density(value * self.unit)).fold((0.0, 0.0), |(sum, slope), (p, d)| {
-            (sum + p, slope + d * self.unit)
-        })
+        self.priors
+            .iter()
+            .map(|prior| prior.log_density(value * self.unit))
+            .fold((0.0, 0.0), |(sum, slope), (p, d)| (sum + p, slope + d * self.unit))
     }
 }

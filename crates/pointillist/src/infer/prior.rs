@@ -67,7 +67,11 @@ impl Prior {
             Prior::Normal { sd, .. } => vec![sd],
         };
         let good = numbers.iter().all(|v| v.is_finite()) && positive.iter().all(|&v| v > 0.0);
-        if good { Ok(prior) } else { Err(Error::setting("prior", format!("{name}{numbers:?}"), "scales, shapes and rates must be positive")) }
+        if good {
+            Ok(prior)
+        } else {
+            Err(Error::setting("prior", format!("{name}{numbers:?}"), "scales, shapes and rates must be positive"))
+        }
     }
 
     /// log p(x) and its derivative.

@@ -1,6 +1,6 @@
 //! Which starts, which grids, in which order.
 //!
-//! Starting length-scales are compared by a few natural steps each; a grid is fitted from coarse to fine, so that few steps run at
+//! Starting length-scales are compared by a few natural steps each, and every local best is followed where that is cheap; a grid is fitted from coarse to fine, so that few steps run at
 //! full size; `auto` goes on growing until neither the bound nor the unexplained prior variance asks for more. What the events said
 //! of f (the sites) carries over from grid to grid.
 
@@ -14,7 +14,7 @@ use crate::window::Scaling;
 /// Grids up to this size are fitted at once; larger ones are first fitted at about half the points an axis.
 const DIRECT: usize = 64;
 /// Most inducing points `auto` uses: beyond, a dense q costs more than it gives …
-const AUTO_MOST: usize = 1024;
+const AUTO_MOST: usize = 576;
 /// … and so does more than this many an event, or for few events this many in all.
 const AUTO_AN_EVENT: usize = 4;
 const AUTO_FEW: usize = 64;
@@ -24,6 +24,13 @@ const AUTO_GAIN: f64 = 0.01;
 const AUTO_UNEXPLAINED: f64 = 1e-4;
 /// A length-scale below this many grid spacings is not resolved: it is not a start.
 const RESOLVED: f64 = 0.7;
+/// Points an axis that `auto` starts with, in one, two and three dimensions.
+const AUTO_LEAST: [usize; 3] = [12, 8, 5];
+/// Work of a natural step (N·M²) up to which fits are run from several starts; and from how many.
+const CHEAP: usize = 100_000_000;
+const MOST_RUNS: usize = 3;
+/// A start this many nats below the best is not followed: learning the other parameters gains less.
+const HOPELESS: f64 = 15.0;
 /// Relative jitter is not raised beyond this.
 const MOST_JITTER: f64 = 1e-4;
 /// Longest starting length-scale, in sides of the window; the next ones are each half as long.
@@ -55,8 +62,7 @@ pub(super) fn run(
     hyper: Hyper,
     scaling: &Scaling,
 ) -> Result<Found> {
-    let mut search =
-        Search { model, problem, layout, starts: vec![], tried_down_to: f64::INFINITY, iterations: 0 };
+    let mut search = Search { model, problem, layout, starts: vec![], tried_down_to: f64::INFINITY, iterations: 0 };
     let (mut run, counts, choice) = match &model.inducing {
         Inducing::Auto => search.auto(hyper)?,
         Inducing::Grid(counts) => {
@@ -70,7 +76,8 @@ pub(super) fn run(
         }
     };
     run.iterations = search.iterations;
-    let choice = if model.optimise_inducing { format!("{choice}, then moved to where they serve best") } else { choice };
+    let choice =
+        if model.optimise_inducing { format!("{choice}, then moved to where they serve best") } else { choice };
     Ok(Found { run, counts, choice, starts: search.starts })
 }
 
@@ -84,7 +91,9 @@ impl Search<'_, '_, '_> {
         let tried_down_to = self.tried_down_to;
         loop {
             match self.fit_once(before.clone(), hyper, locations.clone()) {
-                Err(Error::NotPositiveDefinite { .. } | Error::NotANumber { .. }) if self.problem.jitter < MOST_JITTER => {
+                Err(Error::NotPositiveDefinite { .. } | Error::NotANumber { .. })
+                    if self.problem.jitter < MOST_JITTER =>
+                {
                     self.problem.jitter = (10.0 * self.problem.jitter).max(1e-10);
                     self.tried_down_to = tried_down_to;
                 }
@@ -93,53 +102,95 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Fits at these locations, from the best of `before` and the starting length-scales not tried so far.
+    /// Fits at these locations, from `before` and from the best of the starting length-scales not tried so far.
     fn fit_once(&mut self, before: Option<State>, hyper: &Hyper, locations: Points) -> Result<Run> {
         self.problem.inducing = locations.len();
-        let before = before.map(|state| State { locations: locations.clone(), ..state });
-        let mut best = self.scan(hyper, &locations, before.as_ref())?;
-        if best.is_none() {
-            best = before;
+        let mut starts = Vec::new();
+        if let Some(state) = before {
+            let state = State { locations: locations.clone(), ..state };
+            starts.push(self.compared(state)?);
         }
-        let state = best.unwrap_or(State { hyper: hyper.clone(), locations, sites: self.problem.flat_sites() });
-        let run = match self.model.method {
-            Method::Collapsed => collapsed::maximise(self.problem, self.layout, state, self.model.gain)?,
-            Method::Joint => joint::maximise(self.problem, self.layout, state, 0.01 * self.model.gain)?,
-        };
-        self.iterations += run.iterations;
-        Ok(run)
+        let spacing = (locations.len() as f64).powf(-1.0 / locations.dims() as f64);
+        let scan = self.untried(RESOLVED * spacing);
+        starts.extend(peaks(self.scan(hyper, &scan, |_| locations.clone())?));
+        if starts.is_empty() {
+            starts.push((0.0, State { hyper: hyper.clone(), locations, sites: self.problem.flat_sites() }));
+        }
+        self.best_run(starts)
     }
 
-    /// The best new start at these locations, if it is better than `before`.
-    fn scan(&mut self, hyper: &Hyper, locations: &Points, before: Option<&State>) -> Result<Option<State>> {
-        let spacing = (locations.len() as f64).powf(-1.0 / locations.dims() as f64);
+    /// Starting length-scales down to `shortest` that no grid so far could resolve.
+    fn untried(&mut self, shortest: f64) -> Vec<f64> {
         let mut candidates: Vec<f64> = std::iter::successors(Some(LONGEST), |l| Some(0.5 * l))
-            .take_while(|&l| l >= RESOLVED * spacing && l > 1e-3)
+            .take_while(|&l| l >= shortest && l > 1e-3)
             .filter(|&l| l < 0.99 * self.tried_down_to)
             .collect();
         if candidates.is_empty() && self.tried_down_to.is_infinite() {
             candidates.push(LONGEST);
         }
-        let Some(&shortest) = candidates.last() else { return Ok(None) };
-        self.tried_down_to = shortest;
-        let mut sites = before.map_or_else(|| self.problem.flat_sites(), |state| state.sites.clone());
-        let mut best: Option<(f64, State)> = None;
-        if let Some(state) = before {
-            let (value, sites) = collapsed::quick_bound(self.problem, &state.hyper, locations, sites.clone())?;
-            let value = value + self.layout.log_prior(&state.hyper);
-            best = Some((value, State { sites, ..state.clone() }));
-        }
-        for l in candidates {
-            let start = self.layout.with_lengthscale(before.map_or(hyper, |state| &state.hyper), l);
-            let (value, found) = collapsed::quick_bound(self.problem, &start, locations, sites.clone())?;
-            let value = value + self.layout.log_prior(&start);
+        self.tried_down_to = candidates.last().copied().unwrap_or(self.tried_down_to);
+        candidates
+    }
+
+    /// A state with its bound after a few natural steps.
+    fn compared(&mut self, state: State) -> Result<(f64, State)> {
+        let (bound, sites) = collapsed::quick_bound(self.problem, &state.hyper, &state.locations, state.sites)?;
+        Ok((bound + self.layout.log_prior(&state.hyper), State { sites, ..state }))
+    }
+
+    /// The bound at each starting length-scale, on the inducing points for it.
+    fn scan(
+        &mut self,
+        hyper: &Hyper,
+        lengthscales: &[f64],
+        locations: impl Fn(f64) -> Points,
+    ) -> Result<Vec<(f64, State)>> {
+        let mut sites = self.problem.flat_sites();
+        let mut found = Vec::new();
+        for &l in lengthscales {
+            let start = self.layout.with_lengthscale(hyper, l);
+            let (value, state) =
+                self.compared(State { hyper: start, locations: locations(l), sites: sites.clone() })?;
             self.starts.push((l, value - self.problem.log_units));
-            sites.clone_from(&found);
-            if best.as_ref().is_none_or(|(v, _)| value > *v) {
-                best = Some((value, State { hyper: start, locations: locations.clone(), sites: found }));
+            sites.clone_from(&state.sites);
+            found.push((value, state));
+            let best = found.iter().map(|(value, _)| *value).fold(f64::NEG_INFINITY, f64::max);
+            if value < best - HOPELESS {
+                break; // shorter ones are worse still
             }
         }
-        Ok(best.map(|(_, state)| state))
+        found.retain({
+            let best = found.iter().map(|(value, _)| *value).fold(f64::NEG_INFINITY, f64::max);
+            move |(value, _)| *value >= best - HOPELESS
+        });
+        Ok(found)
+    }
+
+    /// The best fit from these starts: from each of them where that is cheap, else from the best.
+    fn best_run(&mut self, mut starts: Vec<(f64, State)>) -> Result<Run> {
+        starts.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut best: Option<Run> = None;
+        for (at, (_, state)) in starts.into_iter().enumerate() {
+            let work = self.problem.weights.len() * state.locations.len() * state.locations.len();
+            if at > 0 && (work > CHEAP || at >= MOST_RUNS) {
+                break;
+            }
+            let run = match self.model.method {
+                Method::Collapsed => collapsed::maximise(self.problem, self.layout, state, self.model.gain)?,
+                Method::Joint => joint::maximise(self.problem, self.layout, state, 0.01 * self.model.gain)?,
+            };
+            self.iterations += run.iterations;
+            // More inducing points must earn their keep.
+            let better = |best: &Run| {
+                let larger = run.state.locations.len() > best.state.locations.len();
+                run.value > best.value + if larger { AUTO_GAIN } else { 0.0 }
+            };
+            if best.as_ref().is_none_or(better) {
+                best = Some(run);
+            }
+        }
+        // There is always a first start.
+        best.ok_or(Error::NoEvents)
     }
 
     /// A grid by way of coarser ones.
@@ -169,7 +220,8 @@ impl Search<'_, '_, '_> {
             };
             let locations = coarse.grid(&counts);
             let run = coarse.fit(state.take(), &hyper, locations)?;
-            (self.starts, self.tried_down_to, self.iterations) = (coarse.starts, coarse.tried_down_to, coarse.iterations);
+            (self.starts, self.tried_down_to, self.iterations) =
+                (coarse.starts, coarse.tried_down_to, coarse.iterations);
             state = Some(run.state);
         }
         let locations = self.grid(counts);
@@ -178,12 +230,9 @@ impl Search<'_, '_, '_> {
 
     /// Grows a grid until nothing is gained.
     fn auto(&mut self, hyper: Hyper) -> Result<(Run, Vec<usize>, String)> {
-        let dims = self.problem.window.dims();
         let most = AUTO_MOST.min(AUTO_FEW.max(AUTO_AN_EVENT * self.problem.weights.len()));
-        let mut counts = vec![[12, 8, 5].get(dims - 1).copied().unwrap_or(3); dims];
+        let (mut run, mut counts) = self.auto_start(&hyper, most)?;
         let mut story = vec![describe(&counts)];
-        let locations = self.grid(&counts);
-        let mut run = self.fit(None, &hyper, locations)?;
         loop {
             let unexplained = self.unexplained(&run.state)?;
             let next = grown(&counts, &run.state.hyper.kernel.lengthscales());
@@ -211,6 +260,25 @@ impl Search<'_, '_, '_> {
         }
     }
 
+    /// Each starting length-scale is tried on a grid just fine enough for it; the fit starts on the grid of the best.
+    fn auto_start(&mut self, hyper: &Hyper, most: usize) -> Result<(Run, Vec<usize>)> {
+        let dims = self.problem.window.dims();
+        let least = AUTO_LEAST.get(dims - 1).copied().unwrap_or(3);
+        let side = |l: f64| least.max((1.0 / l).ceil() as usize + 1);
+        let events = self.problem.weights.len();
+        let affordable = |l: f64| {
+            let size = side(l).saturating_pow(dims as u32);
+            size <= most && (size <= least.pow(dims as u32) || events * size * size <= CHEAP)
+        };
+        let shortest = std::iter::successors(Some(LONGEST), |l| Some(0.5 * l)).take_while(|&l| affordable(l)).last();
+        let lengthscales = self.untried(shortest.unwrap_or(LONGEST));
+        let window = self.problem.window.clone();
+        let found = self.scan(hyper, &lengthscales, |l| window.grid(&vec![side(l); dims]))?;
+        let run = self.best_run(peaks(found))?;
+        let each = (run.state.locations.len() as f64).powf(1.0 / dims as f64).round() as usize;
+        Ok((run, vec![each; dims]))
+    }
+
     /// The part of the expected events that the residual variance accounts for.
     fn unexplained(&self, state: &State) -> Result<f64> {
         let set = self.problem.inducing_set_at_rest(&state.locations);
@@ -218,6 +286,14 @@ impl Search<'_, '_, '_> {
         let region = basis.over(&self.problem.window);
         Ok(region.residual / self.problem.weights.iter().sum::<f64>())
     }
+}
+
+/// The starts that are better than their neighbours in the list.
+fn peaks(list: Vec<(f64, State)>) -> Vec<(f64, State)> {
+    let values: Vec<f64> = list.iter().map(|(value, _)| *value).collect();
+    let is_peak =
+        |i: usize| (i == 0 || values[i] >= values[i - 1]) && values.get(i + 1).is_none_or(|next| values[i] > *next);
+    list.into_iter().enumerate().filter(|(i, _)| is_peak(*i)).map(|(_, start)| start).collect()
 }
 
 /// About half as many points again on every axis that the length-scale does not yet resolve well, or on all.

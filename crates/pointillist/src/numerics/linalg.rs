@@ -382,7 +382,8 @@ mod tests {
             whiten(&mut white, &l);
             close(&white, &Matrix::scaled_identity(size, 1.0));
             let mut b = Matrix::from_fn(size, size, |i, j| (i + 2 * j) as f64);
-            let want = naive(&naive(&Matrix::from_fn(size, size, |i, j| inverse_lower(&l)[(j, i)]), &b), &inverse_lower(&l));
+            let want =
+                naive(&naive(&Matrix::from_fn(size, size, |i, j| inverse_lower(&l)[(j, i)]), &b), &inverse_lower(&l));
             whiten_adjoint(&mut b, &l);
             close(&b, &want);
             let x: Vec<f64> = (0..size).map(|i| i as f64 - 1.5).collect();

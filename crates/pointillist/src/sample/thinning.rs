@@ -12,7 +12,10 @@ pub(crate) fn poisson(rng: &mut impl Rng, mean: f64) -> u64 {
 pub(crate) fn candidates(rng: &mut impl Rng, lo: &[f64], hi: &[f64], ceiling: f64) -> Vec<f64> {
     let measure: f64 = lo.iter().zip(hi).map(|(l, h)| h - l).product();
     let count = poisson(rng, ceiling * measure);
-    (0..count).flat_map(|_| (0..lo.len()).collect::<Vec<_>>()).map(|r| lo[r] + (hi[r] - lo[r]) * rng.random::<f64>()).collect()
+    (0..count)
+        .flat_map(|_| (0..lo.len()).collect::<Vec<_>>())
+        .map(|r| lo[r] + (hi[r] - lo[r]) * rng.random::<f64>())
+        .collect()
 }
 
 /// Which candidates stay: each with probability rate/ceiling.

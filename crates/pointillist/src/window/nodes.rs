@@ -24,8 +24,11 @@ impl Window {
             if weights.len().saturating_add(count) > most {
                 return None;
             }
-            let rules: Vec<Vec<(f64, f64)>> =
-                spans.iter().zip(&orders).map(|(s, &order)| GaussLegendre::new(order).on(s.lo, s.hi).collect()).collect();
+            let rules: Vec<Vec<(f64, f64)>> = spans
+                .iter()
+                .zip(&orders)
+                .map(|(s, &order)| GaussLegendre::new(order).on(s.lo, s.hi).collect())
+                .collect();
             let mut nodes: Vec<(Vec<f64>, f64)> = vec![(vec![], 1.0)];
             for rule in &rules {
                 let extended = |(x, w): &(Vec<f64>, f64)| -> Vec<(Vec<f64>, f64)> {
