@@ -43,20 +43,27 @@ fn special_functions() {
     let variances: Vec<f64> = scatter(count, 0.414214).iter().map(|x| 0.01 + x).collect();
     let probabilities = scatter(count, 0.732051);
     let (mut a, mut b, mut c) = (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
-    let mut row = |name: &str, call: &mut dyn FnMut()| {
+    let row = |name: &str, call: &mut dyn FnMut()| {
         println!("{name:<34}{:>16.1}", count as f64 / seconds(call) / 1e6);
     };
     row("E[log f²] and derivatives", &mut || {
         special::expected_log_squares(&means, &variances, &mut a, &mut b, &mut c);
         black_box(&a);
     });
-    row("Dawson, its slope and integral", &mut || means.iter().for_each(|x| drop(black_box(special::dawson(*x)))));
+    row("Dawson, its slope and integral", &mut || {
+        for x in &means {
+            black_box(special::dawson(*x));
+        }
+    });
     row("quantile of f²", &mut || {
-        (0..count)
-            .for_each(|i| drop(black_box(special::square_quantile(means[i], variances[i].sqrt(), probabilities[i]))))
+        for i in 0..count {
+            black_box(special::square_quantile(means[i], variances[i].sqrt(), probabilities[i]));
+        }
     });
     row("erf(b) − erf(a)", &mut || {
-        (0..count).for_each(|i| drop(black_box(special::erf_difference(means[i], means[i] + variances[i]))))
+        for i in 0..count {
+            black_box(special::erf_difference(means[i], means[i] + variances[i]));
+        }
     });
     let arguments: Vec<f64> = means.iter().map(|x| -x.abs()).collect();
     let mut values = arguments.clone();

@@ -2,7 +2,7 @@
 //!
 //! L_p = E[log p(H|f)] is the bound without its KL term, L_0 the same with q collapsed to its mean. M_p and M_0 are
 //! log E[p(H|f)], the quantities that those bound, by sampling: f at the held-out points and ∫f² are written in terms of
-//! ε ~ N(0, I) ([`Representation`]), exp(−∫f²) is folded into the Gaussian exactly, and only Π f_k² is averaged, over draws from
+//! ε ~ N(0, I) (`Representation`), exp(−∫f²) is folded into the Gaussian exactly, and only Π f_k² is averaged, over draws from
 //! Gaussians at its modes (f may have either sign at each point, so there can be several), weighted by importance.
 
 use crate::basis::PointFeatures;

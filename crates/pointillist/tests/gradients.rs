@@ -6,12 +6,13 @@ use pointillist::infer::bound_at;
 use pointillist::kernel::SquaredExponential;
 use pointillist::numerics::linalg::Matrix;
 use pointillist::testing::{check_gradient, check_kernel};
+use pointillist::window::Span;
 use pointillist::{Events, Kernel, Points, PriorMean, Window};
 
 #[test]
 fn the_kernel_battery() {
     for (l, lo, hi) in [(0.3, 0.0, 1.0), (1.7, -2.0, 3.0), (0.05, 0.0, 1.0)] {
-        let check = check_kernel::<SquaredExponential>(&[l], lo, hi);
+        let check = check_kernel::<SquaredExponential>(&[l], Span { lo, hi });
         assert_eq!(check.symmetry, 0.0);
         assert!(
             check.phi < 1e-12 && check.psi < 1e-11 && check.tables < 1e-13 && check.adjoints < 1e-12,
@@ -67,7 +68,7 @@ fn the_adjoint_of_the_bound() {
 
     let size = q.mean.len();
     let pack = |f: &Features, q: &Gaussian| -> Vec<f64> {
-        let region = [&f.region.square.data()[..], &f.region.linear, &[f.region.residual, f.region.measure]].concat();
+        let region = [f.region.square.data(), &f.region.linear, &[f.region.residual, f.region.measure]].concat();
         let points = [f.points.a.data(), &f.points.residual[..]].concat();
         [points, region, f.prior_mean.clone(), vec![f.offset], q.mean.clone(), q.root.data().to_vec()].concat()
     };

@@ -1,6 +1,6 @@
 //! The lower bound on log p(events | Θ), as a function of whitened features and q(v) = N(m, R Rᵀ) (math.md §§2, 3).
 //!
-//! bound = Σ w_n E[log f_n²] − ∫ E[f²] − KL. It never sees a kernel. Its adjoint is in `adjoint.rs`.
+//! `bound = Σ w_n E[log f_n²] − ∫ E[f²] − KL`. It never sees a kernel. Its adjoint is in `adjoint.rs`.
 //! Cost: one N·M² product for the variances, one M³.
 
 mod adjoint;
@@ -33,9 +33,9 @@ impl Gaussian {
 pub struct Bound {
     /// Σ w_n E[log f(x_n)²].
     pub log_rate: f64,
-    /// ∫ E[f]².
+    /// `∫ E[f]²`.
     pub integral_of_mean_square: f64,
-    /// ∫ Var[f].
+    /// `∫ Var[f]`.
     pub integral_of_variance: f64,
     /// KL(q ‖ prior).
     pub kl: f64,
@@ -47,7 +47,7 @@ impl Bound {
         self.log_rate - self.integral() - self.kl
     }
 
-    /// ∫ E[f²]: the expected number of events.
+    /// `∫ E[f²]`: the expected number of events.
     pub fn integral(&self) -> f64 {
         self.integral_of_mean_square + self.integral_of_variance
     }

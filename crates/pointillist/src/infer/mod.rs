@@ -305,7 +305,7 @@ impl Model {
             Inducing::Grid(counts) if counts.len() != dims => {
                 return Err(Error::Dimension { what: "inducing grid", expected: dims, found: counts.len() });
             }
-            Inducing::Grid(counts) if counts.iter().any(|&c| c == 0) => {
+            Inducing::Grid(counts) if counts.contains(&0) => {
                 return Err(Error::setting("inducing", format!("{counts:?}"), "needs at least one point an axis"));
             }
             Inducing::At(points) if points.dims() != dims => {

@@ -6,7 +6,7 @@
 /// log of the mean of weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogMean {
-    /// log E[w].
+    /// `log E[w]`.
     pub value: f64,
     /// Its standard error.
     pub se: f64,
