@@ -19,7 +19,7 @@ pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State,
     let bounds = layout.bounds(&state.locations);
     let settings = lbfgs::Settings { gain, most_evaluations: problem.evaluations_left(), first_step: 0.4 };
     let mut sites = state.sites.clone();
-    let outcome = lbfgs::maximise(x, &bounds, settings, |x, gradient| {
+    let outcome = lbfgs::maximise(x, state.curvature.clone(), &bounds, settings, |x, gradient| {
         let (hyper, locations) = layout.unpack(x, &state.hyper, &state.locations);
         let set = problem.inducing_set(&locations, layout);
         let Ok(basis) = set.basis(&hyper, problem.prior_mean, problem.jitter) else { return Ok(None) };
@@ -39,7 +39,7 @@ pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State,
     })?;
     let Some(outcome) = outcome else { return problem.unusable(&state) };
     let (hyper, locations) = layout.unpack(&outcome.x, &state.hyper, &state.locations);
-    Ok(Run::new(State { hyper, locations, sites }, outcome, None))
+    Ok(Run::new(hyper, locations, sites, outcome, None))
 }
 
 /// The bound at Θ after natural steps that stop early: good enough to compare starting points.

@@ -28,7 +28,7 @@ pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State,
     bounds.resize(x.len(), (f64::NEG_INFINITY, f64::INFINITY));
 
     let settings = lbfgs::Settings { gain, most_evaluations: problem.evaluations_left(), first_step: 0.1 };
-    let outcome = lbfgs::maximise(x, &bounds, settings, |x, gradient| {
+    let outcome = lbfgs::maximise(x, state.curvature.clone(), &bounds, settings, |x, gradient| {
         let (hyper, locations) = layout.unpack(&x[..count], &state.hyper, &state.locations);
         let set = problem.inducing_set(&locations, layout);
         let Ok(basis) = set.basis(&hyper, problem.prior_mean, problem.jitter) else { return Ok(None) };
@@ -45,7 +45,7 @@ pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State,
     let Some(outcome) = outcome else { return problem.unusable(&state) };
     let (hyper, locations) = layout.unpack(&outcome.x[..count], &state.hyper, &state.locations);
     let q = unpack_gaussian(&outcome.x[count..], size);
-    Ok(Run::new(State { hyper, locations, sites: state.sites }, outcome, Some(q)))
+    Ok(Run::new(hyper, locations, state.sites, outcome, Some(q)))
 }
 
 fn pack_gaussian(q: &Gaussian, x: &mut Vec<f64>) {

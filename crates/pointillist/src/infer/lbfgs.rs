@@ -36,9 +36,18 @@ pub(crate) enum End {
     Evaluations,
 }
 
+/// Steps with the changes of the gradient along them: what is known of the curvature.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Curvature(VecDeque<Pair>);
+
+/// A step, the fall of the gradient along it, and their product.
+type Pair = (Vec<f64>, Vec<f64>, f64);
+
 /// Where it stopped.
 pub(crate) struct Outcome {
     pub(crate) x: Vec<f64>,
+    /// A good start for a function much like this one.
+    pub(crate) curvature: Curvature,
     pub(crate) value: f64,
     pub(crate) end: End,
     pub(crate) iterations: usize,
@@ -76,9 +85,10 @@ impl<F: FnMut(&[f64], &mut [f64]) -> Result<Option<f64>>> Objective<'_, F> {
     }
 }
 
-/// Maximises `function` from `start`; `None` if it cannot be evaluated there.
+/// Maximises `function` from `start` with what is known of its curvature; `None` if it cannot be evaluated there.
 pub(crate) fn maximise(
     start: Vec<f64>,
+    curvature: Curvature,
     bounds: &[(f64, f64)],
     settings: Settings,
     function: impl FnMut(&[f64], &mut [f64]) -> Result<Option<f64>>,
@@ -87,7 +97,8 @@ pub(crate) fn maximise(
     let Some(mut now) = objective.at(start)? else { return Ok(None) };
     // A gain below the rounding of a large value is none.
     let settings = Settings { gain: settings.gain.max(1e-12 * now.value.abs()), ..settings };
-    let mut memory: VecDeque<(Vec<f64>, Vec<f64>, f64)> = VecDeque::with_capacity(MEMORY);
+    let mut memory = curvature.0;
+    memory.retain(|(step, ..)| step.len() == now.x.len()); // other variables, other curvature
     let mut iterations = 0;
     let end = loop {
         let mut direction = two_loop(&memory, &now.gradient);
@@ -124,6 +135,7 @@ pub(crate) fn maximise(
     };
     Ok(Some(Outcome {
         x: now.x,
+        curvature: Curvature(memory),
         value: now.value,
         end,
         iterations,
@@ -132,7 +144,7 @@ pub(crate) fn maximise(
     }))
 }
 
-fn remember(memory: &mut VecDeque<(Vec<f64>, Vec<f64>, f64)>, now: &Trial, next: &Trial) {
+fn remember(memory: &mut VecDeque<Pair>, now: &Trial, next: &Trial) {
     let step: Vec<f64> = next.x.iter().zip(&now.x).map(|(a, b)| a - b).collect();
     let change: Vec<f64> = now.gradient.iter().zip(&next.gradient).map(|(a, b)| a - b).collect();
     let curvature = dot(&step, &change);
@@ -145,7 +157,7 @@ fn remember(memory: &mut VecDeque<(Vec<f64>, Vec<f64>, f64)>, now: &Trial, next:
 }
 
 /// The inverse Hessian of the memory times the gradient.
-fn two_loop(memory: &VecDeque<(Vec<f64>, Vec<f64>, f64)>, gradient: &[f64]) -> Vec<f64> {
+fn two_loop(memory: &VecDeque<Pair>, gradient: &[f64]) -> Vec<f64> {
     let mut direction = gradient.to_vec();
     let mut factors = Vec::with_capacity(memory.len());
     for (step, change, curvature) in memory.iter().rev() {
@@ -236,7 +248,9 @@ mod tests {
 
     #[test]
     fn climbs_the_banana() {
-        let out = maximise(vec![-1.2, 1.0], &[FREE; 2], TIGHT, |x, g| Ok(Some(rosenbrock(x, g)))).unwrap().unwrap();
+        let out = maximise(vec![-1.2, 1.0], Curvature::default(), &[FREE; 2], TIGHT, |x, g| Ok(Some(rosenbrock(x, g))))
+            .unwrap()
+            .unwrap();
         assert_eq!(out.end, End::Converged);
         assert!((out.x[0] - 1.0).abs() < 1e-5 && (out.x[1] - 1.0).abs() < 1e-5, "{:?}", out.x);
         assert!(out.evaluations < 80, "{}", out.evaluations);
@@ -244,12 +258,12 @@ mod tests {
 
     #[test]
     fn stops_at_a_bound_and_backs_away_from_where_there_is_no_value() {
-        let out = maximise(vec![0.0], &[(-5.0, 2.0)], TIGHT, |x, g| {
+        let out = maximise(vec![0.0], Curvature::default(), &[(-5.0, 2.0)], TIGHT, |x, g| {
             g[0] = -2.0 * (x[0] - 3.0);
             Ok((x[0] < 2.5).then_some(-(x[0] - 3.0).powi(2)))
         });
         assert_eq!(out.unwrap().unwrap().x, [2.0]);
-        let out = maximise(vec![0.0], &[FREE], TIGHT, |x, g| {
+        let out = maximise(vec![0.0], Curvature::default(), &[FREE], TIGHT, |x, g| {
             g[0] = -2.0 * (x[0] - 3.0);
             Ok((x[0] < 3.1).then_some(-(x[0] - 3.0).powi(2)))
         });
@@ -259,7 +273,10 @@ mod tests {
     #[test]
     fn says_when_the_budget_ran_out() {
         let settings = Settings { most_evaluations: 5, ..TIGHT };
-        let out = maximise(vec![-1.2, 1.0], &[FREE; 2], settings, |x, g| Ok(Some(rosenbrock(x, g)))).unwrap().unwrap();
+        let out =
+            maximise(vec![-1.2, 1.0], Curvature::default(), &[FREE; 2], settings, |x, g| Ok(Some(rosenbrock(x, g))))
+                .unwrap()
+                .unwrap();
         assert_eq!(out.end, End::Evaluations);
         assert!(out.evaluations <= 6);
     }

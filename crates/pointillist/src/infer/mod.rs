@@ -23,6 +23,7 @@ use crate::kernel::{AxisKernel, Factor, Kernel};
 use crate::points::Points;
 use crate::posterior::Posterior;
 use crate::window::{Scaling, Window};
+use lbfgs::Curvature;
 use natural::Sites;
 use parameters::Layout;
 use std::ops::ControlFlow;
@@ -243,6 +244,7 @@ struct State {
     hyper: Hyper,
     locations: Points,
     sites: Sites,
+    curvature: Curvature,
 }
 
 /// Where an optimiser arrived.
@@ -255,12 +257,13 @@ struct Run {
 }
 
 impl Run {
-    fn new(state: State, outcome: lbfgs::Outcome, q: Option<Gaussian>) -> Self {
+    fn new(hyper: Hyper, locations: Points, sites: Sites, outcome: lbfgs::Outcome, q: Option<Gaussian>) -> Self {
         let stop = match outcome.end {
             lbfgs::End::Converged => Stop::Converged,
             lbfgs::End::Stuck => Stop::NoProgress,
             lbfgs::End::Evaluations => Stop::Evaluations,
         };
+        let state = State { hyper, locations, sites, curvature: outcome.curvature };
         Self { state, value: outcome.value, stop, iterations: outcome.iterations, q }
     }
 }
@@ -354,7 +357,7 @@ impl Model {
         scaling: &Scaling,
     ) -> Result<Fit> {
         let schedule::Found { run, counts, choice, starts } = found;
-        let State { mut hyper, locations, sites } = run.state;
+        let State { mut hyper, locations, sites, .. } = run.state;
         let set = Scattered::new(locations.clone());
         let basis = set.basis(&hyper, self.prior_mean, problem.jitter)?;
         let features = basis.features(&problem.points, &problem.window);
@@ -414,7 +417,7 @@ fn warnings(events: &Events, at_bounds: &[String], unexplained: f64) -> Vec<Stri
         (n, 1) => warnings.push(format!("all {n} events are at the same place: the answer is mostly the prior")),
         (n, _) if n < 5 => warnings.push(format!("there are only {n} events: the answer leans on the prior")),
         (n, distinct) if distinct < n => {
-            warnings.push(format!("{} of {n} events share their place with another", n - distinct));
+            warnings.push(format!("{n} events are at {distinct} distinct places: ties count as separate events"));
         }
         _ => {}
     }

@@ -222,15 +222,15 @@ const GRAM_COLUMNS: usize = 256;
 /// Adds Σ w η2 a aᵀ to the lower triangle.
 fn add_weighted_gram(gram: &mut Matrix, a: &[f64], weights: &[f64], precision: &[f64]) {
     let size = gram.rows();
-    let mut scaled = vec![0.0; size * GRAM_COLUMNS.min(weights.len())];
+    let mut scaled = Vec::with_capacity(size * GRAM_COLUMNS.min(weights.len()));
     let pieces = a.chunks(size * GRAM_COLUMNS).zip(weights.chunks(GRAM_COLUMNS).zip(precision.chunks(GRAM_COLUMNS)));
     for (a, (weights, precision)) in pieces {
-        let scaled = &mut scaled[..a.len()];
-        for (n, (to, from)) in scaled.chunks_exact_mut(size).zip(a.chunks_exact(size)).enumerate() {
+        scaled.clear();
+        for (n, a) in a.chunks_exact(size).enumerate() {
             let factor = weights[n] * precision[n];
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = factor * from);
+            scaled.extend(a.iter().map(|a| factor * a));
         }
-        linalg::add_outer_lower(gram, 1.0, scaled, a);
+        linalg::add_outer_lower(gram, 1.0, &scaled, a);
     }
 }
 
@@ -245,13 +245,13 @@ fn event_terms(
     precision_root: &Matrix,
 ) -> (EventTerms, f64) {
     let (size, count) = (mean.len(), weights.len());
-    let mut rotated = vec![0.0; size * GRAM_COLUMNS.min(count)];
+    let mut rotated = Vec::with_capacity(size * GRAM_COLUMNS.min(count));
     let (mut level, mut variance) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut bound = 0.0;
     for (piece, a) in a.chunks(size * GRAM_COLUMNS).enumerate() {
-        let rotated = &mut rotated[..a.len()];
-        rotated.copy_from_slice(a);
-        linalg::solve_lower(precision_root, rotated);
+        rotated.clear();
+        rotated.extend_from_slice(a);
+        linalg::solve_lower(precision_root, &mut rotated);
         for (i, (a, rotated)) in a.chunks_exact(size).zip(rotated.chunks_exact(size)).enumerate() {
             let n = piece * GRAM_COLUMNS + i;
             let spread = linalg::dot(rotated, rotated);

@@ -4,6 +4,7 @@
 //! full size; `auto` goes on growing until neither the bound nor the unexplained prior variance asks for more. What the events said
 //! of f (the sites) carries over from grid to grid.
 
+use super::lbfgs::Curvature;
 use super::parameters::Layout;
 use super::{Inducing, Method, Model, Problem, Run, State, collapsed, joint};
 use crate::basis::{Hyper, InducingSet};
@@ -12,7 +13,7 @@ use crate::points::Points;
 use crate::window::Scaling;
 
 /// Grids up to this size are fitted at once; larger ones are first fitted at about half the points an axis.
-const DIRECT: usize = 64;
+const DIRECT: usize = 24;
 /// Most inducing points `auto` uses: beyond, a dense q costs more than it gives …
 const AUTO_MOST: usize = 576;
 /// … and so does more than this many an event, or for few events this many in all.
@@ -29,8 +30,10 @@ const AUTO_LEAST: [usize; 3] = [12, 8, 5];
 /// Work of a natural step (N·M²) up to which fits are run from several starts; and from how many.
 const CHEAP: usize = 100_000_000;
 const MOST_RUNS: usize = 3;
-/// A start this many nats below the best is not followed: learning the other parameters gains less.
+/// A start this many nats below the best start is not followed …
 const HOPELESS: f64 = 15.0;
+/// … nor one this many below a fit already made: learning Θ from it gains less.
+const LEARNING: f64 = 8.0;
 /// Relative jitter is not raised beyond this.
 const MOST_JITTER: f64 = 1e-4;
 /// Longest starting length-scale, in sides of the window; the next ones are each half as long.
@@ -112,9 +115,19 @@ impl Search<'_, '_, '_> {
         }
         let spacing = (locations.len() as f64).powf(-1.0 / locations.dims() as f64);
         let scan = self.untried(RESOLVED * spacing);
-        starts.extend(peaks(self.scan(hyper, &scan, |_| locations.clone())?));
+        let learned = starts.first().map_or(f64::NEG_INFINITY, |(value, _)| *value);
+        let found = peaks(self.scan(hyper, &scan, |_| locations.clone())?);
+        starts.extend(found.into_iter().filter(|(value, _)| *value > learned - LEARNING));
         if starts.is_empty() {
-            starts.push((0.0, State { hyper: hyper.clone(), locations, sites: self.problem.flat_sites() }));
+            starts.push((
+                0.0,
+                State {
+                    hyper: hyper.clone(),
+                    locations,
+                    sites: self.problem.flat_sites(),
+                    curvature: Curvature::default(),
+                },
+            ));
         }
         self.best_run(starts)
     }
@@ -149,8 +162,12 @@ impl Search<'_, '_, '_> {
         let mut found = Vec::new();
         for &l in lengthscales {
             let start = self.layout.with_lengthscale(hyper, l);
-            let (value, state) =
-                self.compared(State { hyper: start, locations: locations(l), sites: sites.clone() })?;
+            let (value, state) = self.compared(State {
+                hyper: start,
+                locations: locations(l),
+                sites: sites.clone(),
+                curvature: Curvature::default(),
+            })?;
             self.starts.push((l, value - self.problem.log_units));
             sites.clone_from(&state.sites);
             found.push((value, state));
