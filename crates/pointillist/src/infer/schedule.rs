@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::points::Points;
 use crate::window::Scaling;
 
-/// Grids up to this size are fitted at once; larger ones are first fitted at about half the points an axis.
-const DIRECT: usize = 24;
+/// Grids up to this size (on a line; in more dimensions) are fitted at once; larger ones first with about half the points an axis.
+const DIRECT: [usize; 2] = [24, 64];
 /// Most inducing points `auto` uses: beyond, a dense q costs more than it gives …
 const AUTO_MOST: usize = 576;
 /// … and so does more than this many an event, or for few events this many in all.
@@ -30,10 +30,14 @@ const AUTO_LEAST: [usize; 3] = [12, 8, 5];
 /// Work of a natural step (N·M²) up to which fits are run from several starts; and from how many.
 const CHEAP: usize = 100_000_000;
 const MOST_RUNS: usize = 3;
-/// A start this many nats below the best start is not followed …
+/// A better optimum of q is one by this many nats: less is only fewer steps taken.
+const LOCAL: f64 = 0.5;
+/// A start this many nats below the best start is not followed, …
 const HOPELESS: f64 = 15.0;
-/// … nor one this many below a fit already made: learning Θ from it gains less.
+/// … nor one this many below a fit already made: learning Θ from it gains less. …
 const LEARNING: f64 = 8.0;
+/// … Both grow by this much an event.
+const AN_EVENT: f64 = 0.02;
 /// Relative jitter is not raised beyond this.
 const MOST_JITTER: f64 = 1e-4;
 /// Longest starting length-scale, in sides of the window; the next ones are each half as long.
@@ -110,14 +114,18 @@ impl Search<'_, '_, '_> {
         self.problem.inducing = locations.len();
         let mut starts = Vec::new();
         if let Some(state) = before {
+            // What the coarser grid said of f may be a poorer optimum here (f may have either sign): also ask anew.
             let state = State { locations: locations.clone(), ..state };
-            starts.push(self.compared(state)?);
+            let anew = self.compared(State { sites: self.problem.flat_sites(), ..state.clone() })?;
+            let kept = self.compared(state)?;
+            starts.push(if anew.0 > kept.0 + LOCAL { anew } else { kept });
         }
         let spacing = (locations.len() as f64).powf(-1.0 / locations.dims() as f64);
         let scan = self.untried(RESOLVED * spacing);
+        let margin = LEARNING + AN_EVENT * self.problem.weights.len() as f64;
         let learned = starts.first().map_or(f64::NEG_INFINITY, |(value, _)| *value);
         let found = peaks(self.scan(hyper, &scan, |_| locations.clone())?);
-        starts.extend(found.into_iter().filter(|(value, _)| *value > learned - LEARNING));
+        starts.extend(found.into_iter().filter(|(value, _)| *value > learned - margin));
         if starts.is_empty() {
             starts.push((
                 0.0,
@@ -159,7 +167,9 @@ impl Search<'_, '_, '_> {
         locations: impl Fn(f64) -> Points,
     ) -> Result<Vec<(f64, State)>> {
         let mut sites = self.problem.flat_sites();
-        let mut found = Vec::new();
+        let margin = HOPELESS + AN_EVENT * self.problem.weights.len() as f64;
+        let mut found: Vec<(f64, State)> = Vec::new();
+        let mut best = f64::NEG_INFINITY;
         for &l in lengthscales {
             let start = self.layout.with_lengthscale(hyper, l);
             let (value, state) = self.compared(State {
@@ -171,15 +181,12 @@ impl Search<'_, '_, '_> {
             self.starts.push((l, value - self.problem.log_units));
             sites.clone_from(&state.sites);
             found.push((value, state));
-            let best = found.iter().map(|(value, _)| *value).fold(f64::NEG_INFINITY, f64::max);
-            if value < best - HOPELESS {
+            best = best.max(value);
+            if value < best - margin {
                 break; // shorter ones are worse still
             }
         }
-        found.retain({
-            let best = found.iter().map(|(value, _)| *value).fold(f64::NEG_INFINITY, f64::max);
-            move |(value, _)| *value >= best - HOPELESS
-        });
+        found.retain(|(value, _)| *value >= best - margin);
         Ok(found)
     }
 
@@ -213,8 +220,9 @@ impl Search<'_, '_, '_> {
     /// A grid by way of coarser ones.
     fn coarse_to_fine(&mut self, hyper: Hyper, counts: &[usize]) -> Result<Run> {
         let mut ladder = vec![counts.to_vec()];
+        let direct = DIRECT[usize::from(counts.len() > 1)];
         while let Some(last) = ladder.last()
-            && last.iter().product::<usize>() > DIRECT
+            && last.iter().product::<usize>() > direct
         {
             ladder.push(last.iter().map(|&c| if c > 4 { c.div_ceil(2) + 1 } else { c }).collect());
             if ladder[ladder.len() - 1] == ladder[ladder.len() - 2] {
