@@ -42,7 +42,8 @@ pub fn of_model(model: &ModelFile, look: &Look) -> Result<Figure, Failure> {
 
 fn curve(posterior: &Posterior, events: Option<&Points>, band: (f64, f64), title: String) -> Result<Figure, Failure> {
     let axis = &posterior.window().axes()[0];
-    let points = posterior.window().grid(&[CURVE_POINTS]);
+    // Fine enough for the shortest wave that the inducing points can carry.
+    let points = posterior.window().grid(&[CURVE_POINTS.max(4 * posterior.inducing().len())]);
     let rate = posterior.rate(&points)?;
     let mut quantiles = posterior.quantiles(&points, &[band.0, band.1])?;
     let upper = quantiles.pop().unwrap_or_default();
