@@ -24,20 +24,20 @@
 //!
 //! Modules stand in the order in which data walks through them.
 
+pub mod error;
+pub mod points;
+pub mod window;
+pub mod events;
+pub mod kernel;
 pub mod basis;
 pub mod bound;
-pub mod error;
-pub mod events;
 pub mod infer;
-pub mod kernel;
+pub mod posterior;
+pub mod score;
+mod sample;
 pub mod numerics;
 mod parallel;
-pub mod points;
-pub mod posterior;
-mod sample;
-pub mod score;
 pub mod testing;
-pub mod window;
 
 pub use basis::PriorMean;
 pub use error::{Error, Result};

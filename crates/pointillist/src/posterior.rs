@@ -1,6 +1,6 @@
 //! The posterior of the intensity: rate, quantiles, counts, draws. It holds no events.
 //!
-//! λ(x) = f(x)² with f(x) ~ N(μ, σ²): mean μ² + σ², variance 2σ⁴ + 4μ²σ², exact quantiles (math.md §9). Inside, coordinates are
+//! λ(x) = f(x)² with f(x) ~ N(μ, σ²): mean μ² + σ², variance 2σ⁴ + 4μ²σ², exact quantiles (docs/derivation.md (25), (26)). Inside, coordinates are
 //! those of the unit box; everything that comes out is in the user's units. Cost: M² a point.
 
 use crate::basis::{Basis, Hyper, InducingSet, PriorMean, Scattered};

@@ -1,4 +1,4 @@
-//! Scores on held-out events: the paper's L_p, L_0, M_p and M_0 (math.md §9).
+//! Scores on held-out events: the paper's L_p, L_0, M_p and M_0 (docs/derivation.md (27) to (29)).
 //!
 //! L_p = E[log p(H|f)] is the bound without its KL term, L_0 the same with q collapsed to its mean. M_p and M_0 are
 //! log E[p(H|f)], the quantities that those bound, by sampling: f at the held-out points and ∫f² are written in terms of

@@ -167,6 +167,18 @@ fn priors_pull_and_fixed_parameters_stay() {
 }
 
 #[test]
+fn the_sign_of_f_does_not_matter() {
+    let fit = |mean: f64| {
+        let model =
+            Model { inducing: Inducing::Grid(vec![12]), fixed: vec![("mean".into(), mean)], ..Model::default() };
+        model.fit(&coal()).unwrap()
+    };
+    let (plus, minus) = (fit(1.2), fit(-1.2));
+    assert!((plus.report.bound.total() - minus.report.bound.total()).abs() < 1e-4);
+    assert!((minus.posterior.mean() + 1.2).abs() < 1e-12);
+}
+
+#[test]
 fn unknown_names_and_bad_settings_are_refused() {
     let fit = |model: Model| model.fit(&coal()).unwrap_err().to_string();
     let prior = Prior::HalfNormal { scale: 1.0 };

@@ -61,6 +61,26 @@ fn a_flat_intensity_is_found_flat() {
 }
 
 #[test]
+fn the_band_of_a_flat_intensity_is_as_wide_as_the_count_is_uncertain() {
+    let at = Points::line(&[3.0, 10.0, 17.0]).unwrap();
+    let (mut inside, mut total) = (0, 0);
+    for seed in 0..40 {
+        let times = simulate(|_| 5.0, 5.0, 20.0, 100 + seed);
+        let fit = fit(&times, 20.0);
+        let (rate, band) = (fit.posterior.rate(&at).unwrap(), fit.posterior.quantiles(&at, &[0.05, 0.95]).unwrap());
+        // no narrower than the band of a constant rate would be, whose sd is √N / |T|
+        let least = (times.len() as f64).sqrt() / 20.0;
+        assert!(rate.sd.iter().all(|sd| *sd > 0.9 * least), "{seed}: {:?} {least}", rate.sd);
+        for i in 0..3 {
+            inside += usize::from(band[0][i] <= 5.0 && 5.0 <= band[1][i]);
+            total += 1;
+        }
+    }
+    let coverage = f64::from(inside as u32) / f64::from(total as u32);
+    assert!(coverage > 0.80, "a 90 % band that covers {coverage}");
+}
+
+#[test]
 fn events_drawn_from_the_posterior_look_like_the_events() {
     let truth = |t: f64| 20.0 * (-(t - 3.0).powi(2) / 2.0).exp() + 1.0;
     let times = simulate(truth, 21.0, 10.0, 11);

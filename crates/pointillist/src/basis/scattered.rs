@@ -1,6 +1,6 @@
 //! Inducing points anywhere, with a dense Cholesky factor of K.
 //!
-//! Equations: math.md §3; the adjoint of K = L Lᵀ is K̄ = sym(L⁻ᵀ Φ(Lᵀ L̄) L⁻¹), Φ the lower triangle with half the diagonal,
+//! Equations: docs/derivation.md (4) to (8), (22), (23); the adjoint of K = L Lᵀ is K̄ = sym(L⁻ᵀ Φ(Lᵀ L̄) L⁻¹), Φ the lower triangle with half the diagonal,
 //! and every term of L̄ here has the form L⁻ᵀ W, so only W is summed. Cost: N·M² for features and the same again, twice, for the
 //! adjoint; M³ for K. Kernel values are products of one table an axis over the distinct coordinates on that axis: a grid of
 //! M_x·M_y points needs only M_x + M_y exponentials an event.
@@ -99,7 +99,7 @@ impl ScatteredBasis {
             Self { set, kernel: hyper.kernel.clone(), prior, mean: hyper.mean, jitter, l: Matrix::default() };
         let size = basis.set.size();
         let mut l = basis.square(hyper.kernel.variance, &basis.kernel_tables());
-        // Relative to each diagonal entry, and on K alone: then the bound stays a bound (math.md §3).
+        // Relative to each diagonal entry, and on K alone: then the bound stays a bound.
         for i in 0..size {
             l[(i, i)] *= 1.0 + jitter;
         }

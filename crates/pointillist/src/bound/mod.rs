@@ -1,4 +1,4 @@
-//! The lower bound on log p(events | Θ), as a function of whitened features and q(v) = N(m, R Rᵀ) (math.md §§2, 3).
+//! The lower bound on log p(events | Θ), as a function of whitened features and q(v) = N(m, R Rᵀ) (docs/derivation.md (9)).
 //!
 //! `bound = Σ w_n E[log f_n²] − ∫ E[f²] − KL`. It never sees a kernel. Its adjoint is in `adjoint.rs`.
 //! Cost: one N·M² product for the variances, one M³.

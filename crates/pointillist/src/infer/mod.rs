@@ -189,6 +189,8 @@ struct Problem<'a> {
     evaluations: usize,
     /// log of the volume scale times N: bound outside = bound inside − this.
     log_units: f64,
+    /// The sign of f: + unless the user's own word on the mean is negative.
+    sign: f64,
     inducing: usize,
     watch: &'a mut Watch<'a>,
 }
@@ -201,7 +203,7 @@ impl Problem<'_> {
 
     /// The f of a flat intensity.
     fn level(&self) -> f64 {
-        self.rate().sqrt()
+        self.sign * self.rate().sqrt()
     }
 
     fn flat_sites(&self) -> Sites {
@@ -289,6 +291,7 @@ impl Model {
             theta_evaluations: 0,
             evaluations: 0,
             log_units: events.len() as f64 * scaling.volume().ln(),
+            sign: self.sign(),
             inducing: 0,
             watch,
         };
@@ -328,12 +331,21 @@ impl Model {
         Ok(())
     }
 
+    /// The sign of f that the fixed value of, or the priors on, its mean ask for; f and −f are the same intensity.
+    fn sign(&self) -> f64 {
+        let fixed = self.fixed.iter().any(|(name, value)| name == "mean" && *value < 0.0);
+        let negative = |prior: &Prior| matches!(prior, Prior::Normal { mean, .. } if *mean < 0.0);
+        let believed = self.priors.iter().any(|(name, prior)| name == "mean" && negative(prior));
+        if fixed || believed { -1.0 } else { 1.0 }
+    }
+
     /// Θ to start from, and the layout of the search.
     fn layout(&self, problem: &Problem<'_>, scaling: &Scaling) -> Result<(Hyper, Layout)> {
         let (dims, rate) = (problem.window.dims(), problem.rate());
         let axes = vec![AxisKernel { factor: self.factor, parameters: vec![0.2] }; dims];
         // E f² = ū² + γ is the mean rate; most of it in the mean.
-        let mut hyper = Hyper { kernel: Kernel { variance: 0.36 * rate, axes }, mean: 0.8 * rate.sqrt() };
+        let variance = f64::max(0.36 * rate, parameters::least_variance(rate));
+        let mut hyper = Hyper { kernel: Kernel { variance, axes }, mean: 0.8 * problem.level() };
         let mut layout = Layout::new(&hyper, scaling, rate);
         for (name, prior) in &self.priors {
             layout.add_prior(name, *prior)?;
@@ -372,7 +384,7 @@ impl Model {
         let mut total = bound::bound(&features, &problem.weights, &q);
         let unexplained = features.region.residual / (hyper.kernel.variance * problem.window.measure());
         let log_prior = layout.log_prior(&hyper);
-        if hyper.mean < 0.0 {
+        if hyper.mean < 0.0 && problem.sign > 0.0 {
             // f and −f are the same intensity: report the positive one.
             hyper.mean = -hyper.mean;
             q.mean.iter_mut().for_each(|m| *m = -*m);
@@ -421,9 +433,7 @@ fn warnings(events: &Events, at_bounds: &[String], unexplained: f64) -> Vec<Stri
         }
         _ => {}
     }
-    for name in at_bounds {
-        warnings.push(format!("{name} ran to the end of its range: the events do not determine it (a prior would)"));
-    }
+    warnings.extend_from_slice(at_bounds);
     if unexplained > 0.01 {
         let percent = 100.0 * unexplained;
         warnings.push(format!(

@@ -1,7 +1,7 @@
-//! The fast fixed point of q(v) at fixed Θ (math.md §4), in the form of one pair of numbers an event.
+//! The fast fixed point of q(v) at fixed Θ (docs/derivation.md (14) to (18)), in the form of one pair of numbers an event.
 //!
 //! −∫f² is quadratic in v and so conjugate; only E[log f²] is not. A natural step replaces it at each event by a Gaussian site:
-//! precision η2 ≥ 0 and linear term η1, so that
+//! precision η2 and linear term η1, so that
 //!
 //!   P = I + 2A + Σ w η2 a aᵀ,   P m = Σ w (η1 − η2 β) a − 2β p + b,   and next   η2 = −2 min(g2, 0),   η1 = g1 + η2 μ.
 //!

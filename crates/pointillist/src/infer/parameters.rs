@@ -13,10 +13,18 @@ use std::f64::consts::FRAC_PI_2;
 
 /// Length-scales are looked for between these multiples of the window's side.
 const LENGTHSCALES: (f64, f64) = (1e-4, 1e2);
-/// Variances, between these multiples of the mean rate.
-const VARIANCES: (f64, f64) = (1e-6, 1e3);
+/// The variance, up to this multiple of the mean rate …
+const MOST_VARIANCE: f64 = 1e3;
+/// … and down to this over the window's measure. N events leave f uncertain by ½/√|T| however flat they are; a prior variance that
+/// maximum likelihood takes to 0 would deny it, and the band with it.
+const LEAST_VARIANCE: f64 = 4.0;
 /// The prior mean, between these multiples of the root of the mean rate.
 const MEANS: (f64, f64) = (-10.0, 10.0);
+
+/// The floor of the variance in unit coordinates; with very few events no more than half their rate.
+pub(super) fn least_variance(rate: f64) -> f64 {
+    LEAST_VARIANCE.min(0.5 * rate)
+}
 
 /// One parameter: how it is called, what it is worth outside, and what is believed of it.
 #[derive(Debug, Clone)]
@@ -53,7 +61,8 @@ impl Layout {
             .zip(units)
             .enumerate()
             .map(|(i, (name, unit))| {
-                let (lo, hi) = if i == 0 { (VARIANCES.0 * rate, VARIANCES.1 * rate) } else { LENGTHSCALES };
+                let variances = (least_variance(rate), MOST_VARIANCE * rate);
+                let (lo, hi) = if i == 0 { variances } else { LENGTHSCALES };
                 Slot { name, unit, bounds: (lo.ln(), hi.ln()), logarithmic: true, priors: vec![], fixed: None }
             })
             .collect();
@@ -198,18 +207,20 @@ impl Layout {
         log_prior
     }
 
-    /// Names of the parameters that stand at a bound of their search.
+    /// A sentence for each parameter that stands at a bound of its search.
     pub(crate) fn at_bounds(&self, hyper: &Hyper) -> Vec<String> {
-        let at_bound = |slot: &Slot, v: f64| {
+        let sentence = |(slot, v): (&Slot, f64)| {
             let x = if slot.logarithmic { v.ln() } else { v / self.mean_scale };
-            slot.fixed.is_none() && (x <= slot.bounds.0 + 1e-6 || x >= slot.bounds.1 - 1e-6)
+            let (low, high) = (x <= slot.bounds.0 + 1e-6, x >= slot.bounds.1 - 1e-6);
+            match slot.name.as_str() {
+                _ if slot.fixed.is_some() || !(low || high) => None,
+                "variance" if low => Some("the events show no variation: the variance stands at its floor".to_string()),
+                name => {
+                    Some(format!("{name} ran to the end of its range: the events do not determine it (a prior would)"))
+                }
+            }
         };
-        self.slots
-            .iter()
-            .zip(self.values(hyper))
-            .filter(|(s, v)| at_bound(s, *v))
-            .map(|(s, _)| s.name.clone())
-            .collect()
+        self.slots.iter().zip(self.values(hyper)).filter_map(sentence).collect()
     }
 }
 
