@@ -6,6 +6,7 @@
 
 mod curve;
 mod map;
+mod outline;
 mod png;
 mod scale;
 mod svg;

@@ -1,11 +1,11 @@
 //! Rasters: an SVG document drawn as PNG, and pixels encoded as PNG.
 //!
-//! The only file that knows the rendering library. It carries its own font, so that text shows on
-//! machines without fonts; fonts of the machine are not consulted, so pictures are reproducible.
+//! The only file that knows the rendering library. Text is drawn with the command's own font (`outline.rs`), so that it
+//! shows on machines without fonts; fonts of the machine are not consulted, so pictures are reproducible.
 
+use super::outline::outline_text;
 use resvg::tiny_skia::{IntSize, Pixmap, Transform};
-use resvg::usvg::{Options, Tree, fontdb};
-use std::sync::Arc;
+use resvg::usvg::{Options, Tree};
 
 /// Neither side of a picture may have more pixels than this.
 const LARGEST_SIDE: f32 = 20_000.0;
@@ -15,11 +15,8 @@ pub(super) fn render(svg: &str, scale: f32) -> Result<Vec<u8>, String> {
     if !(scale.is_finite() && scale > 0.0) {
         return Err(format!("the picture scale must be a positive number, not {scale}"));
     }
-    let mut options = Options { font_family: "DejaVu Sans".into(), ..Options::default() };
-    let fonts = options.fontdb_mut();
-    fonts.load_font_source(fontdb::Source::Binary(Arc::new(dejavu::sans::regular())));
-    fonts.set_sans_serif_family("DejaVu Sans");
-    let tree = Tree::from_str(svg, &options).map_err(|e| format!("cannot draw the figure: {e}"))?;
+    let tree =
+        Tree::from_str(&outline_text(svg), &Options::default()).map_err(|e| format!("cannot draw the figure: {e}"))?;
     let (width, height) = (tree.size().width() * scale, tree.size().height() * scale);
     if width.max(height) > LARGEST_SIDE {
         return Err(format!("a picture of {width:.0} by {height:.0} pixels is too large"));
