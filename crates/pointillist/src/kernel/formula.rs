@@ -107,6 +107,11 @@ pub trait Formula {
 
     /// Ψ(z_i, z_j) for all pairs; symmetric.
     fn psi_table(theta: &[f64], z: &[f64], span: Span, out: &mut [f64]) {
+        Self::psi_pair_by_pair(theta, z, span, out);
+    }
+
+    /// The default of [`Formula::psi_table`].
+    fn psi_pair_by_pair(theta: &[f64], z: &[f64], span: Span, out: &mut [f64]) {
         for j in 0..z.len() {
             for i in j..z.len() {
                 let psi = Self::psi(theta, z[i], z[j], span);

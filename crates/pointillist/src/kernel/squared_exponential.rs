@@ -77,14 +77,7 @@ impl Formula for SquaredExponential {
 
     fn psi_table(theta: &[f64], z: &[f64], span: Span, out: &mut [f64]) {
         let Some(even) = EvenPsi::new(theta[0], z, span) else {
-            for j in 0..z.len() {
-                for i in j..z.len() {
-                    let psi = Self::psi(theta, z[i], z[j], span);
-                    out[j * z.len() + i] = psi;
-                    out[i * z.len() + j] = psi;
-                }
-            }
-            return;
+            return Self::psi_pair_by_pair(theta, z, span, out);
         };
         for (j, column) in out.chunks_exact_mut(z.len()).enumerate() {
             for (i, psi) in column.iter_mut().enumerate() {
