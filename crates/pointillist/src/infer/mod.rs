@@ -249,6 +249,13 @@ struct State {
     curvature: Curvature,
 }
 
+impl State {
+    /// A start about whose surroundings nothing is known.
+    fn new(hyper: Hyper, locations: Points, sites: Sites) -> Self {
+        Self { hyper, locations, sites, curvature: Curvature::default() }
+    }
+}
+
 /// Where an optimiser arrived.
 struct Run {
     state: State,

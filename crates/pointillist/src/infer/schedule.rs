@@ -4,7 +4,6 @@
 //! full size; `auto` goes on growing until neither the bound nor the unexplained prior variance asks for more. What the events said
 //! of f (the sites) carries over from grid to grid.
 
-use super::lbfgs::Curvature;
 use super::parameters::Layout;
 use super::{Inducing, Method, Model, Problem, Run, State, collapsed, joint};
 use crate::basis::{Hyper, InducingSet};
@@ -55,7 +54,7 @@ pub(super) struct Found {
 struct Search<'m, 'p, 'w> {
     model: &'m Model,
     problem: &'p mut Problem<'w>,
-    layout: &'m Layout,
+    layout: Layout,
     starts: Vec<(f64, f64)>,
     /// Start length-scales below this have not been tried.
     tried_down_to: f64,
@@ -69,7 +68,8 @@ pub(super) fn run(
     hyper: Hyper,
     scaling: &Scaling,
 ) -> Result<Found> {
-    let mut search = Search { model, problem, layout, starts: vec![], tried_down_to: f64::INFINITY, iterations: 0 };
+    let mut search =
+        Search { model, problem, layout: layout.clone(), starts: vec![], tried_down_to: f64::INFINITY, iterations: 0 };
     let (mut run, counts, choice) = match &model.inducing {
         Inducing::Auto => search.auto(hyper)?,
         Inducing::Grid(counts) => {
@@ -127,15 +127,7 @@ impl Search<'_, '_, '_> {
         let found = peaks(self.scan(hyper, &scan, |_| locations.clone())?);
         starts.extend(found.into_iter().filter(|(value, _)| *value > learned - margin));
         if starts.is_empty() {
-            starts.push((
-                0.0,
-                State {
-                    hyper: hyper.clone(),
-                    locations,
-                    sites: self.problem.flat_sites(),
-                    curvature: Curvature::default(),
-                },
-            ));
+            starts.push((0.0, State::new(hyper.clone(), locations, self.problem.flat_sites())));
         }
         self.best_run(starts)
     }
@@ -172,12 +164,7 @@ impl Search<'_, '_, '_> {
         let mut best = f64::NEG_INFINITY;
         for &l in lengthscales {
             let start = self.layout.with_lengthscale(hyper, l);
-            let (value, state) = self.compared(State {
-                hyper: start,
-                locations: locations(l),
-                sites: sites.clone(),
-                curvature: Curvature::default(),
-            })?;
+            let (value, state) = self.compared(State::new(start, locations(l), sites.clone()))?;
             self.starts.push((l, value - self.problem.log_units));
             sites.clone_from(&state.sites);
             found.push((value, state));
@@ -200,8 +187,8 @@ impl Search<'_, '_, '_> {
                 break;
             }
             let run = match self.model.method {
-                Method::Collapsed => collapsed::maximise(self.problem, self.layout, state, self.model.gain)?,
-                Method::Joint => joint::maximise(self.problem, self.layout, state, 0.01 * self.model.gain)?,
+                Method::Collapsed => collapsed::maximise(self.problem, &self.layout, state, self.model.gain)?,
+                Method::Joint => joint::maximise(self.problem, &self.layout, state, 0.01 * self.model.gain)?,
             };
             self.iterations += run.iterations;
             // More inducing points must earn their keep.
@@ -235,18 +222,10 @@ impl Search<'_, '_, '_> {
             let counts = ladder.pop().unwrap_or_default();
             // Inducing points are moved only at the end; a coarse fit only finds Θ.
             let rest = self.layout.at_rest();
-            let mut coarse = Search {
-                model: self.model,
-                problem: self.problem,
-                layout: &rest,
-                starts: std::mem::take(&mut self.starts),
-                tried_down_to: self.tried_down_to,
-                iterations: self.iterations,
-            };
-            let locations = coarse.grid(&counts);
-            let run = coarse.fit(state.take(), &hyper, locations)?;
-            (self.starts, self.tried_down_to, self.iterations) =
-                (coarse.starts, coarse.tried_down_to, coarse.iterations);
+            let moving = std::mem::replace(&mut self.layout, rest);
+            let locations = self.grid(&counts);
+            let run = self.fit(state.take(), &hyper, locations)?;
+            self.layout = moving;
             state = Some(run.state);
         }
         let locations = self.grid(counts);
