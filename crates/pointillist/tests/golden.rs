@@ -3,7 +3,8 @@
 mod common;
 
 use common::{golden, number, numbers, rows};
-use pointillist::infer::bound_at;
+use pointillist::bound::Bound;
+use pointillist::infer::{Gradient, bound_at};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::{Events, Kernel, Points, Posterior, PosteriorState, PriorMean, Window};
@@ -37,23 +38,20 @@ fn relative(got: f64, want: f64) -> f64 {
     (got - want).abs() / want.abs()
 }
 
+/// The bound of a record with its gradient, and its kernel and inducing points.
+fn evaluate(case: &Value) -> ((Bound, Gradient), Kernel, Points) {
+    let dims = case["lo"].as_array().unwrap().len();
+    let events = Events::new(points(&rows(&case["X"]), dims), window(case)).unwrap();
+    let inducing = points(&rows(&case["Z"]), dims);
+    let (kernel, mean, m) = (kernel(case), number(&case["ubar"]), numbers(&case["m"]));
+    let found = bound_at(&events, &kernel, mean, prior_mean(case), &inducing, &m, &root(case), 0.0).unwrap();
+    (found, kernel, inducing)
+}
+
 #[test]
 fn the_bound_and_its_parts() {
     for case in golden("bound") {
-        let dims = case["lo"].as_array().unwrap().len();
-        let events = Events::new(points(&rows(&case["X"]), dims), window(&case)).unwrap();
-        let inducing = points(&rows(&case["Z"]), dims);
-        let (bound, _) = bound_at(
-            &events,
-            &kernel(&case),
-            number(&case["ubar"]),
-            prior_mean(&case),
-            &inducing,
-            &numbers(&case["m"]),
-            &root(&case),
-            0.0,
-        )
-        .unwrap();
+        let ((bound, _), kernel, inducing) = evaluate(&case);
         for (what, got, want) in [
             ("elbo", bound.total(), &case["elbo"]),
             ("int_mean2", bound.integral_of_mean_square, &case["int_mean2"]),
@@ -61,7 +59,7 @@ fn the_bound_and_its_parts() {
             ("data", bound.log_rate, &case["data"]),
             ("kl", bound.kl, &case["kl"]),
         ] {
-            let tolerance = if well_conditioned(&kernel(&case), &inducing) { 1e-12 } else { 1e-9 };
+            let tolerance = if well_conditioned(&kernel, &inducing) { 1e-12 } else { 1e-9 };
             assert!(relative(got, number(want)) < tolerance, "{what}: {got} {want}");
         }
     }
@@ -77,21 +75,7 @@ fn well_conditioned(kernel: &Kernel, inducing: &Points) -> bool {
 #[test]
 fn the_gradient_by_everything() {
     for case in golden("bound") {
-        let dims = case["lo"].as_array().unwrap().len();
-        let events = Events::new(points(&rows(&case["X"]), dims), window(&case)).unwrap();
-        let inducing = points(&rows(&case["Z"]), dims);
-        let kernel = kernel(&case);
-        let (_, gradient) = bound_at(
-            &events,
-            &kernel,
-            number(&case["ubar"]),
-            prior_mean(&case),
-            &inducing,
-            &numbers(&case["m"]),
-            &root(&case),
-            0.0,
-        )
-        .unwrap();
+        let ((_, gradient), kernel, inducing) = evaluate(&case);
         let want = &case["gradient"];
         let by_alpha: Vec<f64> =
             gradient.lengthscale.iter().zip(kernel.lengthscales()).map(|(g, l)| g / (2.0 * l)).collect();
