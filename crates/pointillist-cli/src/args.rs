@@ -8,23 +8,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Verbs and options of later versions.
-const LATER: [&str; 13] = [
-    "smooth",
-    "sgcp",
-    "compare",
-    "summarize",
-    "simulate",
-    "reproduce",
-    "check",
-    "kernels",
-    "--repeats",
-    "--exposure",
-    "--basis",
-    "--nodes",
-    "--smoothness",
-];
+const LATER: [&str; 10] =
+    ["smooth", "sgcp", "compare", "summarize", "simulate", "reproduce", "check", "--basis", "--nodes", "--smoothness"];
 /// The verbs of this version, for a sentence.
-const VERBS: &str = "fit, predict, score, count, sample, plot, data";
+const VERBS: &str = "fit, predict, score, count, sample, plot, kernels, data";
 
 /// The intensity of events in time and space, with honest uncertainty.
 #[derive(Debug, Parser)]
@@ -85,6 +72,8 @@ pub enum Verb {
     Sample(SampleArgs),
     /// A picture of a model, or of events (which are fitted first)
     Plot(PlotArgs),
+    /// List the kernels, with their formulas and parameters
+    Kernels(KernelsArgs),
     /// List the bundled data sets, or print one as CSV
     Data(DataArgs),
 }
@@ -96,17 +85,53 @@ pub struct FitOptions {
     /// Columns that place the events, by name or by number from 0 (default: the numeric ones, if there are 1 to 3)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
-    /// Where events were looked for: lo,hi for each axis; dates for an axis of dates (default: the bounding box of the events)
-    #[arg(long, value_name = "LO,HI,...", allow_hyphen_values = true)]
+    /// Where events were looked for: lo,hi for each axis, or a GeoJSON border (default: the bounding box of the events); repeatable
+    #[arg(
+        long,
+        value_name = "LO,HI,...|BORDER",
+        allow_hyphen_values = true,
+        long_help = "Where events were looked for (default: the bounding box of the events).\n\
+        A box is lo,hi for each axis, with dates for an axis of dates. A border is a GeoJSON file with polygons for the first two axes, \
+        or the name of a bundled one (kenya); further axes follow it: border.geojson,2016-01-01,2017-01-01. Several boxes or borders, \
+        given by repeating the option, make one window; they must not overlap."
+    )]
     pub window: Vec<String>,
-    /// Drop events outside the window instead of stopping
+    /// The events come from J looks (trials, days, repeats) at the same window: the rate is that of one
+    #[arg(long, value_name = "J", conflicts_with = "trials")]
+    pub repeats: Option<usize>,
+    /// Table with the columns trial,start,end: each trial was looked at from its start to its end (events on one axis)
+    #[arg(long, value_name = "FILE", conflicts_with = "window")]
+    pub trials: Option<String>,
+    /// Column that says to which trial an event belongs (default: trial, if there is one)
+    #[arg(long, value_name = "NAME")]
+    pub trial_column: Option<String>,
+    /// Table of how closely the window was looked at: columns called as the axes, or some of them, and one of values
+    #[arg(
+        long,
+        value_name = "FILE",
+        long_help = "Table of how closely the window was looked at: people at risk, hours of watching, chance of detection.\n\
+        It has columns called as the axes, or some of them, and one column of values that are not negative, on a full grid that \
+        covers the window (rows in any order); between the places of the grid it is linear. The rate is then per unit of exposure. \
+        If the column of values is called `weight`, the rows are points whose weights add up to the integral of the exposure."
+    )]
+    pub exposure: Option<String>,
+    /// Drop events outside the window (or their trial, or where the exposure is zero) instead of stopping
     #[arg(long)]
     pub clip: bool,
     /// Unit in which dates are counted: seconds, minutes, hours, days, weeks or years
     #[arg(long, value_name = "UNIT", default_value = "days")]
     pub time_unit: String,
-    /// Kernel of the Gaussian process: `se`, squared exponential with one length-scale an axis
-    #[arg(long, value_name = "NAME", default_value = "se", help_heading = "Model")]
+    /// Kernel of the Gaussian process, as in 'se(t)*periodic(t, period=1!)'; `pointillist kernels` lists them
+    #[arg(
+        long,
+        value_name = "EXPR",
+        default_value = "se",
+        help_heading = "Model",
+        long_help = "Kernel of the Gaussian process: sums and products of the kernels that `pointillist kernels` lists.\n\
+        The axes go by the names of their columns; without them a kernel stands on all axes. A parameter may be given a value to start \
+        from (period=1) or to stay at (period=1!).\n\
+        Examples: se, matern32, 'matern52(lon,lat)*se(t)', 'se(t)*periodic(t, period=1!)', 'se(t) + se(t)'."
+    )]
     pub kernel: String,
     /// Inducing points: a number (31), a grid (20x20), `auto`, or a CSV file of locations
     #[arg(long, value_name = "SPEC", default_value = "auto", help_heading = "Model")]
@@ -123,7 +148,8 @@ pub struct FitOptions {
         value_name = "PRIOR",
         help_heading = "Model",
         long_help = "Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable.\n\
-        Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), mean.\n\
+        Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), those of other kernels \
+        (period, or periodic.period of one of them), mean.\n\
         Families: lognormal(location, scale), gamma(shape, rate), inverse_gamma(shape, scale), half_normal(scale), normal(mean, sd)."
     )]
     pub prior: Vec<String>,
@@ -164,8 +190,13 @@ pub enum MethodName {
 #[command(after_help = "Examples:\n  \
     pointillist fit coal -o coal.json\n  \
     pointillist fit events.csv --window 0,50 --inducing 31 -o model.json\n  \
-    pointillist fit sites.tsv --columns lon,lat --window 33.9,41.9,-4.7,5.1\n  \
     pointillist fit log.csv.gz --columns time --window 2016-02-23,2016-03-08\n  \
+    pointillist fit shifts.csv --window 8,12 --window 13,17\n  \
+    pointillist fit sites.tsv --columns lon,lat --window border.geojson --clip\n  \
+    pointillist fit spikes.csv --window 0,2 --repeats 40\n  \
+    pointillist fit spikes.csv --trials trials.csv --trial-column run\n  \
+    pointillist fit cases.csv --window border.geojson --exposure population.csv\n  \
+    pointillist fit tweets --kernel 'se(t_days)*periodic(t_days, period=1!)'\n  \
     grep -v test events.csv | pointillist fit - --json\n  \
     pointillist fit coal --prior 'lengthscale ~ lognormal(2, 0.5)'")]
 pub struct FitArgs {
@@ -199,7 +230,8 @@ pub struct Where {
     pointillist predict model.json > rate.csv\n  \
     pointillist predict model.json --grid 100x100 --quantiles 0.025,0.975 -o map.csv\n  \
     pointillist predict model.json --at places.csv\n\n\
-    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column a quantile.")]
+    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column a quantile; if some points lie outside the \
+    window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.")]
 pub struct PredictArgs {
     /// Model file, written by `fit`; `-` for stdin
     pub model: String,
@@ -242,13 +274,14 @@ pub struct ScoreArgs {
 #[command(after_help = "Examples:\n  \
     pointillist count model.json --in 1860,1880\n  \
     pointillist count model.json --in 2016-03-01,2016-03-02 --json\n  \
-    pointillist count model.json --in 34,36,-1,1 --in 38,40,-1,1\n\n\
+    pointillist count model.json --in 34,36,-1,1 --in 38,40,-1,1\n  \
+    pointillist count model.json --in district.geojson\n\n\
     `expected` is the integral of the intensity, uncertain as the intensity is; `new count` is a number of events drawn from it.")]
 pub struct CountArgs {
     /// Model file, written by `fit`
     pub model: String,
-    /// Part of the window: lo,hi for each axis, dates for an axis of time (default: the whole window); repeatable
-    #[arg(long = "in", value_name = "LO,HI,...", allow_hyphen_values = true)]
+    /// Part of the window: lo,hi for each axis, or a GeoJSON border (default: the whole window); repeatable
+    #[arg(long = "in", value_name = "LO,HI,...|BORDER", allow_hyphen_values = true)]
     pub regions: Vec<String>,
     /// Quantiles, between 0 and 1
     #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
@@ -309,15 +342,30 @@ pub struct PlotArgs {
     pub options: FitOptions,
 }
 
+/// `kernels`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist kernels\n  \
+    pointillist kernels periodic\n\n\
+    They are used in --kernel, alone or combined: pointillist fit events.csv --kernel 'matern32(x) + se(x)*periodic(x, period=24!)'.")]
+pub struct KernelsArgs {
+    /// The kernel to show (default: all, and how they combine)
+    pub name: Option<String>,
+}
+
 /// `data`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist data\n  \
-    pointillist data coal > coal.csv\n\n\
+    pointillist data coal > coal.csv\n  \
+    pointillist data kenya --border > kenya.geojson\n\n\
     The names also stand for the sets wherever events are read: pointillist fit coal.")]
 pub struct DataArgs {
     /// The set to print
     pub name: Option<String>,
+    /// Print its border, as GeoJSON, instead
+    #[arg(long, requires = "name")]
+    pub border: bool,
     /// Write the CSV here instead of to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -353,7 +401,7 @@ mod tests {
     #[test]
     fn what_is_planned_gets_a_sentence() {
         for line in
-            ["pointillist smooth x.csv", "pointillist fit coal --repeats 3", "pointillist fit coal --basis=lattice"]
+            ["pointillist smooth x.csv", "pointillist fit coal --nodes 3", "pointillist fit coal --basis=lattice"]
         {
             let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
             let sentence = not_yet(&error).unwrap();

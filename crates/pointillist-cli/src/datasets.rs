@@ -26,6 +26,10 @@ pub struct Dataset {
     pub columns: &'static [Column],
     /// Number of events.
     pub events: usize,
+    /// How many times the window was looked at (trials).
+    pub repeats: usize,
+    /// The border of the window on the default columns, as GeoJSON.
+    pub border: Option<Border>,
     /// Where it comes from.
     pub source: &'static str,
     /// Under which terms.
@@ -34,12 +38,21 @@ pub struct Dataset {
     pub csv: &'static [u8],
 }
 
+/// A border that travels with a set, and stands for a window under the set's name.
+#[derive(Clone, Copy, Debug)]
+pub struct Border {
+    /// Where it comes from, and under which terms.
+    pub source: &'static str,
+    /// The file.
+    pub geojson: &'static [u8],
+}
+
 const fn column(name: &'static str, span: &'static str, unit: &'static str) -> Column {
     Column { name, span, unit, origin: None }
 }
 
 /// All of them.
-pub const DATASETS: [Dataset; 5] = [
+pub const DATASETS: [Dataset; 6] = [
     Dataset {
         name: "coal",
         what: "explosions in British coal mines with ten deaths or more",
@@ -50,6 +63,8 @@ pub const DATASETS: [Dataset; 5] = [
             column("date", "1851-03-15,1962-03-22", "days"),
         ],
         events: 191,
+        repeats: 1,
+        border: None,
         source: "Jarrett (1979), Biometrika 66; R package boot",
         licence: "unlimited distribution",
         csv: include_bytes!("../../../data/coal/coal.csv"),
@@ -63,6 +78,8 @@ pub const DATASETS: [Dataset; 5] = [
             column("utc", "2016-02-23T17:00:00Z,2016-03-08T17:00:00Z", "days"),
         ],
         events: 209,
+        repeats: 1,
+        border: None,
         source: "Trump Twitter Archive; R package dslabs",
         licence: "Artistic-2.0; times only",
         csv: include_bytes!("../../../data/tweets/tweets.csv"),
@@ -73,6 +90,8 @@ pub const DATASETS: [Dataset; 5] = [
         default_columns: &["t_days"],
         columns: &[Column { origin: Some("2012-04-04T08:38:36.720Z"), ..column("t_days", "0,14", "days") }],
         events: 208,
+        repeats: 1,
+        border: None,
         source: "USGS ANSS ComCat",
         licence: "public domain",
         csv: include_bytes!("../../../data/aftershocks/aftershocks.csv"),
@@ -83,6 +102,11 @@ pub const DATASETS: [Dataset; 5] = [
         default_columns: &["lon", "lat"],
         columns: &[column("lon", "33.888939,41.884619", "degrees"), column("lat", "-4.676802,5.030829", "degrees")],
         events: 1230,
+        repeats: 1,
+        border: Some(Border {
+            source: "Natural Earth 1:10m, public domain; npm package world-atlas",
+            geojson: include_bytes!("../../../data/kenya/border.geojson"),
+        }),
         source: "Malaria Atlas Project",
         licence: "CC BY, Malaria Atlas Project",
         csv: include_bytes!("../../../data/kenya/kenya.csv"),
@@ -97,9 +121,23 @@ pub const DATASETS: [Dataset; 5] = [
             Column { origin: Some("1979-01-01"), ..column("t_days", "0,14801.907366", "days") },
         ],
         events: 5945,
+        repeats: 1,
+        border: None,
         source: "USGS ANSS ComCat",
         licence: "public domain",
         csv: include_bytes!("../../../data/quakes/quakes.csv"),
+    },
+    Dataset {
+        name: "spikes",
+        what: "simulated spikes of a neuron in 40 trials of 2 seconds, with a known rate",
+        default_columns: &["t"],
+        columns: &[column("t", "0,2", "seconds")],
+        events: 1052,
+        repeats: 40,
+        border: None,
+        source: "simulated for this project (data/spikes/README.md)",
+        licence: "CC0 1.0",
+        csv: include_bytes!("../../../data/spikes/spikes.csv"),
     },
 ];
 
@@ -111,6 +149,12 @@ pub fn find(name: &str) -> Option<&'static Dataset> {
 /// Their names, for a sentence.
 pub fn names() -> String {
     DATASETS.map(|set| set.name).join(", ")
+}
+
+/// The names of those with a border, for a sentence.
+pub fn border_names() -> String {
+    let with_border = DATASETS.iter().filter(|set| set.border.is_some());
+    with_border.map(|set| set.name).collect::<Vec<_>>().join(", ")
 }
 
 impl Dataset {
@@ -125,6 +169,12 @@ impl Dataset {
         let spans: Vec<&str> =
             self.default_columns.iter().filter_map(|name| self.column(name)).map(|c| c.span).collect();
         spans.join(",")
+    }
+
+    /// The options that a fit of it takes by itself.
+    pub fn default_options(&self) -> String {
+        let repeats = if self.repeats > 1 { format!(" --repeats {}", self.repeats) } else { String::new() };
+        format!("--columns {} --window {}{repeats}", self.default_columns.join(","), self.default_window())
     }
 }
 

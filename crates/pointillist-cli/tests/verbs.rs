@@ -199,7 +199,7 @@ fn plot_draws_models_and_events() {
 fn data_lists_and_prints_the_sets() {
     let folder = Folder::new();
     let list = folder.run("data").good().out;
-    for name in ["coal", "tweets", "aftershocks", "kenya", "quakes"] {
+    for name in ["coal", "tweets", "aftershocks", "kenya", "quakes", "spikes"] {
         assert!(list.contains(name));
         let csv = folder.run(&format!("data {name}")).good().out;
         let sets = folder.run("data --json").good().json();
@@ -329,7 +329,7 @@ fn help_and_version_are_there() {
     let folder = Folder::new();
     assert!(folder.run("--version").good().out.starts_with("pointillist 0."));
     assert!(folder.run("--help").good().out.contains("Exit codes"));
-    for verb in ["fit", "predict", "score", "count", "sample", "plot", "data"] {
+    for verb in ["fit", "predict", "score", "count", "sample", "plot", "kernels", "data"] {
         let help = folder.run(&format!("{verb} --help")).good().out;
         assert!(help.contains("Example") && help.contains(&format!("pointillist {verb}")), "{verb}");
     }

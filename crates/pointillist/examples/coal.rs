@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:#?}", fit.report);
     println!(
         "variance {} lengthscale {:?} mean {}",
-        fit.posterior.kernel().variance,
+        fit.posterior.kernel().variance(),
         fit.posterior.kernel().lengthscales(),
         fit.posterior.mean()
     );

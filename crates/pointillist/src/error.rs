@@ -48,6 +48,36 @@ pub enum Error {
         /// Its upper end.
         hi: f64,
     },
+    /// Two pieces of a window that must not overlap do.
+    #[error("pieces {first} and {second} of the window overlap in {at:?}")]
+    Overlap {
+        /// Index of one, from 0.
+        first: usize,
+        /// Index of the other.
+        second: usize,
+        /// The box around what they have in common, (lo, hi) for each axis.
+        at: Vec<(f64, f64)>,
+    },
+    /// A polygon that is none.
+    #[error("polygon {polygon}, ring {ring}: {why} near ({}, {})", place[0], place[1])]
+    Polygon {
+        /// Which polygon, from 0.
+        polygon: usize,
+        /// Which of its rings, from 0; the first is its outside.
+        ring: usize,
+        /// What is wrong.
+        why: String,
+        /// Where.
+        place: [f64; 2],
+    },
+    /// An event stands where none could have been seen.
+    #[error("event {index} at {point:?} lies where the exposure is zero")]
+    Unexposed {
+        /// Index of the event, from 0.
+        index: usize,
+        /// Its coordinates.
+        point: Vec<f64>,
+    },
     /// There is nothing to fit.
     #[error("there are no events: an intensity cannot be inferred from none")]
     NoEvents,

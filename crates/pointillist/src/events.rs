@@ -15,7 +15,7 @@ impl Events {
     /// Events in a window; every one must lie inside it.
     pub fn new(points: Points, window: Window) -> Result<Self> {
         window.check_inside(&points)?;
-        Ok(Self { points, window })
+        Self { points, window }.exposed()
     }
 
     /// Those of the points that lie in the window, and how many did not.
@@ -25,7 +25,21 @@ impl Events {
         }
         let inside = points.filter(|row| window.contains(row));
         let dropped = points.len() - inside.len();
-        Ok((Self { points: inside, window }, dropped))
+        Ok((Self { points: inside, window }.exposed()?, dropped))
+    }
+
+    /// Refuses events where none could have been seen.
+    fn exposed(self) -> Result<Self> {
+        let unseen = self.points.rows().position(|row| self.window.exposure_at(row) <= 0.0);
+        match unseen {
+            Some(index) => Err(Error::Unexposed { index, point: self.points.row(index).to_vec() }),
+            None => Ok(self),
+        }
+    }
+
+    /// Σ log e(x_n): what the exposure adds to the log-likelihood.
+    pub(crate) fn log_exposure(&self) -> f64 {
+        self.points.rows().map(|row| self.window.exposure_at(row).ln()).sum()
     }
 
     /// The points.

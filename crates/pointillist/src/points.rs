@@ -22,6 +22,12 @@ impl Points {
         Ok(Self { dims, coordinates })
     }
 
+    /// Points from coordinates in row order that are known to be finite and whole rows.
+    pub(crate) fn of_rows(dims: usize, coordinates: Vec<f64>) -> Self {
+        debug_assert!(coordinates.len().is_multiple_of(dims));
+        Self { dims, coordinates }
+    }
+
     /// Points on a line.
     pub fn line(coordinates: &[f64]) -> Result<Self> {
         Self::new(1, coordinates.to_vec())

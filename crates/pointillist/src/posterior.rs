@@ -112,18 +112,14 @@ impl Posterior {
     /// The posterior with these numbers, once they are found to make sense.
     pub fn from_state(state: PosteriorState) -> Result<Self> {
         let PosteriorState { window, kernel, mean, prior_mean, jitter, inducing, q_mean, q_root } = state;
-        let spans: Vec<(f64, f64)> = window.bounding_box().iter().map(|s| (s.lo, s.hi)).collect();
-        let window = Window::new(&spans)?.with_axes(window.axes().to_vec())?;
+        let window = window.checked()?;
         let inducing = Points::new(inducing.dims(), inducing.coordinates().to_vec())?;
         let size = inducing.len();
         kernel.check()?;
-        for (what, found) in [("kernel", kernel.dims()), ("inducing locations", inducing.dims())] {
+        for (what, found) in [("kernel", kernel.dims), ("inducing locations", inducing.dims())] {
             if found != window.dims() {
                 return Err(Error::Dimension { what, expected: window.dims(), found });
             }
-        }
-        if kernel.axes.iter().any(|axis| axis.parameters.len() != axis.factor.parameter_names().len()) {
-            return Err(Error::setting("kernel", kernel.expression(), "has the wrong number of parameters"));
         }
         if size == 0 || q_mean.len() != size || q_root.len() != size * (size + 1) / 2 {
             return Err(Error::setting("q", q_mean.len(), format!("does not fit {size} inducing points")));
@@ -158,8 +154,7 @@ impl Posterior {
 
     /// The kernel, in the user's units.
     pub fn kernel(&self) -> Kernel {
-        let scales: Vec<f64> = (0..self.window.dims()).map(|r| self.scaling.scale(r)).collect();
-        self.hyper.kernel.rescaled(&scales, self.scaling.volume())
+        self.hyper.kernel.outward(&self.scaling)
     }
 
     /// ū, in the user's units (the root of a rate).
@@ -240,7 +235,8 @@ impl Posterior {
         v
     }
 
-    /// The expected number of events in a region inside the window. What the inducing points leave unexplained counts in the mean,
+    /// The expected number of events in that part of a region that lies inside the window: of one repeat, unless the region says
+    /// otherwise, and under the window's exposure. What the inducing points leave unexplained counts in the mean,
     /// not in the standard deviation.
     pub fn count(&self, region: &Window) -> Result<Count> {
         let features = self.region(region)?;
@@ -274,39 +270,38 @@ impl Posterior {
         if region.dims() != self.window.dims() {
             return Err(Error::Dimension { what: "region", expected: self.window.dims(), found: region.dims() });
         }
-        for (axis, (inner, outer)) in region.bounding_box().iter().zip(self.window.bounding_box()).enumerate() {
-            if !(outer.contains(inner.lo) && outer.contains(inner.hi)) {
-                let value = format!("{},{}", inner.lo, inner.hi);
-                let name = format!("region on axis {axis}");
-                return Err(Error::setting(
-                    &name,
-                    value,
-                    format!("must lie inside the window {},{}", outer.lo, outer.hi),
-                ));
-            }
-        }
-        Ok(self.basis.over(&region.scaled(&self.scaling)))
+        let ends = |window: &Window| {
+            window.bounding_box().iter().map(|s| format!("{},{}", s.lo, s.hi)).collect::<Vec<_>>().join(",")
+        };
+        let Some(inside) = self.window.intersection(region) else {
+            let requirement = format!("lies outside the window {}", ends(&self.window));
+            return Err(Error::setting("region", ends(region), requirement));
+        };
+        Ok(self.basis.over(&inside.scaled(&self.scaling)))
     }
 
     /// A whole new set of events: an intensity from the posterior, then events from it. Draw number `draw` of `seed`.
     pub fn sample_events(&self, seed: u64, draw: u64) -> Result<Points> {
         let mut rng = sample::stream(seed, draw);
         let v = self.draw_v(&mut rng);
-        let spans = self.window.scaled(&self.scaling);
-        let lo: Vec<f64> = spans.bounding_box().iter().map(|s| s.lo).collect();
-        let hi: Vec<f64> = spans.bounding_box().iter().map(|s| s.hi).collect();
+        let dims = self.window.dims();
         let mut ceiling = self.ceiling(&v)?;
+        let most = self.window.most_coverage();
         loop {
-            let points = Points::new(lo.len(), thinning::candidates(&mut rng, &lo, &hi, ceiling))?;
-            let rates: Vec<f64> = Field::new(self, &points)?.draw(&v, &mut rng).iter().map(|f| f * f).collect();
-            let highest = rates.iter().copied().fold(0.0, f64::max);
+            let everywhere = thinning::candidates(&mut rng, &vec![0.0; dims], &vec![1.0; dims], most * ceiling);
+            let outer = self.scaling.points_outward(&Points::new(dims, everywhere)?);
+            let outer = outer.filter(|row| self.window.contains(row));
+            let field = Field::new(self, &self.scaling.points_inward(&outer))?;
+            let squares: Vec<f64> = field.draw(&v, &mut rng).iter().map(|f| f * f).collect();
+            let highest = squares.iter().copied().fold(0.0, f64::max);
             if highest > ceiling {
                 ceiling = 1.5 * highest; // the ceiling was not one: thin anew under a true one
                 continue;
             }
-            let keep = thinning::keep(&mut rng, &rates, ceiling);
-            let kept = points.rows().zip(keep).filter(|(_, keep)| *keep).flat_map(|(row, _)| row.to_vec()).collect();
-            return Ok(self.scaling.points_outward(&Points::new(lo.len(), kept)?));
+            let rates: Vec<f64> = outer.rows().zip(&squares).map(|(row, f)| self.window.coverage(row) * f).collect();
+            let keep = thinning::keep(&mut rng, &rates, most * ceiling);
+            let kept = outer.rows().zip(keep).filter(|(_, keep)| *keep).flat_map(|(row, _)| row.to_vec()).collect();
+            return Points::new(dims, kept);
         }
     }
 
@@ -314,7 +309,9 @@ impl Posterior {
     fn ceiling(&self, v: &[f64]) -> Result<f64> {
         let dims = self.window.dims();
         let side = if dims == 1 { 400 } else { (10_000f64.powf(1.0 / dims as f64) as usize).max(5) };
-        let grid = self.window.scaled(&self.scaling).grid(&vec![side; dims]);
+        let grid = self.window.grid(&vec![side; dims]);
+        let inside = grid.filter(|row| self.window.contains(row));
+        let grid = self.scaling.points_inward(if inside.is_empty() { &grid } else { &inside });
         let features = self.basis.at(&grid);
         let rate = |n: usize| {
             let level = (self.offset() + linalg::dot(features.a.col(n), v)).abs() + 4.0 * features.residual[n].sqrt();
@@ -362,7 +359,7 @@ impl Field {
     fn new(posterior: &Posterior, points: &Points) -> Result<Self> {
         let features = posterior.basis.at(points);
         let largest = features.residual.iter().copied().fold(0.0, f64::max);
-        let small = largest <= NEGLIGIBLE * posterior.hyper.kernel.variance;
+        let small = largest <= NEGLIGIBLE * posterior.hyper.kernel.variance();
         let residual = if small || points.len() > JOINT_POINTS {
             Residual::Independent(features.residual.iter().map(|c| c.sqrt()).collect())
         } else {

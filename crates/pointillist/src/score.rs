@@ -14,7 +14,7 @@ use crate::points::Points;
 use crate::posterior::{Posterior, residual_covariance};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
-use crate::window::{Nodes, Window};
+use crate::window::{AxisRule, Nodes, Window, node_count};
 
 /// Residual variance, relative to the prior's, up to which it is integrated out point by point.
 const NEGLIGIBLE: f64 = 1e-8;
@@ -66,7 +66,8 @@ impl Posterior {
                 - bound::integral_of_mean_square(&region, self.inner_offset(), &q.mean)
                 - bound::integral_of_variance(&region, q)
         };
-        let units = points.len() as f64 * self.scaling().volume().ln();
+        let exposures: f64 = held_out.rows().map(|row| self.window().exposure_at(row).ln()).sum();
+        let units = points.len() as f64 * self.scaling().volume().ln() - exposures;
         let sampled = |q: &Gaussian| {
             let mut mean = Representation::new(self, &points, &window, &features, q).log_expectation(samples, seed)?;
             mean.value -= units;
@@ -98,13 +99,16 @@ impl Representation {
     fn new(posterior: &Posterior, points: &Points, window: &Window, features: &PointFeatures, q: &Gaussian) -> Self {
         let kernel = posterior.inner_kernel();
         let region = posterior.basis().over(window);
-        let explained = region.residual <= NEGLIGIBLE * kernel.variance * region.measure;
+        let explained = region.residual <= NEGLIGIBLE * kernel.variance() * region.measure;
         let room = EXACT_POINTS.saturating_sub(points.len());
-        let nodes = if explained { None } else { window.nodes(&kernel.lengthscales(), room) };
-        match nodes {
-            Some(nodes) => Self::by_values(posterior, points, &nodes, q),
-            None => Self::by_features(posterior, features, &region, q),
+        if !explained {
+            let rules: Vec<AxisRule<'_>> = (0..kernel.dims).map(|r| AxisRule::smooth(kernel.length(r))).collect();
+            let nodes = window.nodes(&rules);
+            if node_count(&nodes) <= room {
+                return Self::by_values(posterior, points, &Nodes::of_pieces(&nodes), q);
+            }
         }
+        Self::by_features(posterior, features, &region, q)
     }
 
     fn by_features(

@@ -2,9 +2,9 @@
 //!
 //! Each returns the largest disagreement it found; the caller says how much is too much.
 
-use crate::kernel::Formula;
+use crate::kernel::{Formula, Kernel, SLOTS};
 use crate::numerics::dual::Dual;
-use crate::window::Span;
+use crate::window::{AxisRule, Nodes, Span, Window};
 
 /// Largest difference between `gradient` and central differences of `function` at `x`, relative to the largest component.
 pub fn check_gradient(function: impl Fn(&[f64]) -> f64, x: &[f64], gradient: &[f64]) -> f64 {
@@ -23,6 +23,24 @@ pub fn check_gradient(function: impl Fn(&[f64]) -> f64, x: &[f64], gradient: &[f
         worst = worst.max((slope - gradient[i]).abs() / scale);
     }
     worst
+}
+
+/// ∫ k(z, x) k(x, w) dx over a window, summed over its quadrature nodes: the plain version of what a basis does by tables.
+pub fn window_psi(window: &Window, kernel: &Kernel, z: &[f64], w: &[f64]) -> f64 {
+    window_integral(window, kernel, &[z, w], |x| kernel.k(z, x) * kernel.k(x, w))
+}
+
+/// ∫ k(z, x) dx over a window, in the same way.
+pub fn window_phi(window: &Window, kernel: &Kernel, z: &[f64]) -> f64 {
+    window_integral(window, kernel, &[z], |x| kernel.k(z, x))
+}
+
+fn window_integral(window: &Window, kernel: &Kernel, kinks: &[&[f64]], h: impl Fn(&[f64]) -> f64) -> f64 {
+    let kinks: Vec<Vec<f64>> = (0..window.dims()).map(|r| kinks.iter().map(|z| z[r]).collect()).collect();
+    let rules: Vec<AxisRule<'_>> =
+        kinks.iter().enumerate().map(|(r, kinks)| AxisRule { length: kernel.length(r), kinks }).collect();
+    let nodes = Nodes::of_pieces(&window.nodes(&rules));
+    nodes.points.rows().zip(&nodes.weights).map(|(x, weight)| weight * h(x)).sum()
 }
 
 /// What [`check_kernel`] found: the largest relative disagreement of each kind.
@@ -109,24 +127,24 @@ fn check_adjoints<F: Formula>(theta: &[f64], span: Span, z: &[f64], x: &[f64], m
     F::psi_table_adjoint(theta, z, span, &psi_bar, &mut theta_bar, moving.then_some(&mut z_bar));
     F::phi_list_adjoint(theta, z, span, &phi_bar, &mut theta_bar, moving.then_some(&mut z_bar));
 
-    let parameters: Vec<Dual<4>> = theta.iter().enumerate().map(|(i, &t)| Dual::variable(t, i)).collect();
+    let parameters: Vec<Dual<SLOTS>> = theta.iter().enumerate().map(|(i, &t)| Dual::variable(t, i)).collect();
     let (mut want_theta, mut want_z) = (vec![0.0; theta.len()], vec![0.0; size]);
-    let mut add = |value: Dual<4>, weight: f64, i: usize, j: Option<usize>| {
+    let mut add = |value: Dual<SLOTS>, weight: f64, i: usize, j: Option<usize>| {
         for (want, d) in want_theta.iter_mut().zip(value.derivatives()) {
             *want += weight * d;
         }
-        want_z[i] += weight * value.derivatives()[2];
+        want_z[i] += weight * value.derivatives()[SLOTS - 2];
         if let Some(j) = j {
-            want_z[j] += weight * value.derivatives()[3];
+            want_z[j] += weight * value.derivatives()[SLOTS - 1];
         }
     };
     for i in 0..size {
-        let zi = Dual::variable(z[i], 2);
+        let zi = Dual::variable(z[i], SLOTS - 2);
         for (j, &x) in x.iter().enumerate() {
             add(F::k(&parameters, zi, Dual::from(x)), gram_bar[j * size + i], i, None);
         }
         for j in 0..size {
-            add(F::psi(&parameters, zi, Dual::variable(z[j], 3), span), psi_bar[j * size + i], i, Some(j));
+            add(F::psi(&parameters, zi, Dual::variable(z[j], SLOTS - 1), span), psi_bar[j * size + i], i, Some(j));
         }
         add(F::phi(&parameters, zi, span), phi_bar[i], i, None);
     }

@@ -100,7 +100,7 @@ fn a_posterior_read_back_is_the_same_to_the_last_bit() {
     broken.q_mean[0] = f64::NAN;
     assert!(Posterior::from_state(broken).is_err());
     let mut broken = fit.posterior.state();
-    broken.kernel.variance = -1.0;
+    broken.kernel.terms[0].variance = -1.0;
     assert!(Posterior::from_state(broken).is_err());
 }
 

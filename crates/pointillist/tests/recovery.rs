@@ -1,5 +1,6 @@
 //! Simulate, fit, and look whether the truth lies where the posterior says. Seeds are fixed: the outcome is the same every time.
 
+use pointillist::kernel::Expression;
 use pointillist::{Events, Inducing, Model, Points, Window};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -130,4 +131,83 @@ fn held_out_scores_prefer_the_better_fit_and_keep_their_order() {
     }
     let (one, many) = (score(1), score(10));
     assert!(many.m_p.value > one.m_p.value + 3.0, "{one:?} {many:?}");
+}
+
+/// A daily cycle times a slow trend, over two weeks; λ at time t.
+fn daily(t: f64) -> f64 {
+    let trend = 30.0 + 15.0 * (t / 3.0).sin();
+    trend * (0.1 + 1.4 * (0.5 + 0.5 * (std::f64::consts::TAU * (t - 0.6)).cos()).powi(2))
+}
+const DAILY_CEILING: f64 = 45.0 * 1.5;
+const DAYS: f64 = 14.0;
+
+fn fit_with(kernel: &str, times: &[f64], window: &Window) -> pointillist::Fit {
+    let kernel = Some(Expression::parse(kernel, &["t"]).unwrap());
+    let events = Events::new(Points::line(times).unwrap(), window.clone()).unwrap();
+    Model { kernel, ..Model::default() }.fit(&events).unwrap()
+}
+
+/// Mean of paired differences in units of its standard error.
+fn paired_t(differences: &[f64]) -> f64 {
+    let count = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / count;
+    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    mean / (variance / count).sqrt()
+}
+
+#[test]
+fn a_kernel_that_knows_of_days_does_better_where_there_are_days() {
+    let window = Window::interval(0.0, DAYS).unwrap();
+    let grid = Points::line(&(0..700).map(|i| 0.02 * i as f64 + 0.01).collect::<Vec<_>>()).unwrap();
+    let (mut scores, mut errors) = (vec![], vec![]);
+    for seed in 0..20 {
+        let times = simulate(daily, DAILY_CEILING, DAYS, 500 + seed);
+        let held_out = Points::line(&simulate(daily, DAILY_CEILING, DAYS, 900 + seed)).unwrap();
+        let measure = |kernel: &str| {
+            let posterior = fit_with(kernel, &times, &window).posterior;
+            let rate = posterior.rate(&grid).unwrap().mean;
+            let squares = rate.iter().zip(grid.axis(0)).map(|(r, t)| (r - daily(t)).powi(2));
+            (posterior.score(&held_out, 2, 0).unwrap().l_p, (squares.sum::<f64>() / grid.len() as f64).sqrt())
+        };
+        let (plain, cyclic) = (measure("se"), measure("se*periodic(t, period=1!)"));
+        scores.push(cyclic.0 - plain.0);
+        errors.push(plain.1 - cyclic.1);
+    }
+    println!("l_p gains {:.2} (t = {:.1})", scores.iter().sum::<f64>() / 20.0, paired_t(&scores));
+    println!("RMS falls by {:.2} (t = {:.1})", errors.iter().sum::<f64>() / 20.0, paired_t(&errors));
+    assert!(paired_t(&scores) > 4.0, "{scores:?}");
+    assert!(paired_t(&errors) > 4.0, "{errors:?}");
+}
+
+#[test]
+fn gaps_in_a_recording_do_not_change_what_is_said_between_them() {
+    let watched = [(0.0, 2.7), (3.5, 8.2), (8.9, 11.0), (12.6, DAYS)].map(|(lo, hi)| Window::interval(lo, hi).unwrap());
+    let (whole, cut) = (Window::interval(0.0, DAYS).unwrap(), Window::union(&watched).unwrap());
+    let at =
+        Points::line(&(0..280).map(|i| 0.05 * i as f64 + 0.02).filter(|t| cut.contains(&[*t])).collect::<Vec<_>>());
+    let at = at.unwrap();
+    for seed in 0..3 {
+        let times = simulate(daily, DAILY_CEILING, DAYS, 700 + seed);
+        let seen: Vec<f64> = times.iter().copied().filter(|t| cut.contains(&[*t])).collect();
+        for kernel in ["se*periodic(t, period=1!)", "se"] {
+            let (full, gappy) = (fit_with(kernel, &times, &whole), fit_with(kernel, &seen, &cut));
+            // what the whole recording says lies in the band of what the cut one says
+            let band = gappy.posterior.quantiles(&at, &[0.05, 0.95]).unwrap();
+            let rate = full.posterior.rate(&at).unwrap();
+            let outside = (0..at.len()).filter(|&i| rate.mean[i] < band[0][i] || rate.mean[i] > band[1][i]).count();
+            assert!(outside == 0, "{kernel}, {seed}: {outside} of {} outside the band", at.len());
+            // in a gap the answer is less certain than beside it
+            let sd = gappy.posterior.rate(&Points::line(&[2.1, 3.1, 4.1, 11.8]).unwrap()).unwrap().sd;
+            assert!(kernel != "se" || sd[1] > sd[0] && sd[1] > sd[2], "{sd:?}");
+        }
+    }
+}
+
+#[test]
+fn a_period_that_nobody_told_is_found() {
+    let times = simulate(daily, DAILY_CEILING, DAYS, 3);
+    let fit = fit_with("se*periodic", &times, &Window::interval(0.0, DAYS).unwrap());
+    let kernel = fit.posterior.kernel();
+    let period = kernel.parameters_called("period", &["t"])[0];
+    assert!((kernel.parameters()[period] - 1.0).abs() < 0.02, "{:?}", kernel.parameters());
 }

@@ -14,17 +14,25 @@ pub fn run(args: &DataArgs, context: &Context) -> Result<Outcome, Failure> {
     };
     let set = datasets::find(name)
         .ok_or_else(|| format!("there is no bundled set called {name}; there are: {}", datasets::names()))?;
-    let text = if context.json() { json_line(&described(set))? } else { String::from_utf8_lossy(set.csv).into_owned() };
+    let text = match (args.border, context.json()) {
+        (true, _) => {
+            let there = datasets::border_names();
+            let border = set.border.ok_or_else(|| format!("{name} has no border; those that have one: {there}"))?;
+            String::from_utf8_lossy(border.geojson).into_owned()
+        }
+        (false, true) => json_line(&described(set))?,
+        (false, false) => String::from_utf8_lossy(set.csv).into_owned(),
+    };
     context.emit(args.output.as_deref(), &text)?;
     Ok(Outcome::Done)
 }
 
 fn entry(set: &Dataset) -> String {
     let Dataset { name, what, events, source, licence, .. } = set;
-    let (columns, window) = (set.default_columns.join(","), set.default_window());
-    format!(
-        "{name}\n  {what}\n  {events} events, --columns {columns} --window {window}\n  source: {source}\n  licence: {licence}\n"
-    )
+    let options = set.default_options();
+    let border =
+        set.border.map(|border| format!("  border: --window {name} ({})\n", border.source)).unwrap_or_default();
+    format!("{name}\n  {what}\n  {events} events, {options}\n{border}  source: {source}\n  licence: {licence}\n")
 }
 
 fn described(set: &Dataset) -> serde_json::Value {
@@ -34,6 +42,8 @@ fn described(set: &Dataset) -> serde_json::Value {
         "events": set.events,
         "columns": set.default_columns,
         "window": set.default_window(),
+        "repeats": set.repeats,
+        "border": set.border.map(|border| border.source),
         "source": set.source,
         "licence": set.licence,
     })

@@ -4,9 +4,9 @@ use super::input::{self, Loaded};
 use super::summary::Summary;
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
-use crate::io::{self, MOST_EVENTS, ModelFile};
+use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile};
 use crate::{interrupt, plot};
-use pointillist::{Fit, Model, Progress};
+use pointillist::{Error, Events, Fit, Model, Progress};
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -76,9 +76,9 @@ fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
 
 /// Fits events as the options say, and says its warnings.
 pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fitted, Failure> {
-    let Loaded { events, source, warnings } = loaded;
+    let Loaded { events, trials, source, warnings } = loaded;
     let model = spec::model(options, events.window().axes())?;
-    let fit = watched(&model, &events, context)?;
+    let fit = watched(&model, &events, context).map_err(|error| spec::fault(error, options))?;
     for (lengthscale, bound) in &fit.report.starts {
         context.detail(&format!("start: length-scale {lengthscale} of the window, bound {bound:.4}"));
     }
@@ -94,7 +94,7 @@ pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fi
             _ => "the fit did not converge: no better point was found; try fewer inducing points or a larger --jitter",
         });
     }
-    let kept = (events.len() <= MOST_EVENTS).then(|| events.points().clone());
+    let kept = (events.len() <= MOST_EVENTS).then(|| KeptEvents { points: events.points().clone(), trials });
     let model = ModelFile {
         source,
         summary: summary.for_file(),
@@ -106,7 +106,7 @@ pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fi
 }
 
 /// The fit itself, which can be interrupted and shows its progress on a terminal.
-fn watched(model: &Model, events: &pointillist::Events, context: &Context) -> Result<Fit, Failure> {
+fn watched(model: &Model, events: &Events, context: &Context) -> Result<Fit, Error> {
     let mut meter = Meter::new(!context.quiet() && std::io::stderr().is_terminal());
     let _fitting = interrupt::Fitting::begin();
     let mut watch = |progress: &Progress| {
@@ -115,7 +115,7 @@ fn watched(model: &Model, events: &pointillist::Events, context: &Context) -> Re
     };
     let fit = model.fit_watched(events, &mut watch);
     meter.clear();
-    Ok(fit?)
+    fit
 }
 
 /// One line on stderr that is written over and over.

@@ -1,28 +1,46 @@
 //! Events and points in: a table, the window it belongs to, and the axes both share.
 
-use super::{Failure, spec};
+use super::{Failure, spec, window};
 use crate::args::FitOptions;
 use crate::datasets::{self, Dataset};
-use crate::io::{self, InputError, ReadOptions, Table, TimeAxis, TimeUnit};
+use crate::io::{self, InputError, ReadOptions, Table, TimeAxis, TimeUnit, Trials};
 use pointillist::{Axis, Events, Points, Window};
 use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// The column of trials, unless another is named.
+const TRIAL_COLUMN: &str = "trial";
 
 /// Events ready to be fitted.
 pub struct Loaded {
     /// The events in their window.
     pub events: Events,
+    /// For each event the number of its trial from 0, if they have trials.
+    pub trials: Option<Vec<usize>>,
     /// Where they came from: the last part of the path.
     pub source: String,
     /// What the user should know of how they were read.
     pub warnings: Vec<String>,
 }
 
-/// Points on the axes of a model, with the lines they stood on.
+/// Points on the axes of a model, with the lines they stood on and the trials they belong to.
 pub struct Placed {
     /// The points.
     pub points: Points,
     /// The line of the file for each.
-    pub lines: Vec<u64>,
+    lines: Vec<u64>,
+    /// The trial of each, if they have trials.
+    trials: Option<Vec<usize>>,
+    /// The name of the file, for messages.
+    source: String,
+}
+
+/// What to do about events that cannot stay.
+pub struct Strictness<'a> {
+    /// Drop them.
+    pub clip: bool,
+    /// The option that may be wrong; empty if there is none.
+    pub remedy: &'a str,
 }
 
 /// Reads events as the options say.
@@ -32,72 +50,202 @@ pub fn events(path: &str, options: &FitOptions) -> Result<Loaded, Failure> {
 
 /// The same with the bytes of the file already at hand.
 pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &FitOptions) -> Result<Loaded, Failure> {
-    if let [_, second, ..] = &options.window[..] {
-        return Err(format!("--window {second}: several windows are not in this version; give one").into());
-    }
     let time_unit: TimeUnit = options.time_unit.parse().map_err(|error| format!("--time-unit: {error}"))?;
     let dataset = datasets::find(path);
     let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
-    let read_options = ReadOptions { columns: options.columns.clone().or_else(own_columns), time_unit };
     let bytes = bytes.map_or_else(|| bytes_of(path), |bytes| Ok(bytes.into()))?;
-    let table = io::read_bytes(io::source_name(path), &bytes, &read_options)?;
+    let label = trial_column(io::source_name(path), &bytes, options)?;
+    let columns = options.columns.clone().or_else(own_columns);
+    let table = io::read_bytes(io::source_name(path), &bytes, &ReadOptions { columns, time_unit, label })?;
     let axes = axes(&table, dataset);
+    // A number would be taken for a count of days since the first event's midnight, which nobody knows beforehand.
+    let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
     let mut warnings = Vec::new();
-    let window = match options.window.first() {
-        Some(text) => {
-            // A number would be taken for a count of days since the first event's midnight, which nobody knows beforehand.
-            let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
-            io::parse_window("--window", text, &axes, &dates_only)?
-        }
+    let trials = options.trials.as_ref().map(|path| window::trials(path, &axes, &dates_only)).transpose()?;
+    let plain = match &trials {
+        Some(trials) => Window::trials(&trials.intervals())?.with_axes(axes)?,
+        None if !options.window.is_empty() => window::union("--window", &options.window, &axes, &dates_only)?,
         None => match dataset.and_then(|set| own_window(set, &axes)) {
             Some(window) => window,
             None => bounding_box(&table, &axes, &mut warnings)?,
         },
     };
-    let points = Points::new(table.dims, table.rows)?;
-    let placed = Placed { points, lines: table.lines };
-    let (points, dropped) = placed.inside(&window, options.clip, &table.source, "--window")?;
-    if let Some(dropped) = dropped {
-        warnings.insert(0, dropped);
+    let repeats = match &trials {
+        Some(_) => 1,
+        None => options.repeats.unwrap_or(dataset.map_or(1, |set| set.repeats)),
+    };
+    let window = window::looked_at(plain, repeats, options, &dates_only)?;
+    let mut placed = Placed::new(table, trials.as_ref(), repeats, &mut warnings)?;
+    let strictness = Strictness { clip: options.clip, remedy: if trials.is_some() { "" } else { "--window" } };
+    let dropped = match &trials {
+        Some(trials) => placed.in_their_trials(trials, &window, &strictness)?,
+        None => None,
+    };
+    let outside = placed.inside(&window, &strictness)?;
+    warnings.splice(0..0, dropped.into_iter().chain(outside));
+    let events = Events::new(placed.points, window)?;
+    Ok(Loaded { events, trials: placed.trials, source: file_name(path), warnings })
+}
+
+/// The column that says to which trial an event belongs: the one named, else `trial` if there is one that is not a coordinate.
+fn trial_column(source: &str, bytes: &[u8], options: &FitOptions) -> Result<Option<String>, Failure> {
+    let name = options.trial_column.as_deref().unwrap_or(TRIAL_COLUMN);
+    let header = io::read_header(source, bytes)?;
+    let is_there = header.iter().any(|(found, _)| found.to_lowercase() == name.to_lowercase());
+    let needed = options.trial_column.is_some() || options.trials.is_some();
+    if needed && !is_there {
+        let names: Vec<&str> = header.iter().map(|(name, _)| name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(format!(
+            "{source} has no column `{name}`; say with --trial-column which of {names} names the trial"
+        )
+        .into());
     }
-    Ok(Loaded { events: Events::new(points, window)?, source: file_name(path), warnings })
+    let is_coordinate = || options.columns.iter().flatten().any(|column| column.to_lowercase() == name.to_lowercase());
+    Ok((is_there && (needed || !is_coordinate())).then(|| name.to_string()))
 }
 
 impl Placed {
-    /// The points, if all lie in the window; with `clip` those that do, and a sentence on the others.
-    pub fn inside(
-        self,
-        window: &Window,
-        clip: bool,
-        source: &str,
-        remedy: &str,
-    ) -> Result<(Points, Option<String>), Failure> {
-        let outside: Vec<usize> = (0..self.points.len()).filter(|&n| !window.contains(self.points.row(n))).collect();
-        let Some(&first) = outside.first() else { return Ok((self.points, None)) };
-        let (count, total, shown) = (outside.len(), self.points.len(), io::show_window(window));
-        let of = if total == 1 {
-            "event lies".into()
-        } else {
-            format!("of {total} events lie{}", if count == 1 { "s" } else { "" })
+    /// The points of a table; its labels are trials, known from a file or `repeats` in number.
+    fn new(table: Table, trials: Option<&Trials>, repeats: usize, warnings: &mut Vec<String>) -> Result<Self, Failure> {
+        let Table { rows, dims, lines, labels, source, .. } = table;
+        let numbers = match trials {
+            _ if labels.is_empty() => None,
+            Some(trials) => Some(trials.places(&source, &labels, &lines)?),
+            None => {
+                let (numbers, count) = numbered(&labels);
+                if repeats == 1 && count > 1 {
+                    warnings.push(format!(
+                        "{source} has events of {count} trials, and their rates add up: for the rate of one trial, give --repeats or --trials"
+                    ));
+                } else if count > repeats {
+                    return Err(format!(
+                        "{source} has events of {count} trials, more than the {repeats} of --repeats; correct it"
+                    )
+                    .into());
+                }
+                Some(numbers)
+            }
         };
+        Ok(Self { points: Points::new(dims, rows)?, lines, trials: numbers, source })
+    }
+
+    /// Refuses points outside the window, or where it was not looked at; with `clip` drops them, and says so in the sentences it returns.
+    pub fn inside(&mut self, window: &Window, strictness: &Strictness) -> Result<Vec<String>, Failure> {
+        let (shown, around) = (io::show_window(window), self.bounding_box(window.axes()));
+        let missed = format!("no event lies inside the window {shown}: they lie in {around}");
+        let (missed, remedy) = match (window::doubt(&self.points, window), strictness.remedy) {
+            (Some(doubt), _) => (format!("{missed}; {doubt}"), format!("{doubt}, or ")),
+            (None, "") => (format!("{missed}; give others"), String::new()),
+            (None, option) => (format!("{missed}; give another window"), format!("give a larger {option}, or ")),
+        };
+        let words = Words { place: format!("outside the window {shown}"), missed, remedy };
+        let is_inside = |_: usize, point: &[f64]| window.contains(point);
+        let outside = self.sift(window.axes(), strictness.clip, is_inside, words, |_| String::new())?;
+        let words = Words {
+            place: "where the exposure is zero".into(),
+            missed: "every event lies where the exposure is zero; give another --exposure".into(),
+            remedy: "correct the exposure, or ".into(),
+        };
+        let is_seen = |_: usize, point: &[f64]| window.exposure_at(point) > 0.0;
+        let unseen = self.sift(window.axes(), strictness.clip, is_seen, words, |_| String::new())?;
+        Ok(outside.into_iter().chain(unseen).collect())
+    }
+
+    /// The same for the trial that each belongs to.
+    fn in_their_trials(
+        &mut self,
+        trials: &Trials,
+        window: &Window,
+        strictness: &Strictness,
+    ) -> Result<Option<String>, Failure> {
+        let (axis, source) = (&window.axes()[0], &trials.source);
+        let own = self.trials.clone().unwrap_or_default();
+        let words = Words {
+            place: "outside their trial".into(),
+            missed: format!("no event lies inside its trial; see {source}"),
+            remedy: format!("correct {source}, or "),
+        };
+        let is_inside = |n: usize, point: &[f64]| trials.covers(own[n], point[0]);
+        self.sift(window.axes(), strictness.clip, is_inside, words, |n| format!("; {}", trials.show(own[n], axis)))
+    }
+
+    /// Keeps the points for which `keep` holds: all of them, or with `clip` those that are left, and a sentence on the others.
+    fn sift(
+        &mut self,
+        axes: &[Axis],
+        clip: bool,
+        keep: impl Fn(usize, &[f64]) -> bool,
+        words: Words,
+        detail: impl Fn(usize) -> String,
+    ) -> Result<Option<String>, Failure> {
+        let kept: Vec<bool> = self.points.rows().enumerate().map(|(n, row)| keep(n, row)).collect();
+        let Some(first) = kept.iter().position(|kept| !kept) else { return Ok(None) };
+        let (count, total) = (kept.iter().filter(|kept| !**kept).count(), self.points.len());
+        let of = format!("of {total} events lie{}", if count == 1 { "s" } else { "" });
+        let (source, Words { place, missed, remedy }) = (&self.source, words);
+        if count == total {
+            return Err(format!("{source}: {missed}").into());
+        }
         if !clip {
-            let coordinates = self.points.row(first).iter().zip(window.axes());
-            let place: Vec<String> =
-                coordinates.map(|(v, axis)| format!("{} {}", axis.name, io::place(axis, *v))).collect();
-            let (line, place) = (self.lines[first], place.join(", "));
-            let larger = if remedy.is_empty() { String::new() } else { format!("give a larger {remedy}, or ") };
+            let (line, at) = (self.lines[first], io::show_point(self.points.row(first), axes));
+            let detail = detail(first);
             return Err(format!(
-                "{source}: {count} {of} outside the window {shown}, the first on line {line} ({place}); \
-                 {larger}drop such events with --clip"
+                "{source}: {count} {of} {place}, the first on line {line} ({at}{detail}); {remedy}drop such events with --clip"
             )
             .into());
         }
-        if count == total {
-            return Err(format!("{source}: no event lies inside the window {shown}; give another window").into());
-        }
-        let kept = self.points.filter(|row| window.contains(row));
-        Ok((kept, Some(format!("{count} {of} outside the window {shown}, dropped"))))
+        self.keep(&kept)?;
+        Ok(Some(format!("{count} {of} {place}, dropped")))
     }
+
+    fn keep(&mut self, kept: &[bool]) -> Result<(), Failure> {
+        let rows = self.points.rows().zip(kept).filter(|(_, kept)| **kept);
+        self.points = Points::new(self.points.dims(), rows.flat_map(|(row, _)| row.to_vec()).collect())?;
+        let mut places = kept.iter();
+        self.lines.retain(|_| places.next().copied().unwrap_or(false));
+        if let Some(trials) = &mut self.trials {
+            let mut places = kept.iter();
+            trials.retain(|_| places.next().copied().unwrap_or(false));
+        }
+        Ok(())
+    }
+
+    /// The box around the points, for a message.
+    fn bounding_box(&self, axes: &[Axis]) -> String {
+        let reach = |r: usize| {
+            let fold = |(lo, hi): (f64, f64), row: &[f64]| (lo.min(row[r]), hi.max(row[r]));
+            self.points.rows().fold((f64::INFINITY, f64::NEG_INFINITY), fold)
+        };
+        io::show_box((0..self.points.dims()).map(reach), axes)
+    }
+}
+
+/// The words for points that cannot stay.
+struct Words {
+    /// Where they lie.
+    place: String,
+    /// What to say if all of them do.
+    missed: String,
+    /// What to do about it besides dropping them, with a comma and `or`.
+    remedy: String,
+}
+
+/// Labels as numbers from 0, and how many there are: by value if they are numbers, else as they come.
+fn numbered(labels: &[String]) -> (Vec<usize>, usize) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut seen = HashMap::new();
+    for label in labels {
+        seen.entry(label.as_str()).or_insert_with(|| names.push(label));
+    }
+    let values: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
+    if let Some(values) = values {
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        names = order.iter().map(|&i| names[i]).collect();
+    }
+    let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (*name, i)).collect();
+    (labels.iter().map(|label| places[label.as_str()]).collect(), names.len())
 }
 
 /// Reads points for a model: in the columns asked for, else in those called as its axes, else in the numeric ones.
@@ -106,9 +254,9 @@ pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<P
     let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
     let bytes = bytes_of(path)?;
     let read_columns = |columns: Option<Vec<String>>| {
-        io::read_bytes(io::source_name(path), &bytes, &ReadOptions { columns, time_unit })
+        io::read_bytes(io::source_name(path), &bytes, &ReadOptions { columns, time_unit, label: None })
     };
-    let table = match columns {
+    let mut table = match columns {
         Some(columns) => read_columns(Some(columns.to_vec()))?,
         None => match read_columns(Some(axes.iter().map(|axis| axis.name.clone()).collect())) {
             Err(InputError::NoSuchColumn { .. }) => read_columns(None)?,
@@ -123,20 +271,11 @@ pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<P
             format!("{source} gives {found}, but the model has {needed} ({names}); choose with --columns").into()
         );
     }
-    let mut rows = table.rows;
     for (r, axis) in axes.iter().enumerate() {
-        let Some(found) = table.time[r] else { continue };
-        let Some(time) = io::time_axis(axis) else {
-            let (source, name, column) = (&table.source, &axis.name, &table.names[r]);
-            return Err(format!(
-                "{source}: column `{column}` holds dates, but the model's axis `{name}` holds numbers"
-            )
-            .into());
-        };
-        let shift = (found.origin_unix_seconds - time.origin_unix_seconds) / time.unit.seconds();
-        rows.iter_mut().skip(r).step_by(axes.len()).for_each(|value| *value += shift);
+        io::onto_axis(&mut table, r, axis, false)?;
     }
-    Ok(Placed { points: Points::new(axes.len(), rows)?, lines: table.lines })
+    let points = Points::new(axes.len(), table.rows)?;
+    Ok(Placed { points, lines: table.lines, trials: None, source: table.source })
 }
 
 /// The bytes of a bundled set or a file.
@@ -175,7 +314,7 @@ fn seconds(date: &str) -> Option<f64> {
 /// The window of a bundled set, if it is known for all the axes.
 fn own_window(set: &Dataset, axes: &[Axis]) -> Option<Window> {
     let spans: Option<Vec<&str>> = axes.iter().map(|axis| set.column(&axis.name).map(|column| column.span)).collect();
-    io::parse_window("window", &spans?.join(","), axes, &vec![false; axes.len()]).ok()
+    window::region("window", &spans?.join(","), axes, &vec![false; axes.len()]).ok()
 }
 
 /// The smallest box around the events, with a warning; an axis on which all are equal is given some room.
@@ -209,4 +348,16 @@ fn bounding_box(table: &Table, axes: &[Axis], warnings: &mut Vec<String>) -> Res
 fn file_name(path: &str) -> String {
     let name = std::path::Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
     if path == "-" { io::source_name(path).into() } else { name.unwrap_or_else(|| path.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_are_numbered_by_value_or_as_they_come() {
+        let numbers = |labels: &[&str]| numbered(&labels.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(numbers(&["10", "9", "10", "1"]), (vec![2, 1, 2, 0], 3));
+        assert_eq!(numbers(&["b", "9", "b", "a"]), (vec![0, 1, 0, 2], 3));
+    }
 }

@@ -6,12 +6,14 @@ mod demo;
 mod figure;
 mod fit;
 mod input;
+mod kernels;
 mod plot;
 mod predict;
 mod sample;
 mod score;
 mod spec;
 mod summary;
+mod window;
 
 use crate::args::{Cli, Global, Verb, not_yet};
 use crate::{interrupt, io};
@@ -193,6 +195,7 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
         Some(Verb::Count(args)) => count::run(args, &context),
         Some(Verb::Sample(args)) => sample::run(args, &context),
         Some(Verb::Plot(args)) => plot::run(args, &context),
+        Some(Verb::Kernels(args)) => kernels::run(args, &context),
         Some(Verb::Data(args)) => data::run(args, &context),
     }
 }

@@ -3,7 +3,7 @@
 use super::figure::{self, Look};
 use super::{Context, Failure, Outcome, colour, fit, input, json_line, spec, terminal};
 use crate::args::{FitOptions, PlotArgs};
-use crate::io::{self, ModelFile};
+use crate::io::{self, KeptEvents, ModelFile};
 use crate::plot;
 use std::path::Path;
 
@@ -27,7 +27,8 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     let look = Look { band: band(&args.quantiles)?, title: args.title.clone() };
     let (mut model, outcome) = subject(args, context)?;
     if let Some(path) = &args.overlay {
-        model.events = Some(input::points(path, None, model.posterior.window().axes())?.points);
+        let points = input::points(path, None, model.posterior.window().axes())?.points;
+        model.events = Some(KeptEvents { points, trials: None });
     }
     let figure = figure::of_model(&model, &look)?;
     if context.json() {
@@ -90,6 +91,10 @@ fn fit_option_given(options: &FitOptions) -> Option<&'static str> {
     let given = [
         (options.columns.is_some(), "--columns"),
         (!options.window.is_empty(), "--window"),
+        (options.repeats.is_some(), "--repeats"),
+        (options.trials.is_some(), "--trials"),
+        (options.trial_column.is_some(), "--trial-column"),
+        (options.exposure.is_some(), "--exposure"),
         (options.clip, "--clip"),
         (options.kernel != "se", "--kernel"),
         (options.inducing != "auto", "--inducing"),

@@ -16,6 +16,7 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let points = place(&args.place, model.posterior.window(), MOST_POINTS, context)?;
     let mut columns = coordinates(&points, model.posterior.window());
     columns.extend(rates(&model.posterior, &points, &quantiles)?);
+    columns.extend(inside(&points, model.posterior.window()));
     context.emit_columns(args.output.as_deref(), &columns)?;
     Ok(Outcome::Done)
 }
@@ -65,6 +66,12 @@ pub fn place(place: &Where, window: &Window, most: usize, context: &Context) -> 
         return Err(format!("--grid {text} has {total} points; ask for at most {most}").into());
     }
     Ok(window.grid(&counts))
+}
+
+/// Which points lie inside the window, 1 or 0; no column where all do.
+pub fn inside(points: &Points, window: &Window) -> Option<Column> {
+    let inside: Vec<u64> = points.rows().map(|row| window.contains(row).into()).collect();
+    inside.contains(&0).then(|| Column::Whole("inside".into(), inside))
 }
 
 /// The coordinates as columns, then the dates of those that are time.

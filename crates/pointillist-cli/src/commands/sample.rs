@@ -31,6 +31,7 @@ fn intensities(posterior: &Posterior, points: &Points, draws: usize, seed: u64) 
     let mut columns = predict::coordinates(points, posterior.window());
     let draws = posterior.sample(points, draws, seed)?;
     columns.extend(draws.into_iter().enumerate().map(|(k, values)| Column::Numbers(format!("draw{}", k + 1), values)));
+    columns.extend(predict::inside(points, posterior.window()));
     Ok(columns)
 }
 

@@ -2,7 +2,8 @@
 
 use super::{Failure, input};
 use crate::args::{FitOptions, MeanName, MethodName};
-use pointillist::{Axis, Factor, Inducing, Method, Model, Prior, PriorMean};
+use pointillist::kernel::{Expression, Unit};
+use pointillist::{Axis, Error, Factor, Inducing, Method, Model, Prior, PriorMean};
 
 /// Most inducing points: a dense q of more would not fit into the memory of most machines.
 const MOST_INDUCING: usize = 5_000;
@@ -10,8 +11,8 @@ const MOST_INDUCING: usize = 5_000;
 /// The model that the options describe, for events on these axes.
 pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
     let default = Model::default();
-    let priors = options.prior.iter().map(|text| prior(text, axes)).collect::<Result<_, _>>()?;
-    let fixed = options.fix.iter().map(|text| fixed(text, axes)).collect::<Result<_, _>>()?;
+    let priors = options.prior.iter().map(|text| prior(text)).collect::<Result<_, _>>()?;
+    let fixed = options.fix.iter().map(|text| fixed(text)).collect::<Result<_, _>>()?;
     if !(0.0..1.0).contains(&options.jitter) {
         return Err(format!("--jitter {} must lie between 0 and 1", options.jitter).into());
     }
@@ -19,7 +20,7 @@ pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
         return Err("--max-evaluations 0 leaves nothing to do; allow at least one".to_string().into());
     }
     Ok(Model {
-        factor: kernel(&options.kernel)?,
+        kernel: Some(kernel(&options.kernel, axes)?),
         prior_mean: match options.mean {
             MeanName::Constant => PriorMean::Constant,
             MeanName::Paper => PriorMean::Paper,
@@ -38,9 +39,13 @@ pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
     })
 }
 
-fn kernel(name: &str) -> Result<Factor, Failure> {
-    let there = "there is: se (squared exponential, one length-scale an axis)";
-    Factor::by_name(name).ok_or_else(|| format!("--kernel {name} is not in this version; {there}").into())
+/// The kernel asked for; a mistake is shown where it stands.
+fn kernel(text: &str, axes: &[Axis]) -> Result<Expression, Failure> {
+    let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+    Expression::parse(text, &names).map_err(|error| {
+        let pointing = error.pointing(text).replace('\n', "\n  ");
+        format!("--kernel: {error}\n  {pointing}").into()
+    })
 }
 
 fn inducing(text: &str, axes: &[Axis]) -> Result<Inducing, Failure> {
@@ -101,6 +106,15 @@ pub fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// What a window of so many axes is measured by.
+pub fn measure_name(dims: usize) -> &'static str {
+    match dims {
+        1 => "length",
+        2 => "area",
+        _ => "volume",
+    }
+}
+
 /// `0.05,0.5,0.95`: probabilities strictly between 0 and 1.
 pub fn quantiles(text: &str) -> Result<Vec<f64>, String> {
     let one = |part: &str| {
@@ -113,7 +127,7 @@ pub fn quantiles(text: &str) -> Result<Vec<f64>, String> {
 }
 
 /// `lengthscale ~ lognormal(0, 1)`.
-fn prior(text: &str, axes: &[Axis]) -> Result<(String, Prior), Failure> {
+fn prior(text: &str) -> Result<(String, Prior), Failure> {
     let help = "write it as in 'lengthscale ~ lognormal(0, 1)'";
     let bad = || format!("--prior '{text}' is not understood; {help}");
     let (name, density) = text.split_once('~').ok_or_else(bad)?;
@@ -124,45 +138,48 @@ fn prior(text: &str, axes: &[Axis]) -> Result<(String, Prior), Failure> {
     let family = family.trim().to_ascii_lowercase();
     let prior =
         Prior::by_name(&family, &numbers).map_err(|error| format!("--prior '{text}': {}", requirement(error)))?;
-    let name = parameter(name, axes).map_err(|why| format!("--prior '{text}': {why}"))?;
+    let name = name.trim();
     if name == "mean" && !matches!(prior, Prior::Normal { .. }) {
         return Err(format!("--prior '{text}': the mean may be negative; use normal(mean, sd)").into());
     }
-    Ok((name, prior))
+    if name.is_empty() { Err(bad().into()) } else { Ok((name.to_string(), prior)) }
 }
 
 /// `lengthscale=10`.
-fn fixed(text: &str, axes: &[Axis]) -> Result<(String, f64), Failure> {
+fn fixed(text: &str) -> Result<(String, f64), Failure> {
     let bad = || format!("--fix '{text}' is not understood; write it as in lengthscale=10");
-    let (name, value) = text.split_once('=').ok_or_else(bad)?;
-    let value: f64 = value.trim().parse().map_err(|_| bad())?;
-    let name = parameter(name, axes).map_err(|why| format!("--fix '{text}': {why}"))?;
-    if !value.is_finite() || value <= 0.0 && name != "mean" {
+    let (name, value) = text.rsplit_once('=').ok_or_else(bad)?;
+    let (name, value) = (name.trim(), value.trim().parse::<f64>().map_err(|_| bad())?);
+    if !value.is_finite() || value <= 0.0 && must_be_positive(name) {
         return Err(format!("--fix '{text}': {name} must be a positive number").into());
     }
-    Ok((name, value))
+    if name.is_empty() { Err(bad().into()) } else { Ok((name.to_string(), value)) }
 }
 
-/// The library's name of a hyper-parameter: an axis in brackets may go by its name.
-fn parameter(text: &str, axes: &[Axis]) -> Result<String, String> {
-    let name: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if matches!(name.as_str(), "variance" | "lengthscale" | "mean") {
-        return Ok(name);
+/// Whether all that is called so, as in `periodic.period[t]`, is positive; the library knows which of them there are.
+fn must_be_positive(name: &str) -> bool {
+    let whole = name.split('[').next().unwrap_or(name);
+    let last = whole.rsplit('.').next().unwrap_or(whole).trim();
+    let mut called = Factor::ALL.iter().flat_map(|factor| factor.parameters()).filter(|p| p.name == last).peekable();
+    last == "variance" || called.peek().is_some() && called.all(|parameter| parameter.unit != Unit::Place)
+}
+
+/// An error of a fit, in the words of the options that led to it.
+pub fn fault(error: Error, options: &FitOptions) -> Failure {
+    let Error::Setting { name: setting, value: asked, requirement } = &error else { return error.into() };
+    let named = |text: &&String, sign| text.rsplit_once(sign).is_some_and(|(name, _)| name.trim() == *asked);
+    let prior = options.prior.iter().find(|text| named(text, '~')).map(|text| format!("--prior '{text}'"));
+    let fixed = || options.fix.iter().find(|text| named(text, '=')).map(|text| format!("--fix '{text}'"));
+    match prior.or_else(fixed).filter(|_| setting == "parameter") {
+        Some(option) => format!("{option}: there is no parameter `{asked}`; {requirement}").into(),
+        None => error.into(),
     }
-    let axis = name.strip_prefix("lengthscale[").and_then(|rest| rest.strip_suffix(']')).map(str::trim);
-    let by_name = |axis: &str| axes.iter().position(|a| a.name == axis);
-    let by_number = |axis: &str| axis.parse().ok().filter(|&n: &usize| n < axes.len());
-    if let Some(number) = axis.and_then(|axis| by_name(axis).or_else(|| by_number(axis))) {
-        return Ok(format!("lengthscale[{number}]"));
-    }
-    let of_axes: Vec<String> = axes.iter().map(|axis| format!("lengthscale[{}]", axis.name)).collect();
-    Err(format!("there is no `{name}`; the parameters are variance, lengthscale, {}, mean", of_axes.join(", ")))
 }
 
 /// What the library asks for, without the name of the setting, which the option already gives.
-fn requirement(error: pointillist::Error) -> String {
+pub fn requirement(error: Error) -> String {
     match error {
-        pointillist::Error::Setting { requirement, .. } => requirement,
+        Error::Setting { requirement, .. } => requirement,
         error => error.to_string(),
     }
 }
@@ -193,26 +210,27 @@ mod tests {
 
     #[test]
     fn priors_and_held_values_are_read() {
-        let axes = axes(&["lon", "lat"]);
-        let read = prior(" lengthscale[lat]~ Gamma( 2 ,3e-1) ", &axes).unwrap();
-        assert_eq!(read, ("lengthscale[1]".into(), Prior::Gamma { shape: 2.0, rate: 0.3 }));
-        assert_eq!(fixed("mean = -2", &axes).unwrap(), ("mean".into(), -2.0));
+        let read = prior(" lengthscale[lat]~ Gamma( 2 ,3e-1) ").unwrap();
+        assert_eq!(read, ("lengthscale[lat]".into(), Prior::Gamma { shape: 2.0, rate: 0.3 }));
+        assert_eq!(fixed("mean = -2").unwrap(), ("mean".into(), -2.0));
+        assert_eq!(fixed("se.lengthscale[t]= 2").unwrap(), ("se.lengthscale[t]".into(), 2.0));
         for text in [
             "lengthscale",
             "lengthscale ~ gamma",
             "lengthscale ~ gamma(1)",
             "lengthscale ~ cauchy(1, 2)",
             "lengthscale ~ gamma(1, -2)",
-            "lengthscale[z] ~ gamma(1, 2)",
-            "period ~ gamma(1, 2)",
             "variance ~ gamma(a, 2)",
             "mean ~ gamma(1, 2)",
+            " ~ gamma(1, 2)",
             "",
         ] {
-            assert!(matches!(prior(text, &axes), Err(Failure::Sentence(s)) if s.starts_with("--prior")), "{text}");
+            assert!(matches!(prior(text), Err(Failure::Sentence(s)) if s.starts_with("--prior")), "{text}");
         }
-        for text in ["lengthscale", "lengthscale=", "lengthscale=-1", "variance=0", "period=1", "mean=nan"] {
-            assert!(matches!(fixed(text, &axes), Err(Failure::Sentence(s)) if s.starts_with("--fix")), "{text}");
+        for text in
+            ["lengthscale", "lengthscale=", "lengthscale=-1", "variance=0", "se.lengthscale[t]=-1", "=1", "mean=nan"]
+        {
+            assert!(matches!(fixed(text), Err(Failure::Sentence(s)) if s.starts_with("--fix")), "{text}");
         }
     }
 

@@ -1,8 +1,11 @@
 //! What a fit has to say: as JSON for scripts (the contract), and as a few lines for people.
 
 use crate::io;
-use pointillist::{Axis, Events, Fit, Method, Model, PriorMean};
+use pointillist::kernel::{Parameter, Part, Term, Unit};
+use pointillist::window::Piece;
+use pointillist::{Axis, Events, Fit, Kernel, Method, Model, PriorMean, Window};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The JSON of `fit`; scripts rely on the names.
@@ -39,8 +42,10 @@ pub struct Summary {
     pub prior_mean: PriorMean,
     /// How the bound was maximised.
     pub method: &'static str,
-    /// Θ, in the units of the data.
-    pub hyperparameters: Hyperparameters,
+    /// Θ, in the units of the data: `variance` (one, or a list for several terms), lists of `lengthscale`, `period` and so on, `mean`.
+    pub hyperparameters: serde_json::Value,
+    /// The same one by one.
+    pub parameters: Vec<NamedValue>,
     /// log p(Θ) under the priors, 0 without.
     pub log_prior: f64,
     /// Where events were looked for.
@@ -49,6 +54,18 @@ pub struct Summary {
     pub jitter: f64,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// A hyper-parameter.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedValue {
+    /// As `--fix` and `--prior` take it.
+    pub name: String,
+    /// In the units of the data.
+    pub value: f64,
+    /// The unit, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
 /// The parts of the bound.
@@ -62,27 +79,67 @@ pub struct Parts {
     pub kl: f64,
 }
 
-/// Θ.
-#[derive(Clone, Debug, Serialize)]
-pub struct Hyperparameters {
-    /// γ.
-    pub variance: f64,
-    /// √α, one an axis.
-    pub lengthscale: Vec<f64>,
-    /// ū.
-    pub mean: f64,
-}
-
 /// The window.
 #[derive(Clone, Debug, Serialize)]
 pub struct WindowSummary {
-    /// Length, area or volume.
+    /// Length, area or volume, as often and as closely as it was looked at: a rate times this is a number of events.
     pub measure: f64,
-    /// `[lo, hi]` for each axis.
+    /// Length, area or volume as such.
+    pub volume: f64,
+    /// `[lo, hi]` for each axis, of the box around it.
     #[serde(rename = "box")]
     pub spans: Vec<[f64; 2]>,
+    /// Number of pieces.
+    pub pieces: usize,
+    /// How many times it was looked at; the mean where that differs.
+    pub repeats: f64,
+    /// Number of corners of its border, 0 for boxes.
+    pub outline: usize,
+    /// Whether it was looked at more closely in some places than in others.
+    pub exposure: bool,
+    /// Relative error of the integral over it, where that is found by quadrature.
+    pub quadrature_error: Option<f64>,
     /// What the axes are.
     pub axes: Vec<Axis>,
+}
+
+impl WindowSummary {
+    fn new(window: &Window, quadrature_error: Option<f64>) -> Self {
+        let repeats: f64 = window.pieces().iter().map(|piece| piece.repeats * piece_volume(piece)).sum();
+        Self {
+            measure: window.measure(),
+            volume: window.volume(),
+            spans: window.bounding_box().iter().map(|span| [span.lo, span.hi]).collect(),
+            pieces: window.pieces().len(),
+            repeats: if is_repeated(window) { repeats / window.volume() } else { 1.0 },
+            outline: window.outlines().flat_map(|outline| outline.rings()).flatten().map(Vec::len).sum(),
+            exposure: window.exposure().is_some(),
+            quadrature_error,
+            axes: window.axes().to_vec(),
+        }
+    }
+
+    /// The window in words, where there is more to say than its box.
+    fn text(&self) -> Option<String> {
+        let mut words = Vec::new();
+        if self.outline > 0 {
+            let what = super::spec::measure_name(self.axes.len());
+            words.push(format!("a border with {} corners, {what} {}", self.outline, brief(self.volume)));
+        } else if self.pieces > 1 {
+            words.push(format!("{} pieces", self.pieces));
+        }
+        if self.repeats != 1.0 {
+            let mean = if self.repeats.fract() == 0.0 { "" } else { " on the mean" };
+            words.push(format!("looked at {} times{mean}", brief(self.repeats)));
+        }
+        if self.exposure {
+            words.push(format!("exposure {} in all", brief(self.measure)));
+        }
+        if let Some(error) = self.quadrature_error {
+            words.push(format!("integral by quadrature, relative error about {:.0e}", error.max(f64::EPSILON)));
+        }
+        (!words.is_empty()).then(|| words.join("; "))
+    }
 }
 
 impl Summary {
@@ -90,6 +147,8 @@ impl Summary {
     pub fn new(model: &Model, events: &Events, fit: &Fit, mut warnings: Vec<String>) -> Self {
         let (report, posterior, window) = (&fit.report, &fit.posterior, events.window());
         let kernel = posterior.kernel();
+        let axes: Vec<&str> = window.axes().iter().map(|axis| axis.name.as_str()).collect();
+        let parameters = parameters(&kernel, posterior.mean(), window);
         warnings.extend(report.warnings.iter().cloned());
         Self {
             elbo: report.bound.total(),
@@ -108,23 +167,16 @@ impl Summary {
             inducing_grid: report.inducing.clone(),
             inducing_choice: report.inducing_choice.clone(),
             unexplained: report.unexplained,
-            kernel: kernel.expression(),
+            kernel: kernel.expression(&axes),
             prior_mean: posterior.prior_mean(),
             method: match model.method {
                 Method::Collapsed => "collapsed",
                 Method::Joint => "joint",
             },
-            hyperparameters: Hyperparameters {
-                variance: kernel.variance,
-                lengthscale: kernel.lengthscales(),
-                mean: posterior.mean(),
-            },
+            hyperparameters: hyperparameters(&kernel, posterior.mean()),
+            parameters,
             log_prior: report.log_prior,
-            window: WindowSummary {
-                measure: window.measure(),
-                spans: window.bounding_box().iter().map(|span| [span.lo, span.hi]).collect(),
-                axes: window.axes().to_vec(),
-            },
+            window: WindowSummary::new(window, report.integral_error),
             jitter: report.jitter,
             warnings,
         }
@@ -138,14 +190,7 @@ impl Summary {
 
     /// For people.
     pub fn text(&self, source: &str) -> String {
-        let axes = &self.window.axes;
-        let rate = rate_unit(axes);
-        let (theta, parts) = (&self.hyperparameters, &self.elbo_parts);
-        let scale = |(l, axis): (&f64, &Axis)| {
-            let name = if axes.len() > 1 { format!("{} ", axis.name) } else { String::new() };
-            format!("{name}{}{}", brief(*l), axis.unit.as_ref().map(|unit| format!(" {unit}")).unwrap_or_default())
-        };
-        let scales: Vec<String> = theta.lengthscale.iter().zip(axes).map(scale).collect();
+        let (axes, parts) = (&self.window.axes, &self.elbo_parts);
         let span = |(span, axis): (&[f64; 2], &Axis)| {
             let end = |v: f64| if io::time_axis(axis).is_some() { io::place(axis, v) } else { brief(v) };
             format!("{} from {} to {}", axis.name, end(span[0]), end(span[1]))
@@ -160,10 +205,18 @@ impl Summary {
         };
         let mut text =
             format!("{source}: {}, {}\n", super::spec::plural(self.events, "event", "events"), spans.join(", "));
+        let parameters = grouped(&self.parameters);
+        let width = parameters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(12);
         let mut row = |name: &str, value: String| {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {name:<12} {value}");
+            let _ = writeln!(text, "  {name:<width$} {value}");
         };
+        if let Some(words) = self.window.text() {
+            row("window", words);
+        }
+        if self.kernel != "se" {
+            row("kernel", self.kernel.clone());
+        }
         row(
             "bound",
             format!(
@@ -174,9 +227,9 @@ impl Summary {
         if self.log_prior != 0.0 {
             row("log prior", format!("{:.4}", self.log_prior));
         }
-        row("variance", format!("{} {rate}", brief(theta.variance)));
-        row("lengthscale", scales.join(", "));
-        row("mean", format!("{} √({rate})", brief(theta.mean)));
+        for (name, values) in parameters {
+            row(&name, values);
+        }
         row("inducing", format!("{} points; {}", grid.join("×"), self.inducing_choice));
         let (steps, evaluations) = (self.iterations, self.evaluations);
         row("stop", format!("{stop}; {steps} steps, {evaluations} evaluations{seconds}"));
@@ -184,8 +237,107 @@ impl Summary {
     }
 }
 
+/// Whether a window was looked at more than once somewhere, so that rates are those of one trial.
+pub fn is_repeated(window: &Window) -> bool {
+    window.pieces().iter().any(|piece| piece.repeats != 1.0)
+}
+
+fn piece_volume(piece: &Piece) -> f64 {
+    match &piece.outline {
+        Some(outline) => piece.spans[2..].iter().fold(outline.area(), |volume, span| volume * span.length()),
+        None => piece.spans.iter().map(|span| span.length()).product(),
+    }
+}
+
+/// The parameters of a kernel, gathered by their names.
+fn hyperparameters(kernel: &Kernel, mean: f64) -> serde_json::Value {
+    let mut lists: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for part in kernel.terms.iter().flat_map(|term| &term.parts) {
+        for (parameter, value) in part.factor.parameters().iter().zip(&part.parameters) {
+            lists.entry(parameter.name).or_default().push(*value);
+        }
+    }
+    let variances: Vec<f64> = kernel.terms.iter().map(|term| term.variance).collect();
+    let mut all = serde_json::json!({ "variance": variances, "lengthscale": [], "mean": mean });
+    if let [variance] = variances[..] {
+        all["variance"] = variance.into();
+    }
+    for (name, values) in lists {
+        all[name] = values.into();
+    }
+    all
+}
+
+/// The parameters of a kernel and the mean, each with its name and unit.
+fn parameters(kernel: &Kernel, mean: f64, window: &Window) -> Vec<NamedValue> {
+    let (axes, rate) = (window.axes(), rate_unit(window));
+    let of_term = |term: &Term| {
+        // A kernel that grows with x has a variance in units of its own.
+        let is_rate = term.parts.iter().all(|part| part.factor.parameters().iter().all(|p| p.unit != Unit::Area));
+        let variance = (None, is_rate.then(|| rate.clone()));
+        let of_part = |part: &Part| {
+            let unit = |parameter: &Parameter| (Some(part.axis), parameter_unit(parameter.unit, &axes[part.axis]));
+            part.factor.parameters().iter().map(unit).collect::<Vec<_>>()
+        };
+        [variance].into_iter().chain(term.parts.iter().flat_map(of_part)).collect::<Vec<_>>()
+    };
+    let units = kernel.terms.iter().flat_map(of_term);
+    let mut all: Vec<NamedValue> = (kernel.parameter_names().iter().zip(kernel.parameters()).zip(units))
+        .map(|((name, value), (axis, unit))| NamedValue { name: with_axis_name(name, axis, axes), value, unit })
+        .collect();
+    all.push(NamedValue { name: "mean".into(), value: mean, unit: Some(format!("√({rate})")) });
+    all
+}
+
+/// `lengthscale[1]` as `lengthscale[lat]`: the number in brackets is that of the axis.
+fn with_axis_name(name: &str, axis: Option<usize>, axes: &[Axis]) -> String {
+    let Some(axis) = axis else { return name.into() };
+    match name.strip_suffix(&format!("[{axis}]")) {
+        Some(rest) => format!("{rest}[{}]", axes[axis].name),
+        None => name.into(),
+    }
+}
+
+fn parameter_unit(unit: Unit, axis: &Axis) -> Option<String> {
+    let of_axis = axis.unit.clone();
+    match unit {
+        Unit::Length | Unit::Place => of_axis,
+        Unit::Area => of_axis.map(|unit| format!("{unit}²")),
+        Unit::Number => None,
+    }
+}
+
+/// Parameters for people: those that differ only in their axis share a row.
+fn grouped(parameters: &[NamedValue]) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, Vec<(String, String)>)> = Vec::new();
+    for NamedValue { name, value, unit } in parameters {
+        let shown = format!("{}{}", brief(*value), unit.as_ref().map(|unit| format!(" {unit}")).unwrap_or_default());
+        let (name, place) = match name.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
+            // The number of a variance is that of its term.
+            Some((base, place)) if base != "variance" => (base.to_string(), place.to_string()),
+            _ => (name.clone(), String::new()),
+        };
+        match rows.iter_mut().find(|row| row.0 == name) {
+            Some(row) => row.1.push((place, shown)),
+            None => rows.push((name, vec![(place, shown)])),
+        }
+    }
+    let joined = |values: Vec<(String, String)>| match &values[..] {
+        [(_, only)] => only.clone(),
+        values => values.iter().map(|(place, shown)| format!("{place} {shown}")).collect::<Vec<_>>().join(", "),
+    };
+    rows.into_iter().map(|(name, values)| (name, joined(values))).collect()
+}
+
+/// The unit of a rate over a window: `events per year`, `events per second and trial`.
+pub fn rate_unit(window: &Window) -> String {
+    let trial = if is_repeated(window) { " and trial" } else { "" };
+    let exposure = if window.exposure().is_some() { " and unit of exposure" } else { "" };
+    format!("{}{trial}{exposure}", unit_of_measure(window.axes()))
+}
+
 /// The unit of a rate on these axes: `events per year`, `events per degree²`.
-pub fn rate_unit(axes: &[Axis]) -> String {
+fn unit_of_measure(axes: &[Axis]) -> String {
     let units: Option<Vec<&str>> = axes.iter().map(|axis| axis.unit.as_deref().map(singular)).collect();
     let Some(units) = units else {
         return match axes {
@@ -244,12 +396,27 @@ mod tests {
     }
 
     #[test]
+    fn parameters_share_rows_by_name() {
+        let value = |name: &str, value| NamedValue { name: name.into(), value, unit: Some("m".into()) };
+        let rows = grouped(&[value("variance", 1.0), value("lengthscale[x]", 2.0), value("lengthscale[y]", 3.0)]);
+        let row = |name: &str, text: &str| (name.to_string(), text.to_string());
+        assert_eq!(rows, [row("variance", "1 m"), row("lengthscale", "x 2 m, y 3 m")]);
+        assert_eq!(with_axis_name("lengthscale[1]", Some(1), &[axis("x", None), axis("y", None)]), "lengthscale[y]");
+    }
+
+    #[test]
     fn units_and_numbers_read_well() {
-        assert_eq!(rate_unit(&[axis("t", Some("days"))]), "events per day");
-        assert_eq!(rate_unit(&[axis("lon", Some("degrees")), axis("lat", Some("degrees"))]), "events per degree²");
+        assert_eq!(unit_of_measure(&[axis("t", Some("days"))]), "events per day");
+        assert_eq!(
+            unit_of_measure(&[axis("lon", Some("degrees")), axis("lat", Some("degrees"))]),
+            "events per degree²"
+        );
         let mixed = [axis("lon", Some("degrees")), axis("t", Some("days")), axis("lat", Some("degrees"))];
-        assert_eq!(rate_unit(&mixed), "events per (degree² · day)");
-        assert_eq!(rate_unit(&[axis("t", None)]), "events per unit of t");
+        assert_eq!(unit_of_measure(&mixed), "events per (degree² · day)");
+        assert_eq!(unit_of_measure(&[axis("t", None)]), "events per unit of t");
+        let trials = Window::interval(0.0, 2.0).unwrap().with_axes(vec![axis("t", Some("seconds"))]).unwrap();
+        assert_eq!(rate_unit(&trials), "events per second");
+        assert_eq!(rate_unit(&trials.with_repeats(3).unwrap()), "events per second and trial");
         assert_eq!(brief(0.00123456789), "0.00123457");
         assert_eq!(brief(1851.2026), "1851.2");
         assert_eq!(brief(1e-9), "1.00000e-9");

@@ -11,8 +11,8 @@ use std::path::Path;
 
 /// What every model file says of itself.
 const FORMAT: &str = "pointillist-model";
-/// The version this program writes, and the newest it reads.
-const VERSION: u64 = 1;
+/// The version this program writes, and the only one it reads.
+const VERSION: u64 = 2;
 /// Up to this many events are kept, for the pictures; they are no part of the model.
 pub const MOST_EVENTS: usize = 20_000;
 
@@ -28,7 +28,16 @@ pub struct ModelFile {
     /// Number of events it was fitted to.
     pub event_count: usize,
     /// The events, unless there were too many to keep.
-    pub events: Option<Points>,
+    pub events: Option<KeptEvents>,
+}
+
+/// Events kept for pictures.
+#[derive(Clone, Debug)]
+pub struct KeptEvents {
+    /// Where they are.
+    pub points: Points,
+    /// For each the number of its trial from 0, if they have trials.
+    pub trials: Option<Vec<usize>>,
 }
 
 /// Why a model could not be read; its text is one sentence with the remedy.
@@ -49,9 +58,14 @@ pub enum ModelFileError {
     CutShort { file: String },
     /// From the future.
     #[error(
-        "{file} was made by a newer version of pointillist (model format {found}, this one reads up to {VERSION}); update pointillist"
+        "{file} was made by a newer version of pointillist (model format {found}, this one reads {VERSION}); update pointillist"
     )]
     Newer { file: String, found: u64 },
+    /// From the past.
+    #[error(
+        "{file} was made by an older version of pointillist (model format {found}, this one reads {VERSION}); fit again"
+    )]
+    Older { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
     #[error("{file} is damaged ({why}); copy it again, or fit again")]
     Damaged { file: String, why: String },
@@ -75,23 +89,26 @@ struct Document {
     event_count: usize,
     posterior: PosteriorState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    events: Option<KeptEvents>,
+    events: Option<EventRows>,
 }
 
-/// Events kept for pictures.
+/// Kept events as they are written.
 #[derive(Serialize, Deserialize)]
-struct KeptEvents {
+struct EventRows {
     names: Vec<String>,
     points: Vec<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trials: Option<Vec<usize>>,
 }
 
 impl ModelFile {
     /// The file's text.
     pub fn to_json(&self) -> String {
         let axes = self.posterior.window().axes();
-        let events = self.events.as_ref().map(|events| KeptEvents {
+        let events = self.events.as_ref().map(|events| EventRows {
             names: axes.iter().map(|axis| axis.name.clone()).collect(),
-            points: events.rows().map(<[f64]>::to_vec).collect(),
+            points: events.points.rows().map(<[f64]>::to_vec).collect(),
+            trials: events.trials.clone(),
         });
         let document = Document {
             format: FORMAT.into(),
@@ -141,11 +158,14 @@ impl ModelFile {
         if header.version == 0 {
             return Err(damaged("there is no model format 0".into()));
         }
+        if header.version < VERSION {
+            return Err(ModelFileError::Older { file: file(), found: header.version });
+        }
         let document: Document = serde_json::from_slice(bytes).map_err(|error| damaged(one_line(&error)))?;
         let posterior = Posterior::from_state(document.posterior).map_err(|error| damaged(error.to_string()))?;
         let dims = posterior.window().dims();
-        let events = document.events.map(|kept| kept.points(dims)).transpose().map_err(damaged)?;
-        if events.as_ref().is_some_and(|events| events.len() != document.event_count) {
+        let events = document.events.map(|rows| rows.kept(dims)).transpose().map_err(damaged)?;
+        if events.as_ref().is_some_and(|events| events.points.len() != document.event_count) {
             return Err(damaged("the number of events kept is not the number it gives".into()));
         }
         let (source, summary, event_count) = (document.source, document.summary, document.event_count);
@@ -153,12 +173,17 @@ impl ModelFile {
     }
 }
 
-impl KeptEvents {
-    fn points(self, dims: usize) -> Result<Points, String> {
+impl EventRows {
+    fn kept(self, dims: usize) -> Result<KeptEvents, String> {
         if self.points.iter().any(|row| row.len() != dims) {
             return Err(format!("an event does not have {dims} coordinates"));
         }
-        Points::new(dims, self.points.concat()).map_err(|error| error.to_string())
+        let count = self.points.len();
+        if self.trials.as_ref().is_some_and(|trials| trials.len() != count) {
+            return Err("the number of trials is not that of the events".into());
+        }
+        let points = Points::new(dims, self.points.concat()).map_err(|error| error.to_string())?;
+        Ok(KeptEvents { points, trials: self.trials })
     }
 }
 

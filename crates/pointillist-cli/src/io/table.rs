@@ -7,6 +7,7 @@
 //!
 //! It reads no GeoJSON and no Parquet, knows nothing of windows, and takes no decimal commas.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 
@@ -28,6 +29,8 @@ pub struct ReadOptions {
     pub columns: Option<Vec<String>>,
     /// The unit in which dates are counted.
     pub time_unit: TimeUnit,
+    /// A column that names what a row belongs to, kept as text; it is not taken for a number unless asked for.
+    pub label: Option<String>,
 }
 
 /// The chosen columns of a file, every value a finite number.
@@ -43,6 +46,8 @@ pub struct Table {
     pub lines: Vec<u64>,
     /// For each chosen column, how its numbers stand for dates, if it was a column of dates.
     pub time: Vec<Option<TimeAxis>>,
+    /// For each row, the text in the column of labels; empty if none was asked for.
+    pub labels: Vec<String>,
     /// The name of the file, for messages.
     pub source: String,
 }
@@ -175,21 +180,32 @@ pub fn read_file(path: &str) -> Result<Vec<u8>, InputError> {
 
 /// Reads a table from memory; `source` stands for it in messages.
 pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<Table, InputError> {
-    let mut unpacked = Vec::new();
-    let bytes = if bytes.starts_with(b"\x1f\x8b") {
-        MultiGzDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => InputError::TruncatedGzip { file: source.to_string() },
-            _ => InputError::DamagedGzip { file: source.to_string(), error },
-        })?;
-        &unpacked
-    } else {
-        bytes
-    };
-    let text = text_of(source, bytes)?;
-    let records = Records { text, position: 0, line: 1, separator: Separator::detect(text) };
+    let bytes = unpacked(source, bytes)?;
+    let records = Records::new(text_of(source, &bytes)?);
     let layout = Layout::sample(source, records.clone())?;
-    let chosen = layout.choose(source, options)?;
-    layout.read(source, records, &chosen, options.time_unit)
+    let label = options.label.as_ref().map(|name| layout.find(source, name.trim())).transpose()?;
+    let chosen = layout.choose(source, options, label)?;
+    layout.read(source, records, &chosen, label, options.time_unit)
+}
+
+/// The columns of a table, and which of them hold numbers or dates.
+pub fn read_header(source: &str, bytes: &[u8]) -> Result<Vec<(String, bool)>, InputError> {
+    let bytes = unpacked(source, bytes)?;
+    let layout = Layout::sample(source, Records::new(text_of(source, &bytes)?))?;
+    Ok(layout.names.into_iter().zip(layout.kinds.iter().map(|&kind| kind != Value::Text)).collect())
+}
+
+/// The bytes themselves, or what they were before gzip.
+pub fn unpacked<'a>(source: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, InputError> {
+    if !bytes.starts_with(b"\x1f\x8b") {
+        return Ok(bytes.into());
+    }
+    let mut unpacked = Vec::new();
+    MultiGzDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => InputError::TruncatedGzip { file: source.to_string() },
+        _ => InputError::DamagedGzip { file: source.to_string(), error },
+    })?;
+    Ok(unpacked.into())
 }
 
 /// The bytes as text without byte-order mark, or what else they are.
@@ -322,6 +338,10 @@ struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, position: 0, line: 1, separator: Separator::detect(text) }
+    }
+
     /// Puts the fields of the next row, as they stand, into `fields` and returns its line, or `None` at the end.
     fn next(&mut self, file: &str, fields: &mut Vec<&'a str>) -> Result<Option<u64>, InputError> {
         let bytes = self.text.as_bytes();
@@ -475,7 +495,7 @@ impl Layout {
     }
 
     /// The places of the columns to read: those asked for, or else the numeric ones.
-    fn choose(&self, source: &str, options: &ReadOptions) -> Result<Vec<usize>, InputError> {
+    fn choose(&self, source: &str, options: &ReadOptions, label: Option<usize>) -> Result<Vec<usize>, InputError> {
         let file = source.to_string();
         if let Some(asked) = options.columns.as_ref().filter(|asked| !asked.is_empty()) {
             let mut chosen = Vec::with_capacity(asked.len());
@@ -488,7 +508,10 @@ impl Layout {
             }
             return Ok(chosen);
         }
-        let of_kind = |kind| (0..self.kinds.len()).filter(|&column| self.kinds[column] == kind).collect::<Vec<_>>();
+        let is_free = |&column: &usize| Some(column) != label;
+        let of_kind = |kind| -> Vec<usize> {
+            (0..self.kinds.len()).filter(|&column| self.kinds[column] == kind).filter(is_free).collect()
+        };
         let names = |columns: &[usize]| columns.iter().map(|&column| self.names[column].clone()).collect();
         let (numbers, dates) = (of_kind(Value::Number), of_kind(Value::Date));
         match (numbers.len(), dates.len()) {
@@ -527,9 +550,16 @@ impl Layout {
     }
 
     /// The strict pass over all rows.
-    fn read(&self, source: &str, mut records: Records, chosen: &[usize], unit: TimeUnit) -> Result<Table, InputError> {
+    fn read(
+        &self,
+        source: &str,
+        mut records: Records,
+        chosen: &[usize],
+        label: Option<usize>,
+        unit: TimeUnit,
+    ) -> Result<Table, InputError> {
         let dims = chosen.len();
-        let (mut rows, mut lines) = (Vec::new(), Vec::new());
+        let (mut rows, mut lines, mut labels) = (Vec::new(), Vec::new(), Vec::new());
         // Dates wait as exact instants until the earliest is known.
         let mut instants: Vec<Vec<i64>> = vec![Vec::new(); dims];
         let mut fields = Vec::with_capacity(self.names.len());
@@ -551,6 +581,9 @@ impl Layout {
                     }
                 }
             }
+            if let Some(column) = label {
+                labels.push(self.label(source, line, column, fields[column])?);
+            }
             lines.push(line);
         }
         let mut time = vec![None; dims];
@@ -563,7 +596,15 @@ impl Layout {
             time[axis] = Some(time_axis);
         }
         let names = chosen.iter().map(|&column| self.names[column].clone()).collect();
-        Ok(Table { names, rows, dims, lines, time, source: source.to_string() })
+        Ok(Table { names, rows, dims, lines, time, labels, source: source.to_string() })
+    }
+
+    /// The text of a label, which must be there.
+    fn label(&self, source: &str, line: u64, column: usize, field: &str) -> Result<String, InputError> {
+        match unquoted(field) {
+            "" => Err(InputError::EmptyField { file: source.to_string(), line, column: self.names[column].clone() }),
+            text => Ok(text.replace("\"\"", "\"")),
+        }
     }
 
     /// The error for a field that is not what its column promised.
@@ -711,6 +752,17 @@ mod tests {
     }
 
     #[test]
+    fn labels_stay_text_and_are_no_coordinates() {
+        let labelled = |name: &str| ReadOptions { label: Some(name.into()), ..ReadOptions::default() };
+        let table = read_bytes("c", b"trial,t\n1,0.5\n02, 1\n\"a \"\"b\"\"\",2\n", &labelled("trial")).unwrap();
+        assert_eq!((table.names, table.rows), (vec!["t".to_string()], vec![0.5, 1.0, 2.0]));
+        assert_eq!(table.labels, ["1", "02", "a \"b\""]);
+        assert!(error_of("trial,t\n1,0\n,1\n", &labelled("trial")).contains("line 3"));
+        assert!(error_of("run,t\n1,0\n", &labelled("trial")).contains("no column `trial`"));
+        assert_eq!(read_header("c", b"who,t\nx,1\n").unwrap(), [("who".to_string(), false), ("t".to_string(), true)]);
+    }
+
+    #[test]
     fn default_columns_must_be_beyond_doubt() {
         fails("a,b,c,d\n1,2,3,4\n", &["4 columns", "a, b, c, d", "--columns a,b"]);
         fails("from,to\n2016-01-01,2016-01-02\n", &["2 columns of dates", "from, to", "--columns"]);
@@ -723,7 +775,7 @@ mod tests {
     #[test]
     fn dates_become_numbers_from_the_first_midnight() {
         let text = "t\n2016-02-23T17:11:30.000001Z\n2016-02-22 12:00:00\n2016-02-24T01:00:00+02:00\n";
-        let options = |time_unit| ReadOptions { columns: None, time_unit };
+        let options = |time_unit| ReadOptions { time_unit, ..ReadOptions::default() };
         let table = read_bytes("t", text.as_bytes(), &options(TimeUnit::Seconds)).unwrap();
         assert_eq!(table.rows, [148_290.000_001, 43_200.0, 169_200.0]);
         let axis = table.time[0].unwrap();

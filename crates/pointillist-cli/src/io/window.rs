@@ -1,9 +1,12 @@
-//! Windows from the command line, and places on their axes for messages: numbers, or dates where an axis is time.
+//! Boxes from the command line, and places on the axes of a window for messages: numbers, or dates where an axis is time.
 
 use super::columns::number;
+use super::table::Table;
 use super::time::{TimeAxis, TimeUnit, parse_iso};
 use pointillist::{Axis, Window};
-use std::path::Path;
+
+/// So many boxes of a window are named in a message.
+const MOST_BOXES_SHOWN: usize = 3;
 
 /// How the numbers of an axis stand for dates, if they do.
 pub fn time_axis(axis: &Axis) -> Option<TimeAxis> {
@@ -16,24 +19,53 @@ pub fn place(axis: &Axis, value: f64) -> String {
     time_axis(axis).map_or_else(|| number(value), |time| time.to_iso(value))
 }
 
-/// A window as `--window` takes it.
-pub fn show_window(window: &Window) -> String {
-    let ends = window.bounding_box().iter().zip(window.axes());
-    ends.map(|(span, axis)| format!("{},{}", place(axis, span.lo), place(axis, span.hi))).collect::<Vec<_>>().join(",")
+/// A point for a message: `lon 3, lat 4`.
+pub fn show_point<'a>(point: &[f64], axes: impl IntoIterator<Item = &'a Axis>) -> String {
+    let coordinate = |(&x, axis): (&f64, &Axis)| format!("{} {}", axis.name, place(axis, x));
+    point.iter().zip(axes).map(coordinate).collect::<Vec<_>>().join(", ")
 }
 
-/// The window that `text`, the value of `option`, describes: lo,hi for each of the axes.
+/// A box as `--window` takes it.
+pub fn show_box(spans: impl IntoIterator<Item = (f64, f64)>, axes: &[Axis]) -> String {
+    let ends = spans.into_iter().zip(axes);
+    ends.map(|((lo, hi), axis)| format!("{},{}", place(axis, lo), place(axis, hi))).collect::<Vec<_>>().join(",")
+}
+
+/// A window for a message: its boxes as `--window` takes them, and of anything more the box around it.
+pub fn show_window(window: &Window) -> String {
+    let boxed = |spans: &[pointillist::window::Span]| show_box(spans.iter().map(|s| (s.lo, s.hi)), window.axes());
+    let (pieces, whole) = (window.pieces(), boxed(&window.bounding_box()));
+    // Trials cut time where their number changes; what matters here is where they reach.
+    let even = pieces.iter().all(|piece| piece.repeats == pieces[0].repeats);
+    match pieces {
+        _ if window.outlines().next().is_some() => format!("(a border within {whole})"),
+        [_] => whole,
+        _ if even && pieces.len() <= MOST_BOXES_SHOWN => {
+            pieces.iter().map(|piece| boxed(&piece.spans)).collect::<Vec<_>>().join(" and ")
+        }
+        _ => format!("({} pieces within {whole})", pieces.len()),
+    }
+}
+
+/// Whether a text may be one end of a box: a number or a date.
+pub fn is_end(text: &str) -> bool {
+    text.parse::<f64>().is_ok() || parse_iso(text).is_some()
+}
+
+/// The box that the `ends` (lo, hi for each of the axes) in `text`, the value of `option`, describe.
 ///
 /// On an axis of time an end may be a date; on one for which `dates_only` holds it must be, because a number such as 1851 would be
 /// taken for a count of days.
-pub fn parse_window(option: &str, text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, String> {
-    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-    if parts.len() == 1 && (text.contains("json") || text.contains("shp") || Path::new(text).is_file()) {
-        return Err(format!("{option} {text}: windows from files are not in this version; write lo,hi for each axis"));
-    }
-    if parts.len() != 2 * axes.len() {
+pub fn parse_box(
+    option: &str,
+    text: &str,
+    ends: &[&str],
+    axes: &[Axis],
+    dates_only: &[bool],
+) -> Result<Window, String> {
+    if ends.len() != 2 * axes.len() {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-        let (found, plural) = (parts.len(), if parts.len() == 1 { "" } else { "s" });
+        let (found, plural) = (ends.len(), if ends.len() == 1 { "" } else { "s" });
         return Err(format!(
             "{option} {text} has {found} number{plural}, but there {} {} ({}); write lo,hi for each",
             if axes.len() == 1 { "is" } else { "are" },
@@ -42,7 +74,7 @@ pub fn parse_window(option: &str, text: &str, axes: &[Axis], dates_only: &[bool]
         ));
     }
     let mut spans = Vec::with_capacity(axes.len());
-    for ((ends, axis), &dates_only) in parts.chunks_exact(2).zip(axes).zip(dates_only) {
+    for ((ends, axis), &dates_only) in ends.chunks_exact(2).zip(axes).zip(dates_only) {
         let lo = parse_end(ends[0], axis, dates_only).map_err(|why| format!("{option} {text}: {why}"))?;
         let hi = parse_end(ends[1], axis, dates_only).map_err(|why| format!("{option} {text}: {why}"))?;
         if lo >= hi {
@@ -58,7 +90,7 @@ pub fn parse_window(option: &str, text: &str, axes: &[Axis], dates_only: &[bool]
     window.map_err(|error| format!("{option} {text}: {error}"))
 }
 
-/// One end of a window on an axis.
+/// One end of a box on an axis.
 fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
     let name = &axis.name;
     if let Ok(value) = text.parse::<f64>() {
@@ -79,6 +111,26 @@ fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
     }
 }
 
+/// Brings a column of a table onto an axis: dates are counted from the axis's own origin, in whose unit they must have been read.
+/// With `dates_only` numbers are refused.
+pub fn onto_axis(table: &mut Table, column: usize, axis: &Axis, dates_only: bool) -> Result<(), String> {
+    let (source, name, column_name) = (&table.source, &axis.name, &table.names[column]);
+    let Some(found) = table.time[column] else {
+        if dates_only {
+            return Err(format!(
+                "{source}: column `{column_name}` holds numbers, but `{name}` of the events holds dates; write dates there too"
+            ));
+        }
+        return Ok(());
+    };
+    let Some(time) = time_axis(axis) else {
+        return Err(format!("{source}: column `{column_name}` holds dates, but the axis `{name}` holds numbers"));
+    };
+    let shift = (found.origin_unix_seconds - time.origin_unix_seconds) / time.unit.seconds();
+    table.rows.iter_mut().skip(column).step_by(table.dims).for_each(|value| *value += shift);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,21 +139,37 @@ mod tests {
         Axis { name: name.into(), unit: origin.map(|_| "days".into()), origin }
     }
 
+    fn parse(text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, String> {
+        let ends: Vec<&str> = text.split(',').collect();
+        parse_box("--window", text, &ends, axes, dates_only)
+    }
+
     #[test]
     fn numbers_and_dates_are_read() {
         let axes = [axis("t", Some(86_400.0)), axis("x", None)];
-        let window = parse_window("--window", "1970-01-02,1970-01-05T12:00Z,-3,4e1", &axes, &[true, false]).unwrap();
+        let window = parse("1970-01-02,1970-01-05T12:00Z,-3,4e1", &axes, &[true, false]).unwrap();
         let spans = window.bounding_box();
         assert_eq!((spans[0].lo, spans[0].hi, spans[1].lo, spans[1].hi), (0.0, 3.5, -3.0, 40.0));
         assert_eq!(show_window(&window), "1970-01-02T00:00:00Z,1970-01-05T12:00:00Z,-3,40");
-        assert!(parse_window("--in", "0,3.5,-3,40", &axes, &[false, false]).is_ok());
+        assert!(parse("0,3.5,-3,40", &axes, &[false, false]).is_ok());
+    }
+
+    #[test]
+    fn windows_of_several_boxes_are_shown() {
+        let boxes = |ends: &[(f64, f64)]| {
+            let windows: Vec<Window> = ends.iter().map(|&(lo, hi)| Window::interval(lo, hi).unwrap()).collect();
+            show_window(&Window::union(&windows).unwrap())
+        };
+        assert_eq!(boxes(&[(0.0, 1.0), (2.5, 3.0)]), "0,1 and 2.5,3");
+        assert_eq!(boxes(&[(0.0, 1.0), (2.0, 3.0), (4.0, 5.0), (6.0, 7.0)]), "(4 pieces within 0,7)");
+        assert_eq!(show_window(&Window::trials(&[(0.0, 2.0), (1.0, 3.0)]).unwrap()), "(3 pieces within 0,3)");
     }
 
     #[test]
     fn mistakes_are_named() {
         let axes = [axis("t", Some(0.0))];
         let refuse = |text: &str, what: &str| {
-            let error = parse_window("--window", text, &axes, &[true]).unwrap_err();
+            let error = parse(text, &axes, &[true]).unwrap_err();
             assert!(error.contains(what) && error.starts_with("--window"), "{error}");
         };
         refuse("1851,1962", "dates");
@@ -109,8 +177,7 @@ mod tests {
         refuse("2016-02-23,2016-02-23", "not below");
         refuse("2016-02-23,tomorrow", "`tomorrow`");
         refuse("2016-02-23,inf", "finite");
-        refuse("border.geojson", "not in this version");
-        let error = parse_window("--window", "0,2016-02-23", &[axis("x", None)], &[false]).unwrap_err();
+        let error = parse("0,2016-02-23", &[axis("x", None)], &[false]).unwrap_err();
         assert!(error.contains("holds numbers"), "{error}");
     }
 }

@@ -1,12 +1,14 @@
-//! The one-dimensional figure as SVG: band, mean line, event rug, legend.
+//! The one-dimensional figure as SVG: band, mean line, gaps, events as a rug or in a row for each trial, legend.
 //!
 //! Draws what it is given; it computes no intensity and no interval.
 
 use super::CurveFigure;
-use super::scale::{Range, event_count, finite_range, fitted_axis, is_drawable, usable};
+use super::scale::{Range, count, event_count, finite_range, fitted_axis, is_drawable, usable};
 use super::svg::{
-    FRAME, Frame, GRID, INK, LEGEND_MIDDLE, Svg, TICK_SIZE, fit_text, polyline, px, runs, text_width, y_axis_room,
+    FRAME, Frame, GRID, INK, LEGEND_MIDDLE, QUIET_INK, Svg, TICK_SIZE, fit_text, polyline, px, runs, text_width,
+    y_axis_room,
 };
+use std::fmt::Write;
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 420.0;
@@ -16,6 +18,11 @@ const RIGHT_MARGIN: f64 = 28.0;
 /// The rug lies this far under the axis and is this high.
 const RUG_GAP: f64 = 4.0;
 const RUG_HEIGHT: f64 = 11.0;
+/// A row of a trial is this high, and all of them together no more and no less than this.
+const ROW_HEIGHT: f64 = 3.2;
+const ROWS_HEIGHT: (f64, f64) = (22.0, 160.0);
+/// With more trials than this the events are drawn as a rug.
+const MOST_ROWS: usize = 2_000;
 /// With more events than this the rug is drawn by pixel columns.
 const MOST_RUG_LINES: usize = 5_000;
 
@@ -23,6 +30,7 @@ const MEAN_STYLE: &str =
     r##"fill="none" stroke="#1b5e9e" stroke-width="2.2" stroke-linejoin="round" stroke-linecap="round""##;
 const BAND_STYLE: &str = r##"fill="#1b5e9e" fill-opacity="0.17""##;
 const RUG_COLOUR: &str = "#c2502e";
+const GAP_STYLE: &str = r##"class="gap" fill="#f0f1f3""##;
 
 /// The x range of a curve: of its positions, or of its events when it has none.
 pub(super) fn x_range(figure: &CurveFigure) -> Range {
@@ -53,11 +61,14 @@ pub(super) fn draw(figure: &CurveFigure) -> String {
     let left = y_axis_room(&y_axis);
     let width = WIDTH - left - RIGHT_MARGIN;
     let frame = Frame { left, top: TOP, width, height: BOTTOM - TOP, x, y };
+    let rows = trial_rows(figure);
+    let marks = rows.map_or(RUG_HEIGHT, |rows| (ROW_HEIGHT * rows as f64).clamp(ROWS_HEIGHT.0, ROWS_HEIGHT.1));
     let x_axis = fitted_axis(x, figure.calendar.as_ref(), width, 9, |label| text_width(label, TICK_SIZE) + 18.0);
     let events = visible_events(figure, x);
 
-    let mut svg = Svg::new(WIDTH, HEIGHT);
+    let mut svg = Svg::new(WIDTH, HEIGHT - RUG_HEIGHT + marks);
     svg.title(left, &figure.title);
+    draw_gaps(&mut svg, &frame, &figure.gaps);
     let grid = format!(r#"stroke="{GRID}" stroke-width="1""#);
     for tick in &y_axis.ticks {
         let at = frame.py(tick.value);
@@ -71,11 +82,31 @@ pub(super) fn draw(figure: &CurveFigure) -> String {
     draw_mean(&mut svg, &frame, figure);
     let axis_line = format!(r#"stroke="{FRAME}" stroke-width="1.2""#);
     svg.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), &axis_line);
-    draw_rug(&mut svg, &frame, &events);
-    frame.x_axis(&mut svg, &x_axis, &figure.x_label, RUG_GAP + RUG_HEIGHT + 6.0);
+    match rows {
+        Some(rows) => draw_trials(&mut svg, &frame, figure, rows, marks),
+        None => draw_rug(&mut svg, &frame, &events),
+    }
+    frame.x_axis(&mut svg, &x_axis, &figure.x_label, RUG_GAP + marks + 6.0);
     frame.y_axis(&mut svg, &y_axis, &figure.y_label);
-    draw_legend(&mut svg, &frame, figure, events.len());
+    let trials = rows.map(|rows| format!(" in {} trials", count(rows))).unwrap_or_default();
+    draw_legend(&mut svg, &frame, figure, &(event_count(events.len()) + &trials));
     svg.finish()
+}
+
+/// Number of rows for trials, if the events are to be drawn so.
+fn trial_rows(figure: &CurveFigure) -> Option<usize> {
+    let rows = figure.trials.iter().max()?.saturating_add(1);
+    (figure.trials.len() == figure.events.len() && (2..=MOST_ROWS).contains(&rows)).then_some(rows)
+}
+
+fn draw_gaps(svg: &mut Svg, frame: &Frame, gaps: &[Range]) {
+    for &(lo, hi) in gaps {
+        let (lo, hi) = (lo.max(frame.x.0), hi.min(frame.x.1));
+        if lo < hi {
+            let left = frame.px(lo);
+            svg.rect([left, frame.top, frame.px(hi) - left, frame.height], GAP_STYLE);
+        }
+    }
 }
 
 fn draw_band(svg: &mut Svg, frame: &Frame, figure: &CurveFigure) {
@@ -138,6 +169,28 @@ fn draw_rug(svg: &mut Svg, frame: &Frame, events: &[f64]) {
     svg.raw("</g>");
 }
 
+/// The events in a row for each trial, the first on top.
+fn draw_trials(svg: &mut Svg, frame: &Frame, figure: &CurveFigure, rows: usize, height: f64) {
+    let (top, row) = (frame.bottom() + RUG_GAP, height / rows as f64);
+    svg.rect([frame.left, top, frame.width, height], r##"class="trials" fill="#faf7f5""##);
+    let mark = (0.85 * row).max(0.7);
+    let mut marks = String::new();
+    let events = figure.events.iter().zip(&figure.trials);
+    for (&event, &trial) in events.filter(|(event, _)| (frame.x.0..=frame.x.1).contains(*event)) {
+        let y = top + row * (trial as f64 + 0.5) - 0.5 * mark;
+        // Writing to a string cannot fail.
+        let _ = write!(marks, "M{} {}v{}", px(frame.px(event)), px(y), px(mark));
+    }
+    svg.path(&marks, &format!(r#"fill="none" stroke="{RUG_COLOUR}" stroke-width="1" stroke-opacity="0.85""#));
+    let label = format!("{} trials", count(rows));
+    if height > text_width(&label, TICK_SIZE) {
+        let (x, y) = (frame.left - 10.0, top + 0.5 * height);
+        let turn = format!("rotate(-90 {} {})", px(x), px(y));
+        let style = format!(r#"fill="{QUIET_INK}" text-anchor="middle" transform="{turn}""#);
+        svg.text((x, y), TICK_SIZE, &style, &label);
+    }
+}
+
 /// How many events fall into each of `bins` equal parts of the range.
 pub(super) fn bin_counts(events: &[f64], (lo, hi): Range, bins: usize) -> Vec<usize> {
     let mut counts = vec![0; bins];
@@ -150,7 +203,7 @@ pub(super) fn bin_counts(events: &[f64], (lo, hi): Range, bins: usize) -> Vec<us
     counts
 }
 
-fn draw_legend(svg: &mut Svg, frame: &Frame, figure: &CurveFigure, events: usize) {
+fn draw_legend(svg: &mut Svg, frame: &Frame, figure: &CurveFigure, events: &str) {
     const SWATCH: f64 = 24.0;
     let middle = LEGEND_MIDDLE;
     let mut x = frame.left;
@@ -174,7 +227,7 @@ fn draw_legend(svg: &mut Svg, frame: &Frame, figure: &CurveFigure, events: usize
             svg.line((x + offset, middle - 5.5), (x + offset, middle + 5.5), &style);
         }
     };
-    entry(svg, &event_count(events), &marks);
+    entry(svg, events, &marks);
 }
 
 #[cfg(test)]
@@ -209,6 +262,22 @@ mod tests {
         let (lo, hi) = y_range(&figure);
         assert_eq!(lo, 0.0);
         assert!(hi > 15.4 && hi < 17.0);
+    }
+
+    #[test]
+    fn trials_get_rows_and_gaps_get_a_ground() {
+        let mut figure = samples::curve(vec![0.0, 4.0], vec![1.0, 2.0], vec![0.5, 1.0, 9.0, 3.0]);
+        figure.trials = vec![0, 0, 1, 39];
+        figure.gaps = vec![(1.0, 2.0), (3.5, 9.0)];
+        let svg = draw(&figure);
+        assert!(svg.contains("3 events in 40 trials") && svg.contains("class=\"trials\""), "{svg}");
+        assert_eq!(svg.matches(GAP_STYLE).count(), 2);
+        let marks = svg.lines().find(|line| line.contains("stroke-opacity=\"0.85\"")).unwrap();
+        assert_eq!(marks.matches('v').count(), 3, "one lies beyond the axis");
+        figure.trials = vec![0, 0, 1];
+        assert!(!draw(&figure).contains("trials"), "not one for each event");
+        figure.trials = vec![0, 0, 1, usize::MAX];
+        assert!(!draw(&figure).contains("trials"));
     }
 
     #[test]

@@ -5,9 +5,10 @@
 
 use super::MapFigure;
 use super::png::encode_rgba;
-use super::scale::{Axis, Range, count, event_count, finite_range, fitted_axis, usable};
+use super::scale::{Axis, Range, count, event_count, fitted_axis, fraction, is_drawable, usable};
 use super::svg::{
-    FRAME, Frame, INK, LABEL_SIZE, LEGEND_MIDDLE, QUIET_INK, Svg, TICK_SIZE, px, text_width, widest_label, y_axis_room,
+    FRAME, Frame, INK, LABEL_SIZE, LEGEND_MIDDLE, QUIET_INK, Svg, TICK_SIZE, polyline, px, text_width, widest_label,
+    y_axis_room,
 };
 use std::fmt::Write;
 
@@ -19,6 +20,12 @@ const BAR_WIDTH: f64 = 16.0;
 /// Below the frame: tick labels and axis label.
 const BOTTOM_MARGIN: f64 = 58.0;
 const MOST_EVENTS: usize = 20_000;
+/// What lies outside the border.
+const GROUND: &str = "#eef0f3";
+/// Corners of a border closer than this, in units of the picture, are one.
+const FINEST_STEP: f64 = 0.15;
+/// Colours go by the root where half of the values lie below this part of the largest.
+const SKEWED: f64 = 0.08;
 /// Ranges closer than this share one scale.
 const EQUAL_SCALE_FACTOR: f64 = 5.0;
 
@@ -52,10 +59,40 @@ pub(super) fn viridis(fraction: f64) -> Rgb {
     [mix(0), mix(1), mix(2)]
 }
 
-/// The values the colours span: from zero unless that would waste much of the scale.
-pub(super) fn value_range(figure: &MapFigure) -> Range {
-    let range = finite_range(figure.values.iter().copied());
-    usable(range.map(|(lo, hi)| if lo > 0.0 && lo < 0.35 * hi { (0.0, hi) } else { (lo, hi) }))
+/// How values become colours.
+pub(super) struct Colours {
+    /// The values they span: from zero unless that would waste much of the scale.
+    pub range: Range,
+    /// Whether colours go by the root of a value: where a few high ones would leave all others alike.
+    root: bool,
+}
+
+impl Colours {
+    pub fn of(figure: &MapFigure) -> Self {
+        let shown = figure.values.iter().enumerate().filter(|(cell, _)| is_inside(figure, *cell));
+        let mut shown: Vec<f64> = shown.map(|(_, value)| *value).filter(|&value| is_drawable(value)).collect();
+        shown.sort_by(f64::total_cmp);
+        let ends = shown.first().zip(shown.last()).map(|(&lo, &hi)| (lo, hi));
+        let range = usable(ends.map(|(lo, hi)| if lo > 0.0 && lo < 0.35 * hi { (0.0, hi) } else { (lo, hi) }));
+        let middle = shown.get(shown.len() / 2).copied().unwrap_or(range.1);
+        Self { range, root: range.0 == 0.0 && middle < SKEWED * range.1 }
+    }
+
+    /// The place of a value on the scale, 0 to 1 for those it spans.
+    pub fn share(&self, value: f64) -> f64 {
+        let share = fraction(value, self.range);
+        if self.root { share.max(0.0).sqrt() } else { share }
+    }
+
+    /// The label of the scale.
+    pub fn label(&self, label: &str) -> String {
+        if self.root { format!("{label}, colours by the root") } else { label.into() }
+    }
+}
+
+/// Whether a cell lies inside the border.
+pub(super) fn is_inside(figure: &MapFigure, cell: usize) -> bool {
+    figure.inside.get(cell).copied().unwrap_or(true)
 }
 
 /// Whether one unit of x should be drawn as long as one unit of y.
@@ -73,7 +110,7 @@ pub(super) fn visible_events(figure: &MapFigure, x: Range, y: Range) -> Vec<[f64
 /// The figure as an SVG document.
 pub(super) fn draw(figure: &MapFigure) -> String {
     let (x, y) = (usable(Some(figure.x_range)), usable(Some(figure.y_range)));
-    let values = value_range(figure);
+    let colours = Colours::of(figure);
     let (width, height) = if equal_scale(x, y) {
         let scale = (LARGEST_WIDTH / (x.1 - x.0)).min(LARGEST_HEIGHT / (y.1 - y.0));
         ((x.1 - x.0) * scale, (y.1 - y.0) * scale)
@@ -82,21 +119,22 @@ pub(super) fn draw(figure: &MapFigure) -> String {
     };
     let x_axis = fitted_axis(x, None, width, 8, |label| text_width(label, TICK_SIZE) + 16.0);
     let y_axis = fitted_axis(y, None, height, 8, |_| 26.0);
-    let bar_axis = fitted_axis(values, None, height, 7, |_| 24.0);
+    let bar_axis = fitted_axis(colours.range, None, height, 7, |_| if colours.root { 40.0 } else { 24.0 });
 
     let left = y_axis_room(&y_axis);
     let bar_left = left + width + BAR_GAP;
     let bar_label = bar_left + BAR_WIDTH + 8.0 + widest_label(&bar_axis) + 10.0 + LABEL_SIZE;
     let frame = Frame { left, top: TOP, width, height, x, y };
-    let bar = Frame { left: bar_left, width: BAR_WIDTH, x: (0.0, 1.0), y: values, ..frame };
+    let bar = Frame { left: bar_left, width: BAR_WIDTH, x: (0.0, 1.0), y: colours.range, ..frame };
 
     let mut svg = Svg::new((bar_label + 14.0).max(420.0), TOP + height + BOTTOM_MARGIN);
     svg.title(left, &figure.title);
-    svg.rect([left, TOP, width, height], r##"fill="#eef0f3""##);
+    svg.rect([left, TOP, width, height], &format!(r#"fill="{GROUND}""#));
     // A nested document clips without an id, which could clash where figures share a page.
     let [l, t, w, h] = [left, TOP, width, height].map(px);
     svg.raw(&format!(r#"<svg x="{l}" y="{t}" width="{w}" height="{h}" viewBox="{l} {t} {w} {h}">"#));
-    draw_cells(&mut svg, &frame, figure, values);
+    draw_cells(&mut svg, &frame, figure, &colours);
+    draw_border(&mut svg, &frame, figure);
     let events = visible_events(figure, x, y);
     let caption = draw_events(&mut svg, &frame, &events);
     svg.raw("</svg>");
@@ -104,8 +142,8 @@ pub(super) fn draw(figure: &MapFigure) -> String {
     draw_ticks(&mut svg, &frame, &x_axis, &y_axis);
     frame.x_axis(&mut svg, &x_axis, &figure.x_label, 7.0);
     frame.y_axis(&mut svg, &y_axis, &figure.y_label);
-    draw_bar(&mut svg, &bar, &bar_axis);
-    bar.upright_text(&mut svg, bar_label, &bar_axis.title(&figure.value_label));
+    draw_bar(&mut svg, &bar, &bar_axis, &colours);
+    bar.upright_text(&mut svg, bar_label, &bar_axis.title(&colours.label(&figure.value_label)));
     if !figure.events.is_empty() {
         let style = r##"fill="#ffffff" stroke="#16181d" stroke-width="0.9""##;
         svg.circle((left + 3.5, LEGEND_MIDDLE), 3.0, style);
@@ -126,7 +164,7 @@ fn cell_ends(centres: &[f64], range: Range) -> Range {
     }
 }
 
-fn draw_cells(svg: &mut Svg, frame: &Frame, figure: &MapFigure, values: Range) {
+fn draw_cells(svg: &mut Svg, frame: &Frame, figure: &MapFigure, colours: &Colours) {
     let (nx, ny) = (figure.x.len(), figure.y.len());
     let mut pixels = Vec::with_capacity(4 * nx * ny);
     // The top row of an image is its first, the top of a map has the largest y.
@@ -136,7 +174,7 @@ fn draw_cells(svg: &mut Svg, frame: &Frame, figure: &MapFigure, values: Range) {
             if value.is_nan() {
                 pixels.extend([0; 4]);
             } else {
-                let [r, g, b] = viridis((value - values.0) / (values.1 - values.0));
+                let [r, g, b] = viridis(colours.share(value));
                 pixels.extend([r, g, b, 255]);
             }
         }
@@ -154,6 +192,36 @@ fn draw_cells(svg: &mut Svg, frame: &Frame, figure: &MapFigure, values: Range) {
         px(frame.py(y.0) - top),
         base64(&image)
     ));
+}
+
+/// Covers what lies outside the border, and draws the border.
+fn draw_border(svg: &mut Svg, frame: &Frame, figure: &MapFigure) {
+    let rings: String = figure.border.iter().map(|ring| ring_path(frame, ring)).collect();
+    if rings.is_empty() {
+        return;
+    }
+    // A cover with the shape cut out of it, where a clip path would need an id; a little larger than the frame, so that no edge shows.
+    let (left, top, right, bottom) = (frame.left - 2.0, frame.top - 2.0, frame.right() + 2.0, frame.bottom() + 2.0);
+    let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
+    let cover = format!("{}Z{rings}", polyline(corners));
+    svg.path(&cover, &format!(r#"fill="{GROUND}" fill-rule="evenodd""#));
+    svg.path(
+        &rings,
+        &format!(r#"class="border" fill="none" stroke="{INK}" stroke-width="1.1" stroke-linejoin="round""#),
+    );
+}
+
+/// A closed line in path notation; corners that would fall onto one another are left out.
+fn ring_path(frame: &Frame, ring: &[[f64; 2]]) -> String {
+    let mut corners: Vec<(f64, f64)> = Vec::with_capacity(ring.len());
+    for &[x, y] in ring.iter().filter(|corner| corner.iter().all(|&x| is_drawable(x))) {
+        let corner = (frame.px(x), frame.py(y));
+        let is_near = |last: &(f64, f64)| (last.0 - corner.0).hypot(last.1 - corner.1) < FINEST_STEP;
+        if !corners.last().is_some_and(is_near) {
+            corners.push(corner);
+        }
+    }
+    if corners.len() < 3 { String::new() } else { polyline(corners) + "Z" }
 }
 
 /// Draws the events, or an even selection of them, and says how many are shown.
@@ -196,7 +264,7 @@ fn draw_ticks(svg: &mut Svg, frame: &Frame, x_axis: &Axis, y_axis: &Axis) {
 }
 
 /// The colour bar: a gradient through the stops, tick labels to its right.
-fn draw_bar(svg: &mut Svg, bar: &Frame, axis: &Axis) {
+fn draw_bar(svg: &mut Svg, bar: &Frame, axis: &Axis, colours: &Colours) {
     let mut stops = String::new();
     for (i, [r, g, b]) in VIRIDIS.iter().enumerate() {
         let offset = i as f64 / (VIRIDIS.len() - 1) as f64;
@@ -207,7 +275,7 @@ fn draw_bar(svg: &mut Svg, bar: &Frame, axis: &Axis) {
     svg.rect([bar.left, bar.top, bar.width, bar.height], r#"fill="url(#bar)""#);
     draw_outline(svg, bar);
     for tick in &axis.ticks {
-        let at = bar.py(tick.value);
+        let at = bar.bottom() - bar.height * colours.share(tick.value);
         let mark = format!(r#"stroke="{FRAME}" stroke-width="1""#);
         svg.line((bar.right(), at), (bar.right() + 4.0, at), &mark);
         let style = format!(r#"fill="{QUIET_INK}""#);
@@ -264,6 +332,20 @@ mod tests {
     }
 
     #[test]
+    fn a_border_covers_the_rest_and_is_drawn() {
+        let mut figure = samples::map(4, 4, |i, _| if i == 3 { 100.0 } else { 1.0 + i as f64 });
+        assert!(!draw(&figure).contains("evenodd"));
+        let square = |lo: f64, hi: f64| vec![[lo, lo], [hi, lo], [hi, hi], [lo, hi]];
+        figure.border = vec![square(0.0, 3.0), square(1.0, 2.0)];
+        figure.inside = (0..16).map(|cell| cell % 4 < 3 && cell / 4 < 3 && cell != 5).collect();
+        assert_eq!(Colours::of(&figure).range, (0.0, 3.0), "what is outside takes no colours");
+        let svg = draw(&figure);
+        let cover = svg.lines().find(|line| line.contains("evenodd")).unwrap();
+        let line = svg.lines().find(|line| line.contains("class=\"border\"")).unwrap();
+        assert_eq!((cover.matches('Z').count(), line.matches('Z').count()), (3, 2), "{svg}");
+    }
+
+    #[test]
     fn comparable_ranges_share_a_scale() {
         assert!(equal_scale((34.0, 42.0), (-5.0, 5.0)));
         assert!(!equal_scale((0.0, 100.0), (0.0, 1.0)));
@@ -271,8 +353,17 @@ mod tests {
 
     #[test]
     fn the_colours_begin_at_zero_when_that_costs_little() {
-        assert_eq!(value_range(&samples::map(2, 1, |i, _| 1.0 + 9.0 * i as f64)), (0.0, 10.0));
-        assert_eq!(value_range(&samples::map(2, 1, |i, _| 9.0 + i as f64)), (9.0, 10.0));
+        assert_eq!(Colours::of(&samples::map(2, 1, |i, _| 1.0 + 9.0 * i as f64)).range, (0.0, 10.0));
+        assert_eq!(Colours::of(&samples::map(2, 1, |i, _| 9.0 + i as f64)).range, (9.0, 10.0));
+    }
+
+    #[test]
+    fn a_lonely_peak_does_not_take_all_colours() {
+        let even = Colours::of(&samples::map(5, 1, |i, _| 1.0 + i as f64));
+        assert_eq!((even.share(2.5), even.label("rate").as_str()), (0.5, "rate"));
+        let skewed = Colours::of(&samples::map(5, 1, |i, _| if i == 4 { 100.0 } else { 1.0 }));
+        assert_eq!((skewed.share(25.0), skewed.share(-1.0), skewed.share(100.0)), (0.5, 0.0, 1.0));
+        assert!(skewed.label("rate").contains("root"));
     }
 
     #[test]

@@ -51,6 +51,10 @@ pub struct CurveFigure {
     pub band: Option<Band>,
     /// Event positions, drawn as a rug under the axis.
     pub events: Vec<f64>,
+    /// For each event the number of its trial from 0: then they are drawn in a row for each trial. Empty without trials.
+    pub trials: Vec<usize>,
+    /// Parts of the x axis at which nobody looked, drawn grey.
+    pub gaps: Vec<(f64, f64)>,
     /// Present when x is time and the ticks should be dates.
     pub calendar: Option<Calendar>,
 }
@@ -76,6 +80,10 @@ pub struct MapFigure {
     pub y_range: (f64, f64),
     /// One value per cell, `values[iy * x.len() + ix]`; a NaN leaves its cell blank.
     pub values: Vec<f64>,
+    /// Which cells lie inside the border, by their centres; the colours are for these. Empty if all do.
+    pub inside: Vec<bool>,
+    /// Closed lines, by the rule of even and odd around what is to be seen; none shows all.
+    pub border: Vec<Vec<[f64; 2]>>,
     /// Event positions, drawn as points.
     pub events: Vec<[f64; 2]>,
 }
@@ -134,6 +142,8 @@ pub(crate) mod samples {
             mean,
             band: Some(band),
             events,
+            trials: vec![],
+            gaps: vec![],
             calendar: None,
         }
     }
@@ -149,6 +159,8 @@ pub(crate) mod samples {
             x_range: (0.0, nx as f64),
             y_range: (0.0, ny as f64),
             values: (0..nx * ny).map(|k| value(k % nx.max(1), k / nx.max(1))).collect(),
+            inside: vec![],
+            border: vec![],
             events: vec![[0.5, 0.5], [f64::NAN, 1.0]],
         }
     }
@@ -172,9 +184,15 @@ pub(crate) mod samples {
                 let mut figure = curve(x.clone(), mean.clone(), mean.clone());
                 figures.push(Figure::Curve(figure.clone()));
                 figure.calendar = Some(Calendar { origin_unix_days: 1e4, unit_days: 365.25 });
+                figures.push(Figure::Curve(figure.clone()));
+                figure.trials = (0..mean.len()).collect();
+                figure.gaps = x.windows(2).map(|pair| (pair[0], pair[1])).collect();
                 figures.push(Figure::Curve(figure));
             }
             let mut figure = map(x.len(), 2, |i, _| x[i]);
+            figures.push(Figure::Map(figure.clone()));
+            figure.border = vec![x.iter().map(|&x| [x, 1.0]).collect(), vec![]];
+            figure.inside = vec![true; x.len()];
             figures.push(Figure::Map(figure.clone()));
             figure.values.truncate(1);
             figure.x_range = (f64::NAN, f64::INFINITY);

@@ -4,7 +4,7 @@
 //! no line is ever wider than asked for. It does not ask the terminal for anything.
 
 use super::curve::{bin_counts, visible_events, x_range, y_range};
-use super::map::{self, Rgb, value_range, viridis};
+use super::map::{self, Colours, Rgb, viridis};
 use super::scale::{Axis, event_count, fitted_axis, fraction, is_drawable, short, usable};
 use super::{CurveFigure, MapFigure};
 use std::fmt::Write;
@@ -305,7 +305,9 @@ fn interpolate(x: &[f64], values: &[f64], at: f64) -> Option<f64> {
 pub(super) fn map(figure: &MapFigure, width: usize, height: usize, colour: bool) -> String {
     const SHADES: &[u8; 10] = b" .:-=+*#%@";
     let (x, y) = (usable(Some(figure.x_range)), usable(Some(figure.y_range)));
-    let values = value_range(figure);
+    let colours = Colours::of(figure);
+    // Where some cells are outside, a blank must mean that.
+    let shades = if figure.inside.contains(&false) { &SHADES[1..] } else { &SHADES[..] };
     // Title, y label, axis, tick labels, and two lines of x label and legend.
     let rows = height.saturating_sub(6).max(3);
     let y_axis = fitted_axis(y, None, rows as f64, 6, |_| 2.0);
@@ -318,7 +320,7 @@ pub(super) fn map(figure: &MapFigure, width: usize, height: usize, colour: bool)
     let mut lines = vec![Line::new(Style::Strong, &figure.title)];
     lines.push(Line::new(Style::Plain, &y_axis.title(&figure.y_label)));
     let halves = shrink(figure, across, 2 * rows);
-    let share = |value: f64| fraction(value, values).clamp(0.0, 1.0);
+    let share = |value: f64| colours.share(value).clamp(0.0, 1.0);
     for row in 0..rows {
         let mut line = row_start(labels[row], margin);
         for column in 0..across {
@@ -333,7 +335,7 @@ pub(super) fn map(figure: &MapFigure, width: usize, height: usize, colour: bool)
             } else {
                 let here: Vec<f64> = upper.into_iter().chain(lower).collect();
                 let mean = here.iter().sum::<f64>() / here.len() as f64;
-                let shade = SHADES[((share(mean) * 10.0) as usize).min(9)];
+                let shade = shades[((share(mean) * shades.len() as f64) as usize).min(shades.len() - 1)];
                 (if here.is_empty() { ' ' } else { char::from(shade) }, Style::Plain)
             });
         }
@@ -341,16 +343,17 @@ pub(super) fn map(figure: &MapFigure, width: usize, height: usize, colour: bool)
     }
     lines.extend(x_axis_lines(&x_axis, x, start, across, width));
 
-    let mut legend = Line::new(Style::Plain, &format!("{} ", short(values.0)));
+    let mut legend = Line::new(Style::Plain, &format!("{} ", short(colours.range.0)));
     if colour {
         for i in 0..16 {
             legend.push(Style::Pixel(viridis(f64::from(i) / 15.0), None), "█");
         }
     } else {
-        legend.push(Style::Plain, &String::from_utf8_lossy(SHADES));
+        legend.push(Style::Plain, &String::from_utf8_lossy(shades));
     }
     let events = map::visible_events(figure, x, y).len();
-    let closing = format!(" {} {}   {}", short(values.1), figure.value_label, event_count(events));
+    let closing =
+        format!(" {} {}   {}", short(colours.range.1), colours.label(&figure.value_label), event_count(events));
     legend.push(Style::Plain, &closing);
     lines.extend(closing_lines(&x_axis.title(&figure.x_label), legend, start, width));
     render(lines, width, colour)
@@ -377,8 +380,11 @@ fn shrink(figure: &MapFigure, across: usize, down: usize) -> Vec<Vec<Option<f64>
     };
     let mean = |columns: std::ops::Range<usize>, rows: std::ops::Range<usize>| {
         let cells = rows.flat_map(|iy| columns.clone().map(move |ix| iy * nx + ix));
-        let values: Vec<f64> =
-            cells.filter_map(|cell| figure.values.get(cell).copied()).filter(|value| is_drawable(*value)).collect();
+        let values: Vec<f64> = cells
+            .filter(|&cell| map::is_inside(figure, cell))
+            .filter_map(|cell| figure.values.get(cell).copied())
+            .filter(|value| is_drawable(*value))
+            .collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let row = |down_index: usize| {
@@ -473,6 +479,19 @@ mod tests {
         assert!(rows[0].ends_with("@@@") && !rows[13].contains('@'), "{text}");
         let coloured = terminal(&Figure::Map(map), 80, 20, true);
         assert!(coloured.contains('▀') && coloured.contains("38;2;253;231;37"));
+    }
+
+    #[test]
+    fn what_lies_outside_a_border_is_blank() {
+        let mut map = samples::map(20, 20, |_, _| 1.0);
+        map.inside = (0..400).map(|cell| cell % 20 >= 10).collect();
+        let text = terminal(&Figure::Map(map), 80, 20, false);
+        let rows: Vec<&str> = text.lines().skip(2).take(14).collect();
+        let after_axis = |row: &&str| row.chars().skip_while(|c| !"│┤".contains(*c)).skip(1).collect::<String>();
+        assert!(
+            rows.iter().map(after_axis).all(|row| row.starts_with("      ") && row.contains(|c| c != ' ')),
+            "{text}"
+        );
     }
 
     #[test]

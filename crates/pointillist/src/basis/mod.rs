@@ -6,6 +6,7 @@
 //! one trait chosen at run time. A basis whose prior precision is a band matrix and whose features are sparse would add a
 //! second kind of storage here; the bound and the steps ask only for products with it.
 
+mod region;
 mod scattered;
 
 pub use scattered::Scattered;
@@ -118,6 +119,9 @@ pub trait Basis: Send + Sync {
 
     /// Features of a region.
     fn over(&self, window: &Window) -> RegionFeatures;
+
+    /// The same with more nodes wherever a quadrature is used: what differs is its error.
+    fn over_more_nodes(&self, window: &Window) -> RegionFeatures;
 
     /// Prior mean of v, and β.
     fn prior(&self) -> (Vec<f64>, f64);

@@ -4,28 +4,24 @@
 //! and every term of L̄ here has the form L⁻ᵀ W, so only W is summed. Cost: N·M² for features and the same again, twice, for the
 //! adjoint; M³ for K. Kernel values are products of one table an axis over the distinct coordinates on that axis: a grid of
 //! M_x·M_y points needs only M_x + M_y exponentials an event.
-//!
-//! Rounding: A = L⁻¹ΨL⁻ᵀ from the closed form of Ψ carries an error of about γ·ε/jitter, which grows with the number of events. Where it
-//! would matter, A is summed from features at quadrature nodes instead, Σ w a aᵀ: the same integral, with an error of γ·ε/√jitter.
+//! What the features integrate to over a window is in `region.rs`.
 
 use super::{Basis, Features, Hyper, HyperBar, InducingSet, PointFeatures, PriorMean, RegionFeatures};
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::kernel::{self, Kernel};
 use crate::numerics::linalg::{self, Matrix};
 use crate::parallel;
 use crate::points::Points;
-use crate::window::{Nodes, Span, Window};
+use crate::window::Window;
 
-/// Error of A by the closed form above which quadrature takes its place.
-const CLOSED_FORM_ERROR: f64 = 2e-5;
-/// Most quadrature nodes: beyond, the closed form must do.
-const MOST_NODES: usize = 20_000;
+/// How many more nodes an axis has when quadrature is asked to check itself.
+const FINER: f64 = 1.4;
 
 /// The coordinates of a set of points on one axis: distinct values, and which of them each point has.
 #[derive(Debug, Clone)]
-struct AxisCoordinates {
-    values: Vec<f64>,
-    index: Vec<u32>,
+pub(super) struct AxisCoordinates {
+    pub(super) values: Vec<f64>,
+    pub(super) index: Vec<u32>,
     /// Whether point m has value m: then no table need be looked up.
     in_order: bool,
 }
@@ -41,8 +37,8 @@ impl AxisCoordinates {
 #[derive(Debug, Clone)]
 pub struct Scattered {
     locations: Points,
-    axes: Vec<AxisCoordinates>,
-    moving: bool,
+    pub(super) axes: Vec<AxisCoordinates>,
+    pub(super) moving: bool,
 }
 
 impl Scattered {
@@ -59,7 +55,7 @@ impl Scattered {
         Self { locations, axes, moving: true }
     }
 
-    fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.locations.len()
     }
 }
@@ -84,21 +80,24 @@ fn shared_coordinates(list: &[f64]) -> AxisCoordinates {
 }
 
 /// [`Scattered`] at one Θ.
-struct ScatteredBasis {
-    set: Scattered,
-    kernel: Kernel,
+pub(super) struct ScatteredBasis {
+    pub(super) set: Scattered,
+    pub(super) kernel: Kernel,
     prior: PriorMean,
     mean: f64,
-    jitter: f64,
-    l: Matrix,
+    pub(super) jitter: f64,
+    pub(super) l: Matrix,
 }
 
 impl ScatteredBasis {
-    fn new(set: Scattered, hyper: &Hyper, prior: PriorMean, jitter: f64) -> Result<Self> {
+    pub(super) fn new(set: Scattered, hyper: &Hyper, prior: PriorMean, jitter: f64) -> Result<Self> {
         let mut basis =
             Self { set, kernel: hyper.kernel.clone(), prior, mean: hyper.mean, jitter, l: Matrix::default() };
         let size = basis.set.size();
-        let mut l = basis.square(hyper.kernel.variance, &basis.kernel_tables());
+        let mut l = Matrix::zeros(size, size);
+        for (t, term) in basis.kernel.terms.iter().enumerate() {
+            basis.add_square(term.variance, 0, &basis.kernel_tables(t), &mut l);
+        }
         // Relative to each diagonal entry, and on K alone: then the bound stays a bound.
         for i in 0..size {
             l[(i, i)] *= 1.0 + jitter;
@@ -108,77 +107,38 @@ impl ScatteredBasis {
         Ok(basis)
     }
 
-    fn factor(&self, r: usize) -> (crate::kernel::Factor, &[f64]) {
-        (self.kernel.axes[r].factor, &self.kernel.axes[r].parameters)
-    }
-
-    fn dims(&self) -> usize {
+    pub(super) fn dims(&self) -> usize {
         self.set.axes.len()
     }
 
-    /// k over the distinct coordinates of each axis, with itself. // (U_r, U_r)
-    fn kernel_tables(&self) -> Vec<Vec<f64>> {
-        self.tables(|r, values| {
-            let (factor, theta) = self.factor(r);
-            let mut table = vec![0.0; values.len() * values.len()];
-            factor.gram(theta, values, values, &mut table);
-            table
-        })
+    /// The distinct coordinates of the inducing points on an axis.
+    pub(super) fn values(&self, r: usize) -> &[f64] {
+        &self.set.axes[r].values
     }
 
-    /// Ψ over the distinct coordinates of each axis. // (U_r, U_r)
-    fn psi_tables(&self, spans: &[Span]) -> Vec<Vec<f64>> {
-        self.tables(|r, values| {
-            let (factor, theta) = self.factor(r);
-            let mut table = vec![0.0; values.len() * values.len()];
-            factor.psi(theta, values, spans[r], &mut table);
-            table
-        })
+    /// Term t over the distinct coordinates of each axis, with itself. // (U_r, U_r)
+    fn kernel_tables(&self, t: usize) -> Vec<Vec<f64>> {
+        (0..self.dims()).map(|r| kernel::gram(&self.kernel.parts(t, r), self.values(r), self.values(r))).collect()
     }
 
-    /// φ over the distinct coordinates of each axis. // (U_r)
-    fn phi_tables(&self, spans: &[Span]) -> Vec<Vec<f64>> {
-        self.tables(|r, values| {
-            let (factor, theta) = self.factor(r);
-            let mut table = vec![0.0; values.len()];
-            factor.phi(theta, values, spans[r], &mut table);
-            table
-        })
+    /// Term t over the distinct coordinates of each axis and a block of points, given axis by axis. // (U_r, B)
+    fn point_tables(&self, t: usize, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        (0..self.dims()).map(|r| kernel::gram(&self.kernel.parts(t, r), self.values(r), &x[r])).collect()
     }
 
-    fn tables(&self, make: impl Fn(usize, &[f64]) -> Vec<f64>) -> Vec<Vec<f64>> {
-        self.set.axes.iter().enumerate().map(|(r, axis)| make(r, &axis.values)).collect()
-    }
-
-    /// k over the distinct coordinates of each axis and a block of points. // (U_r, B)
-    fn point_tables(&self, rows: &[f64]) -> Vec<(Vec<f64>, Vec<f64>)> {
-        let dims = self.dims();
-        (0..dims)
-            .map(|r| {
-                let (factor, theta) = self.factor(r);
-                let x: Vec<f64> = rows.iter().skip(r).step_by(dims).copied().collect();
-                let values = &self.set.axes[r].values;
-                let mut table = vec![0.0; values.len() * x.len()];
-                factor.gram(theta, values, &x, &mut table);
-                (x, table)
-            })
-            .collect()
-    }
-
-    /// `scale` times the product over axes of square tables. // (M, M)
-    fn square(&self, scale: f64, tables: &[Vec<f64>]) -> Matrix {
-        let size = self.set.size();
-        let mut out = Matrix::zeros(size, size);
-        for j in 0..size {
-            let columns = self.columns(tables, |r| self.set.axes[r].index[j] as usize);
-            self.column_product(scale, &columns, out.col_mut(j));
+    /// Adds `scale` times the product of square tables, one for each axis from `first` on. // (M, M)
+    pub(super) fn add_square(&self, scale: f64, first: usize, tables: &[Vec<f64>], out: &mut Matrix) {
+        let mut product = vec![0.0; self.set.size()];
+        for j in 0..self.set.size() {
+            let columns = self.columns(first, tables, |r| self.set.axes[r].index[j] as usize);
+            self.column_product(scale, first, &columns, &mut product);
+            linalg::add_scaled(out.col_mut(j), 1.0, &product);
         }
-        out
     }
 
     /// Column `pick(r)` of each table.
-    fn columns<'a>(&self, tables: &'a [Vec<f64>], pick: impl Fn(usize) -> usize) -> Vec<&'a [f64]> {
-        (0..self.dims()).map(|r| &tables[r][self.column_range(r, pick(r))]).collect()
+    fn columns<'a>(&self, first: usize, tables: &'a [Vec<f64>], pick: impl Fn(usize) -> usize) -> Vec<&'a [f64]> {
+        tables.iter().enumerate().map(|(i, t)| &t[self.column_range(first + i, pick(first + i))]).collect()
     }
 
     /// Where column `n` of a table of axis r stands.
@@ -187,10 +147,10 @@ impl ScatteredBasis {
         n * length..(n + 1) * length
     }
 
-    /// out_m = scale · Π_r column_r[index_r(m)].
-    fn column_product(&self, scale: f64, columns: &[&[f64]], out: &mut [f64]) {
+    /// out_m = scale · Π_r column_r[index_r(m)], r from `first` on.
+    pub(super) fn column_product(&self, scale: f64, first: usize, columns: &[&[f64]], out: &mut [f64]) {
         out.fill(scale);
-        for (axis, column) in self.set.axes.iter().zip(columns) {
+        for (axis, column) in self.set.axes[first..].iter().zip(columns) {
             if axis.in_order {
                 out.iter_mut().zip(*column).for_each(|(out, k)| *out *= k);
             } else {
@@ -200,14 +160,15 @@ impl ScatteredBasis {
     }
 
     /// Adjoint of [`Self::column_product`] by the columns; returns the cotangent of `scale`.
-    fn column_product_adjoint(
+    pub(super) fn column_product_adjoint(
         &self,
         scale: f64,
+        first: usize,
         columns: &[&[f64]],
         bar: &[f64],
         columns_bar: &mut [&mut [f64]],
     ) -> f64 {
-        let axes = &self.set.axes;
+        let axes = &self.set.axes[first..];
         let mut scale_bar = 0.0;
         for (m, &bar) in bar.iter().enumerate() {
             let value = |r: usize| columns[r][axes[r].index[m] as usize];
@@ -234,16 +195,25 @@ impl ScatteredBasis {
         scale_bar
     }
 
-    /// Adjoint of [`Self::square`]: cotangents of the tables, and of `scale`.
-    fn square_adjoint(&self, scale: f64, tables: &[Vec<f64>], bar: &Matrix) -> (Vec<Vec<f64>>, f64) {
+    /// Adjoint of [`Self::add_square`]: cotangents of the tables, and of `scale`.
+    pub(super) fn square_adjoint(
+        &self,
+        scale: f64,
+        first: usize,
+        tables: &[Vec<f64>],
+        bar: &Matrix,
+    ) -> (Vec<Vec<f64>>, f64) {
         let mut tables_bar: Vec<Vec<f64>> = tables.iter().map(|t| vec![0.0; t.len()]).collect();
         let mut scale_bar = 0.0;
         for j in 0..self.set.size() {
             let pick = |r: usize| self.set.axes[r].index[j] as usize;
-            let columns = self.columns(tables, pick);
-            let mut columns_bar: Vec<&mut [f64]> =
-                tables_bar.iter_mut().enumerate().map(|(r, t)| &mut t[self.column_range(r, pick(r))]).collect();
-            scale_bar += self.column_product_adjoint(scale, &columns, bar.col(j), &mut columns_bar);
+            let columns = self.columns(first, tables, pick);
+            let mut columns_bar: Vec<&mut [f64]> = tables_bar
+                .iter_mut()
+                .enumerate()
+                .map(|(i, t)| &mut t[self.column_range(first + i, pick(first + i))])
+                .collect();
+            scale_bar += self.column_product_adjoint(scale, first, &columns, bar.col(j), &mut columns_bar);
         }
         (tables_bar, scale_bar)
     }
@@ -251,11 +221,20 @@ impl ScatteredBasis {
     /// Features of a block of points, and their residual variances.
     fn block(&self, rows: &[f64], a: &mut [f64], residual: &mut [f64]) {
         let size = self.set.size();
-        let tables = self.point_tables(rows);
-        for (n, column) in a.chunks_exact_mut(size).enumerate() {
-            let columns: Vec<&[f64]> =
-                tables.iter().enumerate().map(|(r, (_, t))| &t[self.column_range(r, n)]).collect();
-            self.column_product(self.kernel.variance, &columns, column);
+        let x = by_axis(rows, self.dims());
+        let mut product = vec![0.0; size];
+        for (t, term) in self.kernel.terms.iter().enumerate() {
+            let tables = self.point_tables(t, &x);
+            for (n, column) in a.chunks_exact_mut(size).enumerate() {
+                let columns = self.columns(0, &tables, |_| n);
+                match t {
+                    0 => self.column_product(term.variance, 0, &columns, column),
+                    _ => {
+                        self.column_product(term.variance, 0, &columns, &mut product);
+                        linalg::add_scaled(column, 1.0, &product);
+                    }
+                }
+            }
         }
         linalg::solve_lower(&self.l, a);
         for ((c, a), x) in residual.iter_mut().zip(a.chunks_exact(size)).zip(rows.chunks_exact(self.dims())) {
@@ -268,31 +247,39 @@ impl ScatteredBasis {
     fn block_adjoint(&self, rows: &[f64], a: &[f64], a_bar: &mut [f64], residual_bar: &[f64]) -> BlockBar {
         let size = self.set.size();
         let mut bar = BlockBar::new(self);
-        for ((a_bar, a), &c_bar) in a_bar.chunks_exact_mut(size).zip(a.chunks_exact(size)).zip(residual_bar) {
+        let points = a_bar.chunks_exact_mut(size).zip(a.chunks_exact(size)).zip(rows.chunks_exact(self.dims()));
+        for (((a_bar, a), x), &c_bar) in points.zip(residual_bar) {
             linalg::add_scaled(a_bar, -2.0 * c_bar, a);
-            bar.parameters[0] += c_bar; // γ, as every factor is 1 on its diagonal
+            self.kernel.diagonal_adjoint(x, c_bar, &mut bar.parameters);
         }
         linalg::add_outer_lower(&mut bar.w, -1.0, a_bar, a);
         linalg::solve_lower_transposed(&self.l, a_bar);
-        let tables = self.point_tables(rows);
-        let mut tables_bar: Vec<Vec<f64>> = tables.iter().map(|(_, t)| vec![0.0; t.len()]).collect();
-        for (n, k_bar) in a_bar.chunks_exact(size).enumerate() {
-            let columns: Vec<&[f64]> =
-                tables.iter().enumerate().map(|(r, (_, t))| &t[self.column_range(r, n)]).collect();
-            let mut columns_bar: Vec<&mut [f64]> =
-                tables_bar.iter_mut().enumerate().map(|(r, t)| &mut t[self.column_range(r, n)]).collect();
-            bar.parameters[0] += self.column_product_adjoint(self.kernel.variance, &columns, k_bar, &mut columns_bar);
-        }
-        for (r, ((x, table), table_bar)) in tables.iter().zip(&tables_bar).enumerate() {
-            let (factor, theta) = self.factor(r);
-            let (theta_bar, z_bar) = bar.axis(self, r);
-            factor.gram_adjoint(theta, &self.set.axes[r].values, x, table, table_bar, theta_bar, z_bar);
+        let x = by_axis(rows, self.dims());
+        for (t, (term, at)) in self.kernel.terms.iter().zip(self.kernel.variance_places()).enumerate() {
+            let tables = self.point_tables(t, &x);
+            let mut tables_bar: Vec<Vec<f64>> = tables.iter().map(|t| vec![0.0; t.len()]).collect();
+            for (n, k_bar) in a_bar.chunks_exact(size).enumerate() {
+                let columns = self.columns(0, &tables, |_| n);
+                let mut columns_bar: Vec<&mut [f64]> =
+                    tables_bar.iter_mut().enumerate().map(|(r, t)| &mut t[self.column_range(r, n)]).collect();
+                bar.parameters[at] += self.column_product_adjoint(term.variance, 0, &columns, k_bar, &mut columns_bar);
+            }
+            for (r, (table, table_bar)) in tables.iter().zip(&tables_bar).enumerate() {
+                let (parts, (parameters_bar, z_bar)) = (self.kernel.parts(t, r), bar.axis(r));
+                kernel::gram_adjoint(&parts, self.values(r), &x[r], table, table_bar, parameters_bar, z_bar);
+            }
         }
         bar
     }
 
     /// Adjoint of [`Basis::at`]; ā is overwritten.
-    fn points_adjoint(&self, points: &Points, a: &Matrix, a_bar: &mut Matrix, residual_bar: &[f64]) -> BlockBar {
+    pub(super) fn points_adjoint(
+        &self,
+        points: &Points,
+        a: &Matrix,
+        a_bar: &mut Matrix,
+        residual_bar: &[f64],
+    ) -> BlockBar {
         let (size, dims) = (self.set.size(), self.dims());
         let block = parallel::block_length(points.len());
         let blocks = a
@@ -309,105 +296,8 @@ impl ScatteredBasis {
         sum
     }
 
-    /// Quadrature nodes over the window, where rounding makes them better than the closed form.
-    fn nodes(&self, window: &Window) -> Option<Nodes> {
-        let error = self.kernel.variance * window.measure() * f64::EPSILON / self.jitter.max(f64::EPSILON);
-        let widths = || self.kernel.lengthscales();
-        if error > CLOSED_FORM_ERROR { window.nodes(&widths(), MOST_NODES) } else { None }
-    }
-
-    /// ∫ a aᵀ and ∫ a by quadrature.
-    fn region_by_nodes(&self, nodes: &Nodes) -> (Matrix, Vec<f64>) {
-        let size = self.set.size();
-        let a = self.at(&nodes.points).a;
-        let mut scaled = a.clone();
-        for (column, w) in scaled.data_mut().chunks_exact_mut(size).zip(&nodes.weights) {
-            column.iter_mut().for_each(|v| *v *= w);
-        }
-        let mut square = Matrix::zeros(size, size);
-        linalg::add_outer_lower(&mut square, 1.0, scaled.data(), a.data());
-        square.mirror_lower();
-        (square, linalg::columns_times(a.data(), size, &nodes.weights))
-    }
-
-    /// Adjoint of [`Self::region_by_nodes`].
-    fn region_by_nodes_adjoint(&self, nodes: &Nodes, square_bar: &Matrix, linear_bar: &[f64]) -> BlockBar {
-        let size = self.set.size();
-        let a = self.at(&nodes.points).a;
-        let mut a_bar = linalg::product(square_bar, &a);
-        for (column, w) in a_bar.data_mut().chunks_exact_mut(size).zip(&nodes.weights) {
-            column.iter_mut().zip(linear_bar).for_each(|(v, p)| *v = w * (2.0 * *v + p));
-        }
-        self.points_adjoint(&nodes.points, &a, &mut a_bar, &vec![0.0; nodes.weights.len()])
-    }
-
-    /// ∫ a aᵀ and ∫ a by the closed forms of Ψ and φ.
-    fn region_by_closed_form(&self, window: &Window) -> (Matrix, Vec<f64>) {
-        let (size, gamma) = (self.set.size(), self.kernel.variance);
-        let mut square = Matrix::zeros(size, size);
-        let mut linear = vec![0.0; size];
-        let mut column = vec![0.0; size];
-        for spans in window.boxes() {
-            let psi = self.square(gamma * gamma, &self.psi_tables(spans));
-            linalg::add_scaled(square.data_mut(), 1.0, psi.data());
-            let lists = self.phi_tables(spans);
-            self.column_product(gamma, &lists.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut column);
-            linalg::add_scaled(&mut linear, 1.0, &column);
-        }
-        linalg::whiten(&mut square, &self.l);
-        square.symmetrise();
-        linalg::solve_lower(&self.l, &mut linear);
-        (square, linear)
-    }
-
-    /// Adjoint of the region's features; Ā (symmetric) is overwritten.
-    fn region_adjoint(
-        &self,
-        window: &Window,
-        region: &RegionFeatures,
-        region_bar: &mut RegionFeatures,
-        bar: &mut BlockBar,
-    ) {
-        let gamma = self.kernel.variance;
-        let RegionFeatures { square: a_bar, linear: p_bar, residual: c_bar, .. } = region_bar;
-        a_bar.add_to_diagonal(-*c_bar); // ∫c = γ|T| − tr A
-        bar.parameters[0] += *c_bar * window.measure();
-        if let Some(nodes) = self.nodes(window) {
-            bar.add(&self.region_by_nodes_adjoint(&nodes, a_bar, p_bar));
-            return;
-        }
-        let product = linalg::product(a_bar, &region.square);
-        for j in 0..product.cols() {
-            linalg::add_scaled(&mut bar.w.col_mut(j)[j..], -2.0, &product.col(j)[j..]);
-        }
-        linalg::add_outer_lower(&mut bar.w, -1.0, p_bar, &region.linear);
-        linalg::whiten_adjoint(a_bar, &self.l);
-        a_bar.symmetrise();
-        linalg::solve_lower_transposed(&self.l, p_bar);
-        for spans in window.boxes() {
-            let tables = self.psi_tables(spans);
-            let (tables_bar, scale_bar) = self.square_adjoint(gamma * gamma, &tables, a_bar);
-            bar.parameters[0] += 2.0 * gamma * scale_bar;
-            for r in 0..self.dims() {
-                let (factor, theta) = self.factor(r);
-                let (theta_bar, z_bar) = bar.axis(self, r);
-                factor.psi_adjoint(theta, &self.set.axes[r].values, spans[r], &tables_bar[r], theta_bar, z_bar);
-            }
-            let lists = self.phi_tables(spans);
-            let columns: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
-            let mut lists_bar: Vec<Vec<f64>> = lists.iter().map(|l| vec![0.0; l.len()]).collect();
-            let mut columns_bar: Vec<&mut [f64]> = lists_bar.iter_mut().map(Vec::as_mut_slice).collect();
-            bar.parameters[0] += self.column_product_adjoint(gamma, &columns, p_bar, &mut columns_bar);
-            for r in 0..self.dims() {
-                let (factor, theta) = self.factor(r);
-                let (theta_bar, z_bar) = bar.axis(self, r);
-                factor.phi_adjoint(theta, &self.set.axes[r].values, spans[r], &lists_bar[r], theta_bar, z_bar);
-            }
-        }
-    }
-
     /// From W to K̄ to the parameters.
-    fn cholesky_adjoint(&self, bar: &mut BlockBar) {
+    pub(super) fn cholesky_adjoint(&self, bar: &mut BlockBar) {
         let mut k_bar = std::mem::take(&mut bar.w);
         let size = k_bar.rows();
         for i in 0..size {
@@ -419,53 +309,52 @@ impl ScatteredBasis {
         for i in 0..size {
             k_bar[(i, i)] *= 1.0 + self.jitter;
         }
-        let tables = self.kernel_tables();
-        let (tables_bar, scale_bar) = self.square_adjoint(self.kernel.variance, &tables, &k_bar);
-        bar.parameters[0] += scale_bar;
-        for r in 0..self.dims() {
-            let (factor, theta) = self.factor(r);
-            let values = &self.set.axes[r].values;
-            let (theta_bar, z_bar) = bar.axis(self, r);
-            let mut once = z_bar.as_ref().map(|z| vec![0.0; z.len()]);
-            factor.gram_adjoint(theta, values, values, &tables[r], &tables_bar[r], theta_bar, once.as_deref_mut());
-            if let (Some(z_bar), Some(once)) = (z_bar, once) {
-                linalg::add_scaled(z_bar, 2.0, &once); // both points of k(z_i, z_j) move, and K̄ is symmetric
+        for (t, (term, at)) in self.kernel.terms.iter().zip(self.kernel.variance_places()).enumerate() {
+            let tables = self.kernel_tables(t);
+            let (tables_bar, scale_bar) = self.square_adjoint(term.variance, 0, &tables, &k_bar);
+            bar.parameters[at] += scale_bar;
+            for r in 0..self.dims() {
+                let (parts, values) = (self.kernel.parts(t, r), self.values(r));
+                let (parameters_bar, z_bar) = bar.axis(r);
+                let mut once = z_bar.as_ref().map(|z| vec![0.0; z.len()]);
+                let (table, table_bar) = (&tables[r], &tables_bar[r]);
+                kernel::gram_adjoint(&parts, values, values, table, table_bar, parameters_bar, once.as_deref_mut());
+                if let (Some(z_bar), Some(once)) = (z_bar, once) {
+                    linalg::add_scaled(z_bar, 2.0, &once); // both points of k(z_i, z_j) move, and K̄ is symmetric
+                }
             }
         }
     }
 }
 
+/// Rows of coordinates as one list an axis.
+fn by_axis(rows: &[f64], dims: usize) -> Vec<Vec<f64>> {
+    (0..dims).map(|r| rows.iter().skip(r).step_by(dims).copied().collect()).collect()
+}
+
 /// Cotangents that blocks of events add up to: of the parameters, of the coordinates on each axis, and W.
-struct BlockBar {
-    parameters: Vec<f64>,
-    coordinates: Vec<Vec<f64>>,
-    w: Matrix,
+pub(super) struct BlockBar {
+    pub(super) parameters: Vec<f64>,
+    pub(super) coordinates: Vec<Vec<f64>>,
+    moving: bool,
+    pub(super) w: Matrix,
 }
 
 impl BlockBar {
-    fn new(basis: &ScatteredBasis) -> Self {
+    pub(super) fn new(basis: &ScatteredBasis) -> Self {
         let moving = basis.set.moving;
-        Self {
-            parameters: vec![0.0; basis.kernel.parameters().len()],
-            coordinates: basis
-                .set
-                .axes
-                .iter()
-                .map(|axis| vec![0.0; if moving { axis.values.len() } else { 0 }])
-                .collect(),
-            w: Matrix::zeros(basis.set.size(), basis.set.size()),
-        }
+        let coordinates =
+            basis.set.axes.iter().map(|axis| vec![0.0; if moving { axis.values.len() } else { 0 }]).collect();
+        let parameters = vec![0.0; basis.kernel.parameters().len()];
+        Self { parameters, coordinates, moving, w: Matrix::zeros(basis.set.size(), basis.set.size()) }
     }
 
-    /// The slots of axis r: its parameters, and its coordinates if they move.
-    fn axis(&mut self, basis: &ScatteredBasis, r: usize) -> (&mut [f64], Option<&mut [f64]>) {
-        let start = 1 + basis.kernel.axes[..r].iter().map(|axis| axis.parameters.len()).sum::<usize>();
-        let count = basis.kernel.axes[r].parameters.len();
-        let coordinates = basis.set.moving.then_some(self.coordinates[r].as_mut_slice());
-        (&mut self.parameters[start..start + count], coordinates)
+    /// The parameters, and the coordinates on axis r if they move.
+    pub(super) fn axis(&mut self, r: usize) -> (&mut [f64], Option<&mut [f64]>) {
+        (&mut self.parameters, self.moving.then_some(self.coordinates[r].as_mut_slice()))
     }
 
-    fn add(&mut self, other: &BlockBar) {
+    pub(super) fn add(&mut self, other: &BlockBar) {
         linalg::add_scaled(&mut self.parameters, 1.0, &other.parameters);
         self.coordinates.iter_mut().zip(&other.coordinates).for_each(|(a, b)| linalg::add_scaled(a, 1.0, b));
         linalg::add_scaled(self.w.data_mut(), 1.0, other.w.data());
@@ -494,12 +383,11 @@ impl Basis for ScatteredBasis {
     }
 
     fn over(&self, window: &Window) -> RegionFeatures {
-        let (square, linear) = match self.nodes(window) {
-            Some(nodes) => self.region_by_nodes(&nodes),
-            None => self.region_by_closed_form(window),
-        };
-        let residual = (self.kernel.variance * window.measure() - square.trace()).max(0.0);
-        RegionFeatures { square, linear, residual, measure: window.measure() }
+        self.region(window, 1.0)
+    }
+
+    fn over_more_nodes(&self, window: &Window) -> RegionFeatures {
+        self.region(window, FINER)
     }
 
     fn prior(&self) -> (Vec<f64>, f64) {
@@ -537,39 +425,5 @@ impl Basis for ScatteredBasis {
             Vec::new()
         };
         HyperBar { parameters: sum.parameters, mean, locations }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_region_by_quadrature_is_the_closed_form() {
-        let window = Window::new(&[(0.0, 1.0), (-0.5, 1.5)]).unwrap();
-        let hyper = Hyper { kernel: Kernel::squared_exponential(1.3, &[0.3, 0.45]).unwrap(), mean: 0.7 };
-        let set = Scattered::moving(Points::from_rows(&[[0.1, 0.2], [0.6, 1.1], [0.9, -0.3], [0.3, 0.9]]).unwrap());
-        let basis = ScatteredBasis::new(set, &hyper, PriorMean::Constant, 1e-8).unwrap();
-        assert!(basis.nodes(&window).is_none());
-        let nodes = window.nodes(&hyper.kernel.lengthscales(), MOST_NODES).unwrap();
-        let (closed, by_nodes) = (basis.region_by_closed_form(&window), basis.region_by_nodes(&nodes));
-        for (a, b) in closed.0.data().iter().chain(&closed.1).zip(by_nodes.0.data().iter().chain(&by_nodes.1)) {
-            assert!((a - b).abs() < 1e-12, "{a} {b}");
-        }
-
-        let square_bar = Matrix::from_fn(4, 4, |i, j| ((i + j) as f64 + 0.3).sin());
-        let linear_bar = [0.3, -0.8, 0.2, 0.5];
-        let region = RegionFeatures { square: closed.0, linear: closed.1, residual: 0.0, measure: 2.0 };
-        let mut bar =
-            RegionFeatures { square: square_bar.clone(), linear: linear_bar.to_vec(), residual: 0.0, measure: 0.0 };
-        let mut sum = BlockBar::new(&basis);
-        basis.region_adjoint(&window, &region, &mut bar, &mut sum);
-        let mut other = basis.region_by_nodes_adjoint(&nodes, &square_bar, &linear_bar);
-        basis.cholesky_adjoint(&mut sum);
-        basis.cholesky_adjoint(&mut other);
-        let all = |bar: &BlockBar| [bar.parameters.clone(), bar.coordinates.concat()].concat();
-        for (a, b) in all(&sum).iter().zip(all(&other)) {
-            assert!((a - b).abs() < 1e-10, "{a} {b}");
-        }
     }
 }

@@ -13,10 +13,8 @@ use crate::points::Points;
 /// The gradient of the bound by all it depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gradient {
-    /// By γ.
-    pub variance: f64,
-    /// By the length-scales ℓ.
-    pub lengthscale: Vec<f64>,
+    /// By the kernel's parameters, in the order of [`Kernel::parameters`].
+    pub parameters: Vec<f64>,
     /// By ū.
     pub mean: f64,
     /// By m.
@@ -40,7 +38,7 @@ pub fn bound_at(
 ) -> Result<(Bound, Gradient)> {
     let size = inducing.len();
     for (what, expected, found) in [
-        ("kernel", events.window().dims(), kernel.dims()),
+        ("kernel", events.window().dims(), kernel.dims),
         ("inducing locations", events.window().dims(), inducing.dims()),
         ("m", size, q_mean.len()),
         ("rows of L", size, q_root.rows()),
@@ -70,8 +68,7 @@ pub fn bound_at(
     let also = [(&whitened_bar.mean[..], &q.mean[..]), (whitened_bar.root.data(), q.root.data())];
     let hyper_bar = basis.features_adjoint(events.points(), events.window(), &features, bar, &also);
     let gradient = Gradient {
-        variance: hyper_bar.parameters[0],
-        lengthscale: hyper_bar.parameters[1..].to_vec(),
+        parameters: hyper_bar.parameters,
         mean: hyper_bar.mean,
         q_mean: q_bar.mean,
         q_root: q_bar.root,

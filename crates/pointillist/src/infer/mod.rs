@@ -11,18 +11,19 @@ mod natural;
 mod parameters;
 mod prior;
 mod schedule;
+mod start;
 
 pub use given::{Gradient, bound_at};
 pub use prior::Prior;
 
-use crate::basis::{Hyper, InducingSet, PriorMean, Scattered};
+use crate::basis::{Basis, Features, Hyper, InducingSet, PriorMean, Scattered};
 use crate::bound::{self, Bound, Gaussian};
 use crate::error::{Error, Result};
 use crate::events::Events;
-use crate::kernel::{AxisKernel, Factor, Kernel};
+use crate::kernel::{Expression, Factor};
 use crate::points::Points;
 use crate::posterior::Posterior;
-use crate::window::{Scaling, Window};
+use crate::window::{Exposure, Scaling, Window};
 use lbfgs::Curvature;
 use natural::Sites;
 use parameters::Layout;
@@ -54,8 +55,8 @@ pub enum Inducing {
 /// What is believed of the intensity before events are seen, and how it is to be learned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// The kernel's factor on every axis.
-    pub factor: Factor,
+    /// The kernel; squared exponential on every axis if none is asked for.
+    pub kernel: Option<Expression>,
     /// The prior mean of f.
     pub prior_mean: PriorMean,
     /// The inducing points.
@@ -79,7 +80,7 @@ pub struct Model {
 impl Default for Model {
     fn default() -> Self {
         Self {
-            factor: Factor::SquaredExponential,
+            kernel: None,
             prior_mean: PriorMean::default(),
             inducing: Inducing::default(),
             optimise_inducing: false,
@@ -156,6 +157,8 @@ pub struct Report {
     /// Part of the prior variance over the window that the inducing points leave unexplained. Harmless where that variance is itself a
     /// small part of the rate.
     pub unexplained: f64,
+    /// An estimate of the relative error of the integral over the window, where it is found by quadrature.
+    pub integral_error: Option<f64>,
     /// Relative jitter on K.
     pub jitter: f64,
     /// The starting length-scales tried (in units of the window's sides), each with its bound.
@@ -187,7 +190,7 @@ struct Problem<'a> {
     most_evaluations: usize,
     theta_evaluations: usize,
     evaluations: usize,
-    /// log of the volume scale times N: bound outside = bound inside − this.
+    /// N times the log of the volume scale, less the log of the exposure at the events: bound outside = bound inside − this.
     log_units: f64,
     /// The sign of f: + unless the user's own word on the mean is negative.
     sign: f64,
@@ -297,7 +300,7 @@ impl Model {
             most_evaluations: self.most_evaluations,
             theta_evaluations: 0,
             evaluations: 0,
-            log_units: events.len() as f64 * scaling.volume().ln(),
+            log_units: events.len() as f64 * scaling.volume().ln() - events.log_exposure(),
             sign: self.sign(),
             inducing: 0,
             watch,
@@ -348,20 +351,22 @@ impl Model {
 
     /// Θ to start from, and the layout of the search.
     fn layout(&self, problem: &Problem<'_>, scaling: &Scaling) -> Result<(Hyper, Layout)> {
-        let (dims, rate) = (problem.window.dims(), problem.rate());
-        let axes = vec![AxisKernel { factor: self.factor, parameters: vec![0.2] }; dims];
-        // E f² = ū² + γ is the mean rate; most of it in the mean.
-        let variance = f64::max(0.36 * rate, parameters::least_variance(rate));
-        let mut hyper = Hyper { kernel: Kernel { variance, axes }, mean: 0.8 * problem.level() };
-        let mut layout = Layout::new(&hyper, scaling, rate);
+        let (dims, rate, measure) = (problem.window.dims(), problem.rate(), problem.window.measure());
+        let expression = match &self.kernel {
+            Some(expression) => expression.clone(),
+            None => Expression::on_all_axes(Factor::SquaredExponential, dims),
+        };
+        let kernel = start::kernel(&expression, &problem.points, scaling, rate, measure)?;
+        let mut hyper = Hyper { kernel, mean: 0.8 * problem.level() };
+        let mut layout = Layout::new(&hyper, &expression, problem.window.axes(), scaling, rate, measure)?;
         for (name, prior) in &self.priors {
-            layout.add_prior(name, *prior)?;
+            layout.add_prior(name, *prior, &hyper.kernel)?;
         }
         for (name, value) in &self.fixed {
             layout.fix(name, *value, &mut hyper)?;
         }
         if self.optimise_inducing {
-            layout = layout.with_moving(problem.window.bounding_box().to_vec());
+            layout = layout.with_moving(problem.window.bounding_box());
         }
         Ok((hyper, layout))
     }
@@ -389,7 +394,8 @@ impl Model {
             }
         };
         let mut total = bound::bound(&features, &problem.weights, &q);
-        let unexplained = features.region.residual / (hyper.kernel.variance * problem.window.measure());
+        let unexplained = features.region.residual / (features.region.square.trace() + features.region.residual);
+        let integral_error = integral_error(&*basis, &problem.window, &features, &q, total.integral());
         let log_prior = layout.log_prior(&hyper);
         if hyper.mean < 0.0 && problem.sign > 0.0 {
             // f and −f are the same intensity: report the positive one.
@@ -408,6 +414,7 @@ impl Model {
             inducing: counts,
             inducing_choice: choice,
             unexplained,
+            integral_error,
             jitter: problem.jitter,
             starts,
             warnings: warnings(events, &layout.at_bounds(&hyper), features.region.residual / events.len() as f64),
@@ -429,13 +436,26 @@ impl Model {
     }
 }
 
+/// The relative change of the integral over the window when it is given more nodes; `None` where it has a closed form.
+fn integral_error(basis: &dyn Basis, window: &Window, features: &Features, q: &Gaussian, integral: f64) -> Option<f64> {
+    if window.outlines().next().is_none() && !matches!(window.exposure(), Some(Exposure::Grid { .. })) {
+        return None;
+    }
+    let finer = basis.over_more_nodes(window);
+    let again =
+        bound::integral_of_mean_square(&finer, features.offset, &q.mean) + bound::integral_of_variance(&finer, q);
+    Some(((again - integral) / integral).abs())
+}
+
 fn warnings(events: &Events, at_bounds: &[String], unexplained: f64) -> Vec<String> {
     let mut warnings = Vec::new();
+    let repeated = events.window().pieces().iter().any(|piece| piece.repeats > 1.0);
     match (events.len(), events.distinct()) {
         (1, _) => warnings.push("there is only one event: the answer is mostly the prior".into()),
         (n, 1) => warnings.push(format!("all {n} events are at the same place: the answer is mostly the prior")),
         (n, _) if n < 5 => warnings.push(format!("there are only {n} events: the answer leans on the prior")),
-        (n, distinct) if distinct < n => {
+        // the same time in two trials is no tie
+        (n, distinct) if distinct < n && !repeated => {
             warnings.push(format!("{n} events are at {distinct} distinct places: ties count as separate events"));
         }
         _ => {}

@@ -7,12 +7,15 @@
 use super::prior::Prior;
 use crate::basis::{Hyper, HyperBar};
 use crate::error::{Error, Result};
+use crate::kernel::{Affine, Expression, Factor, Kernel, Parameter, Unit};
 use crate::points::Points;
-use crate::window::{Scaling, Span};
+use crate::window::{Axis, Scaling, Span};
 use std::f64::consts::FRAC_PI_2;
 
-/// Length-scales are looked for between these multiples of the window's side.
-const LENGTHSCALES: (f64, f64) = (1e-4, 1e2);
+/// A period is looked for within this factor of where it starts.
+const PERIODS: f64 = 1.5;
+/// Each further term with the same factor on the same axis starts with a length-scale this many times as long as the one before.
+const SHORTER: f64 = 0.3;
 /// The variance, up to this multiple of the mean rate …
 const MOST_VARIANCE: f64 = 1e3;
 /// … and down to this over the window's measure. N events leave f uncertain by ½/√|T| however flat they are; a prior variance that
@@ -21,22 +24,28 @@ const LEAST_VARIANCE: f64 = 4.0;
 /// The prior mean, between these multiples of the root of the mean rate.
 const MEANS: (f64, f64) = (-10.0, 10.0);
 
-/// The floor of the variance in unit coordinates; with very few events no more than half their rate.
-pub(super) fn least_variance(rate: f64) -> f64 {
-    LEAST_VARIANCE.min(0.5 * rate)
+/// The floor of the variance in unit coordinates, for a window of this measure; with very few events no more than half their rate.
+pub(super) fn least_variance(rate: f64, measure: f64) -> f64 {
+    (LEAST_VARIANCE / measure).min(0.5 * rate)
 }
 
-/// One parameter: how it is called, what it is worth outside, and what is believed of it.
+/// One number the search may move: one parameter, or several that are tied.
 #[derive(Debug, Clone)]
 struct Slot {
     name: String,
-    /// User's value = `unit` × inner value.
-    unit: f64,
+    /// What it is also called, if it is tied by a label.
+    label: Option<String>,
+    /// The parameters of the kernel it stands for, each with its inner value as a multiple of the first one's; none for the mean.
+    members: Vec<(usize, f64)>,
+    /// What the first one is worth outside.
+    unit: Affine,
     bounds: (f64, f64),
     logarithmic: bool,
     priors: Vec<Prior>,
-    /// Its inner value, if it is held.
+    /// The inner value at which it is held.
     fixed: Option<f64>,
+    /// How starting length-scales apply to it: not at all, or this many times as long.
+    scanned: Option<f64>,
 }
 
 /// The map between Θ and the optimiser's vector.
@@ -46,29 +55,60 @@ pub(crate) struct Layout {
     /// The box inducing points move in, if they do.
     moving: Option<Vec<Span>>,
     mean_scale: f64,
+    axes: Vec<String>,
 }
 
 impl Layout {
-    /// For the parameters of `hyper`, in the coordinates of `scaling`, with `rate` the mean rate there.
-    pub(crate) fn new(hyper: &Hyper, scaling: &Scaling, rate: f64) -> Self {
+    /// For the parameters of `hyper`, asked for by `expression`, in the coordinates of `scaling`, with `rate` the mean rate
+    /// and `measure` the measure of the window there.
+    pub(crate) fn new(
+        hyper: &Hyper,
+        expression: &Expression,
+        axes: &[Axis],
+        scaling: &Scaling,
+        rate: f64,
+        measure: f64,
+    ) -> Result<Self> {
         let kernel = &hyper.kernel;
-        let scales: Vec<f64> = (0..kernel.dims()).map(|r| scaling.scale(r)).collect();
-        let ones = kernel.with_parameters(&vec![1.0; kernel.parameters().len()]);
-        let units = ones.rescaled(&scales, scaling.volume()).parameters();
-        let mut slots: Vec<Slot> = kernel
-            .parameter_names()
-            .into_iter()
-            .zip(units)
-            .enumerate()
-            .map(|(i, (name, unit))| {
-                let variances = (least_variance(rate), MOST_VARIANCE * rate);
-                let (lo, hi) = if i == 0 { variances } else { LENGTHSCALES };
-                Slot { name, unit, bounds: (lo.ln(), hi.ln()), logarithmic: true, priors: vec![], fixed: None }
-            })
-            .collect();
-        let unit = 1.0 / scaling.volume().sqrt();
-        slots.push(Slot { name: "mean".into(), unit, bounds: MEANS, logarithmic: false, priors: vec![], fixed: None });
-        Self { slots, moving: None, mean_scale: rate.sqrt() }
+        let least = least_variance(rate, measure);
+        let (units, names, values) = (kernel.units(scaling), kernel.parameter_names(), kernel.parameters());
+        let mut slots: Vec<Slot> = Vec::new();
+        for (i, (said, parameter)) in expression.parameters().into_iter().enumerate() {
+            let shares = |slot: &&mut Slot| said.label.is_some() && slot.label == said.label;
+            let ratio = units[i].scale.recip();
+            if let Some(slot) = slots.iter_mut().find(shares) {
+                slot.members.push((i, ratio * slot.unit.scale));
+                if slot.fixed.is_none() && said.held {
+                    slot.fixed = Some(values[slot.members[0].0]);
+                }
+                continue;
+            }
+            let held = said.held || parameter.is_some_and(|p| !p.learned);
+            slots.push(Slot {
+                name: with_axis_name(&names[i], axes),
+                label: said.label.clone(),
+                members: vec![(i, 1.0)],
+                unit: units[i],
+                bounds: bounds(parameter, values[i], rate, least / kernel.terms.len() as f64),
+                logarithmic: true,
+                priors: vec![],
+                fixed: held.then_some(values[i]),
+                scanned: said.value.is_none().then(|| shortening(kernel, i)).flatten(),
+            });
+        }
+        slots.push(Slot {
+            name: "mean".into(),
+            label: None,
+            members: vec![],
+            unit: Affine { scale: 1.0 / scaling.volume().sqrt(), shift: 0.0 },
+            bounds: MEANS,
+            logarithmic: false,
+            priors: vec![],
+            fixed: None,
+            scanned: None,
+        });
+        let axes = axes.iter().map(|axis| axis.name.clone()).collect();
+        Ok(Self { slots, moving: None, mean_scale: rate.sqrt(), axes })
     }
 
     /// Inducing points move too, inside these spans.
@@ -78,26 +118,35 @@ impl Layout {
     }
 
     /// Puts a prior on every parameter called `name` (`lengthscale` means those of all axes).
-    pub(crate) fn add_prior(&mut self, name: &str, prior: Prior) -> Result<()> {
-        self.for_named(name, |slot| slot.priors.push(prior))
+    pub(crate) fn add_prior(&mut self, name: &str, prior: Prior, kernel: &Kernel) -> Result<()> {
+        self.for_named(name, kernel, |slot| slot.priors.push(prior))
     }
 
     /// Holds every parameter called `name` at `value` (the user's units).
     pub(crate) fn fix(&mut self, name: &str, value: f64, hyper: &mut Hyper) -> Result<()> {
-        self.for_named(name, |slot| slot.fixed = Some(value / slot.unit))?;
-        let mut values = self.values(hyper);
-        for (slot, inner) in self.slots.iter().zip(&mut values) {
-            *inner = slot.fixed.unwrap_or(*inner);
+        self.for_named(name, &hyper.kernel, |slot| slot.fixed = Some(slot.unit.inward(value)))?;
+        let mut values = hyper.kernel.parameters();
+        for slot in &self.slots {
+            let Some(inner) = slot.fixed else { continue };
+            match slot.members.is_empty() {
+                true => hyper.mean = inner,
+                false => slot.spread(inner, &mut values),
+            }
         }
-        hyper.mean = values.pop().unwrap_or_default();
         hyper.kernel = hyper.kernel.with_parameters(&values);
         hyper.kernel.check()
     }
 
-    fn for_named(&mut self, name: &str, mut change: impl FnMut(&mut Slot)) -> Result<()> {
-        let matches = |slot: &Slot| slot.name == name || slot.name.split('[').next() == Some(name);
+    fn for_named(&mut self, name: &str, kernel: &Kernel, mut change: impl FnMut(&mut Slot)) -> Result<()> {
+        let axes: Vec<&str> = self.axes.iter().map(String::as_str).collect();
+        let called = kernel.parameters_called(name, &axes);
+        let meant = |slot: &Slot| {
+            slot.name == name
+                || slot.label.as_deref() == Some(name)
+                || slot.members.iter().any(|(i, _)| called.contains(i))
+        };
         let mut found = false;
-        for slot in self.slots.iter_mut().filter(|slot| matches(slot)) {
+        for slot in self.slots.iter_mut().filter(|slot| meant(slot)) {
             change(slot);
             found = true;
         }
@@ -115,13 +164,20 @@ impl Layout {
         Self { moving: None, ..self.clone() }
     }
 
-    /// Θ with every length-scale that is not held set to `l`.
+    /// Θ with every length-scale of which nothing is said set to `l`.
     pub(crate) fn with_lengthscale(&self, hyper: &Hyper, l: f64) -> Hyper {
         let mut values = hyper.kernel.parameters();
-        for (slot, value) in self.slots.iter().zip(&mut values).skip(1) {
-            *value = slot.fixed.unwrap_or(l);
+        for slot in self.slots.iter().filter(|slot| slot.fixed.is_none()) {
+            if let Some(times) = slot.scanned {
+                slot.spread(times * l, &mut values);
+            }
         }
         Hyper { kernel: hyper.kernel.with_parameters(&values), mean: hyper.mean }
+    }
+
+    /// Whether starting length-scales change anything.
+    pub(crate) fn scans(&self) -> bool {
+        self.slots.iter().any(|slot| slot.fixed.is_none() && slot.scanned.is_some())
     }
 
     /// log p(Θ).
@@ -129,11 +185,10 @@ impl Layout {
         self.slots.iter().zip(self.values(hyper)).map(|(slot, v)| slot.log_prior(v).0).sum()
     }
 
-    /// Inner values of all parameters.
+    /// Inner values of all slots.
     fn values(&self, hyper: &Hyper) -> Vec<f64> {
-        let mut values = hyper.kernel.parameters();
-        values.push(hyper.mean);
-        values
+        let parameters = hyper.kernel.parameters();
+        self.slots.iter().map(|slot| slot.members.first().map_or(hyper.mean, |(i, _)| parameters[*i])).collect()
     }
 
     /// The vector at Θ (and Z).
@@ -163,14 +218,16 @@ impl Layout {
 
     /// Θ and Z from the vector; what is fixed comes from `base`.
     pub(crate) fn unpack(&self, x: &[f64], base: &Hyper, locations: &Points) -> (Hyper, Points) {
-        let mut values = self.values(base);
+        let mut values = base.kernel.parameters();
+        let mut mean = base.mean;
         let mut rest = x.iter();
-        for (slot, value) in self.slots.iter().zip(&mut values).filter(|(slot, _)| slot.fixed.is_none()) {
-            if let Some(&x) = rest.next() {
-                *value = if slot.logarithmic { x.exp() } else { x * self.mean_scale };
+        for slot in self.slots.iter().filter(|slot| slot.fixed.is_none()) {
+            let Some(&x) = rest.next() else { break };
+            match slot.members.is_empty() {
+                true => mean = x * self.mean_scale,
+                false => slot.spread(x.exp(), &mut values),
             }
         }
-        let mean = values.pop().unwrap_or_default();
         let locations = match &self.moving {
             None => locations.clone(),
             Some(spans) => {
@@ -187,10 +244,11 @@ impl Layout {
 
     /// log p(Θ), and the gradient of the objective by the vector: that of the bound (`bar`) plus that of log p.
     pub(crate) fn gradient(&self, x: &[f64], hyper: &Hyper, bar: &HyperBar, gradient: &mut [f64]) -> f64 {
-        let bars = bar.parameters.iter().chain(std::iter::once(&bar.mean));
         let mut log_prior = 0.0;
         let mut at = 0;
-        for ((slot, value), &bar) in self.slots.iter().zip(self.values(hyper)).zip(bars) {
+        for (slot, value) in self.slots.iter().zip(self.values(hyper)) {
+            let of_members = || slot.members.iter().map(|&(i, ratio)| bar.parameters[i] * ratio).sum();
+            let bar: f64 = if slot.members.is_empty() { bar.mean } else { of_members() };
             let (log_density, slope) = slot.log_prior(value);
             log_prior += log_density;
             if slot.fixed.is_none() {
@@ -215,6 +273,9 @@ impl Layout {
             match slot.name.as_str() {
                 _ if slot.fixed.is_some() || !(low || high) => None,
                 "variance" if low => Some("the events show no variation: the variance stands at its floor".to_string()),
+                name if low && name.starts_with("variance") => {
+                    Some(format!("{name} stands at its floor: the events show no need of that term"))
+                }
                 name => {
                     Some(format!("{name} ran to the end of its range: the events do not determine it (a prior would)"))
                 }
@@ -225,11 +286,61 @@ impl Layout {
 }
 
 impl Slot {
+    /// Writes the inner value `first` of its first parameter, and what follows for the others.
+    fn spread(&self, first: f64, values: &mut [f64]) {
+        self.members.iter().for_each(|&(i, ratio)| values[i] = ratio * first);
+    }
+
     /// Σ log p at an inner value, and its derivative by that value.
     fn log_prior(&self, value: f64) -> (f64, f64) {
         self.priors
             .iter()
-            .map(|prior| prior.log_density(value * self.unit))
-            .fold((0.0, 0.0), |(sum, slope), (p, d)| (sum + p, slope + d * self.unit))
+            .map(|prior| prior.log_density(self.unit.outward(value)))
+            .fold((0.0, 0.0), |(sum, slope), (p, d)| (sum + p, slope + d * self.unit.scale))
     }
+}
+
+/// `lengthscale[0]` as `lengthscale[lon]`, where axis 0 has a name.
+fn with_axis_name(name: &str, axes: &[Axis]) -> String {
+    let number = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+    let axis = number
+        .filter(|(base, _)| *base != "variance")
+        .and_then(|(base, r)| Some((base, axes.get(r.parse::<usize>().ok()?)?)));
+    match axis {
+        Some((base, axis)) if !axis.name.is_empty() => format!("{base}[{}]", axis.name),
+        _ => name.into(),
+    }
+}
+
+/// The range of a parameter (a variance if it is none of a factor), as logarithms of inner values.
+fn bounds(parameter: Option<&Parameter>, start: f64, rate: f64, least_variance: f64) -> (f64, f64) {
+    let (lo, hi) = match parameter {
+        None => (least_variance, MOST_VARIANCE * rate),
+        // The bound has a peak for every multiple of a period: search near the start.
+        Some(p) if p.name == Parameter::PERIOD.name => (start / PERIODS, start * PERIODS),
+        Some(p) => p.range,
+    };
+    (lo.ln(), hi.ln())
+}
+
+/// For a length-scale in parameter `i`: how many times shorter than the starting length-scale it starts, because earlier terms
+/// have the same factor on the same axis, and equal terms would stay equal.
+fn shortening(kernel: &Kernel, i: usize) -> Option<f64> {
+    let mut at = 0;
+    let mut before: Vec<(Factor, usize)> = Vec::new();
+    for term in &kernel.terms {
+        at += 1;
+        for part in &term.parts {
+            for parameter in part.factor.parameters() {
+                if at == i {
+                    let earlier = before.iter().filter(|b| **b == (part.factor, part.axis)).count();
+                    let is_length = parameter.name == Parameter::LENGTHSCALE.name && parameter.unit == Unit::Length;
+                    return is_length.then(|| SHORTER.powi(earlier as i32));
+                }
+                at += 1;
+            }
+        }
+        before.extend(term.parts.iter().map(|part| (part.factor, part.axis)));
+    }
+    None
 }

@@ -8,6 +8,7 @@ use super::parameters::Layout;
 use super::{Inducing, Method, Model, Problem, Run, State, collapsed, joint};
 use crate::basis::{Hyper, InducingSet};
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 use crate::points::Points;
 use crate::window::Scaling;
 
@@ -41,6 +42,8 @@ const AN_EVENT: f64 = 0.02;
 const MOST_JITTER: f64 = 1e-4;
 /// Longest starting length-scale, in sides of the window; the next ones are each half as long.
 const LONGEST: f64 = 0.5;
+/// … down to this.
+const SHORTEST: f64 = 1e-3;
 
 /// The best fit, its grid, and the story.
 pub(super) struct Found {
@@ -90,7 +93,7 @@ pub(super) fn run(
 
 impl Search<'_, '_, '_> {
     fn grid(&self, counts: &[usize]) -> Points {
-        self.problem.window.grid(counts)
+        self.problem.window.grid_nearby(counts)
     }
 
     /// Fits at these locations; where rounding leaves no usable start, with ten times the jitter, which the report tells.
@@ -134,8 +137,13 @@ impl Search<'_, '_, '_> {
 
     /// Starting length-scales down to `shortest` that no grid so far could resolve.
     fn untried(&mut self, shortest: f64) -> Vec<f64> {
+        if !self.layout.scans() {
+            let first = self.tried_down_to.is_infinite();
+            self.tried_down_to = 0.0;
+            return if first { vec![LONGEST] } else { vec![] };
+        }
         let mut candidates: Vec<f64> = std::iter::successors(Some(LONGEST), |l| Some(0.5 * l))
-            .take_while(|&l| l >= shortest && l > 1e-3)
+            .take_while(|&l| l >= shortest && l > SHORTEST)
             .filter(|&l| l < 0.99 * self.tried_down_to)
             .collect();
         if candidates.is_empty() && self.tried_down_to.is_infinite() {
@@ -211,11 +219,11 @@ impl Search<'_, '_, '_> {
         while let Some(last) = ladder.last()
             && last.iter().product::<usize>() > direct
         {
-            ladder.push(last.iter().map(|&c| if c > 4 { c.div_ceil(2) + 1 } else { c }).collect());
-            if ladder[ladder.len() - 1] == ladder[ladder.len() - 2] {
-                ladder.pop();
+            let coarser: Vec<usize> = last.iter().map(|&c| if c > 4 { c.div_ceil(2) + 1 } else { c }).collect();
+            if coarser == *last || !self.resolves(&coarser, &hyper) {
                 break;
             }
+            ladder.push(coarser);
         }
         let mut state = None;
         while ladder.len() > 1 {
@@ -239,8 +247,8 @@ impl Search<'_, '_, '_> {
         let mut story = vec![describe(&counts)];
         loop {
             let unexplained = self.unexplained(&run.state)?;
-            let next = grown(&counts, &run.state.hyper.kernel.lengthscales());
-            if next.iter().product::<usize>() > most {
+            let next = grown(&counts, &run.state.hyper.kernel);
+            if self.grid(&next).len() > most {
                 let why = format!(
                     "{}; stopped at the most that auto uses, with {unexplained:.1e} of the expected events unexplained",
                     story.join(" → ")
@@ -268,19 +276,31 @@ impl Search<'_, '_, '_> {
     fn auto_start(&mut self, hyper: &Hyper, most: usize) -> Result<(Run, Vec<usize>)> {
         let dims = self.problem.window.dims();
         let least = AUTO_LEAST.get(dims - 1).copied().unwrap_or(3);
-        let side = |l: f64| least.max((1.0 / l).ceil() as usize + 1);
+        let layout = self.layout.clone();
+        let counts = |l: f64| -> Vec<usize> {
+            let kernel = layout.with_lengthscale(hyper, l).kernel;
+            (0..dims).map(|r| least_count(kernel.length(r), least)).collect()
+        };
         let events = self.problem.weights.len();
         let affordable = |l: f64| {
-            let size = side(l).saturating_pow(dims as u32);
+            let size = counts(l).iter().fold(1usize, |n, &c| n.saturating_mul(c));
             size <= most && (size <= least.pow(dims as u32) || events * size * size <= CHEAP)
         };
-        let shortest = std::iter::successors(Some(LONGEST), |l| Some(0.5 * l)).take_while(|&l| affordable(l)).last();
+        let candidates = std::iter::successors(Some(LONGEST), |l| Some(0.5 * l)).take_while(|l| *l > SHORTEST);
+        let shortest = candidates.take_while(|&l| affordable(l)).last();
         let lengthscales = self.untried(shortest.unwrap_or(LONGEST));
         let window = self.problem.window.clone();
-        let found = self.scan(hyper, &lengthscales, |l| window.grid(&vec![side(l); dims]))?;
+        let found = self.scan(hyper, &lengthscales, |l| window.grid_nearby(&counts(l)))?;
         let run = self.best_run(peaks(found))?;
-        let each = (run.state.locations.len() as f64).powf(1.0 / dims as f64).round() as usize;
-        Ok((run, vec![each; dims]))
+        let size = run.state.locations.len();
+        let of_run = lengthscales.iter().map(|&l| counts(l)).find(|counts| window.grid_nearby(counts).len() == size);
+        Ok((run, of_run.unwrap_or_else(|| vec![least; dims])))
+    }
+
+    /// Whether a grid is fine enough for what the kernel does at any length-scale: a period, say.
+    fn resolves(&self, counts: &[usize], hyper: &Hyper) -> bool {
+        let kernel = self.layout.with_lengthscale(hyper, LONGEST).kernel;
+        (0..counts.len()).all(|r| counts[r] >= least_count(kernel.length(r), 1))
     }
 
     /// The part of the expected events that the residual variance accounts for.
@@ -300,11 +320,17 @@ fn peaks(list: Vec<(f64, State)>) -> Vec<(f64, State)> {
     list.into_iter().enumerate().filter(|(i, _)| is_peak(*i)).map(|(_, start)| start).collect()
 }
 
-/// About half as many points again on every axis that the length-scale does not yet resolve well, or on all.
-fn grown(counts: &[usize], lengthscales: &[f64]) -> Vec<usize> {
-    let coarse = |r: usize| 1.0 / (counts[r] as f64 - 1.0).max(1.0) > 0.5 * lengthscales[r];
+/// Points on an axis of length 1 for a kernel that varies over `length`: one a length, no fewer than `least`; one alone if it is constant.
+fn least_count(length: f64, least: usize) -> usize {
+    if length.is_infinite() { 1 } else { least.max((1.0 / length).min(1e6).ceil() as usize + 1) }
+}
+
+/// About half as many points again on every axis that the kernel's length does not yet resolve well, or on all.
+fn grown(counts: &[usize], kernel: &Kernel) -> Vec<usize> {
+    let coarse = |r: usize| 1.0 / (counts[r] as f64 - 1.0).max(1.0) > 0.5 * kernel.length(r);
     let any = (0..counts.len()).any(coarse);
-    let grow = |r: usize| if !any || coarse(r) { (3 * counts[r]).div_ceil(2) } else { counts[r] };
+    let varies = |r: usize| kernel.length(r).is_finite();
+    let grow = |r: usize| if varies(r) && (!any || coarse(r)) { (3 * counts[r]).div_ceil(2) } else { counts[r] };
     (0..counts.len()).map(grow).collect()
 }
 

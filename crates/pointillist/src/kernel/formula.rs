@@ -9,19 +9,74 @@ use crate::numerics::gauss::GaussLegendre;
 use crate::window::Span;
 use std::sync::OnceLock;
 
-/// Parameters of the factor, then the two points: enough slots for every derivative of a factor with two parameters.
-const SLOTS: usize = 4;
+/// Parameters of the factor, then the two points: enough slots for every derivative of a factor with three parameters.
+pub(crate) const SLOTS: usize = 5;
 
 /// Nodes a panel of the default integrals: with panels no wider than twice the kernel's own length they reach 1e-14.
 const PANEL_NODES: usize = 24;
 
-/// The formulas of a 1-D factor of a kernel, in natural (positive) parameters θ.
+/// What a parameter measures: how its number changes with the unit and the zero of its axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A length on the axis.
+    Length,
+    /// The square of one.
+    Area,
+    /// A place on the axis; the one kind that may be negative or zero.
+    Place,
+    /// A plain number.
+    Number,
+}
+
+/// A parameter of a factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it measures.
+    pub unit: Unit,
+    /// Where learning starts when nothing else is known, and the range it is looked for in; both in units of the window's side.
+    pub start: f64,
+    /// See `start`.
+    pub range: (f64, f64),
+    /// Whether it is learned; if not, it keeps the value it is given.
+    pub learned: bool,
+}
+
+impl Parameter {
+    /// The length-scale of a factor that falls off.
+    pub const LENGTHSCALE: Self =
+        Self { name: "lengthscale", unit: Unit::Length, start: 0.2, range: (1e-4, 1e2), learned: true };
+    /// The period of a factor that repeats itself.
+    pub const PERIOD: Self =
+        Self { name: "period", unit: Unit::Length, start: 0.25, range: (1e-4, 1e2), learned: true };
+}
+
+/// The formulas of a 1-D factor of a kernel, in natural parameters θ.
 pub trait Formula {
     /// Its name in expressions.
     fn name() -> &'static str;
 
-    /// The names of its parameters (at most two).
-    fn parameter_names() -> &'static [&'static str];
+    /// The formula as people write it, in d = x − y (or x and y) and the names of the parameters.
+    fn formula() -> &'static str;
+
+    /// Its parameters (at most three).
+    fn parameters() -> &'static [Parameter];
+
+    /// What is wrong with parameters that are finite and, but for places, positive; nothing for most factors.
+    fn objection(_theta: &[f64]) -> Option<String> {
+        None
+    }
+
+    /// The power p with k(sz, sx) = sᵖ k(z, x) when lengths in θ are multiplied by s as well: 0 for all that depend on ratios alone.
+    fn homogeneity(_theta: &[f64]) -> f64 {
+        0.0
+    }
+
+    /// Whether k(x, x) = 1 everywhere.
+    fn has_unit_diagonal() -> bool {
+        true
+    }
 
     /// k(z, x).
     fn k<R: Real>(theta: &[R], z: R, x: R) -> R;
@@ -32,6 +87,11 @@ pub trait Formula {
     /// Whether k(z, x) has a kink at x = z, where the default integrals must split.
     fn has_kink() -> bool {
         false
+    }
+
+    /// Up to how many points Ψ of all pairs is best found pair by pair; beyond, by nodes that all pairs share.
+    fn pair_by_pair_up_to() -> usize {
+        usize::MAX
     }
 
     /// ∫ k(z, x) dx over the span.
@@ -81,6 +141,14 @@ pub trait Formula {
                 let k = Self::k(&theta, Dual::variable(z[i], SLOTS - 2), Dual::from(x));
                 add_derivatives(&k, bar, theta_bar, z_bar.as_deref_mut().map(|z_bar| (&mut z_bar[i], 1.0)));
             }
+        }
+    }
+
+    /// Adjoint of x ↦ k(x, x) by θ.
+    fn diagonal_adjoint(theta: &[f64], x: f64, bar: f64, theta_bar: &mut [f64]) {
+        if !Self::has_unit_diagonal() {
+            let k = Self::k(&variables(theta), Dual::from(x), Dual::from(x));
+            add_derivatives(&k, bar, theta_bar, None);
         }
     }
 

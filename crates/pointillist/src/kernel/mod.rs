@@ -1,232 +1,287 @@
-//! Kernels: prior covariance of f. A kernel is a variance times one factor an axis.
+//! Kernels: prior covariance of f. A kernel is a sum of terms; a term is a variance times a product of 1-D factors on its axes.
 //!
 //! A kernel author writes 1-D formulas in one file ([`Formula`]): `k`, and if a closed form is known `phi` (∫k) and `psi`
 //! (∫k·k). The rest comes free: [`Formula`]'s default integrals, derivatives through dual numbers, tables over many points.
-//! [`Factor`] is the list of them by name; [`Kernel`] puts one on every axis.
+//! [`Factor`] is the list of them by name; [`Kernel`] combines them: several on one axis multiply, an axis without any is constant.
+//! [`Expression`] is a kernel as it is asked for, before its parameters are known.
 //!
 //! What it does not do: know windows that are not boxes, inducing points or events. Cost: a table of U×N values is U·N
-//! formula evaluations.
+//! formula evaluations a factor.
 
+mod expression;
+mod factor;
 mod formula;
-mod squared_exponential;
+mod integrals;
+mod parse;
+mod poly_exp;
 
-pub use formula::Formula;
-pub use squared_exponential::SquaredExponential;
+pub use expression::{Expression, ExpressionError, PartExpression, Said, TermExpression};
+pub use factor::*;
+pub(crate) use formula::SLOTS;
+pub use formula::{Formula, Parameter, Unit};
+pub use integrals::cross_psi;
+pub(crate) use integrals::{PartAt, gram, gram_adjoint, phi_list, phi_list_adjoint, psi_table, psi_table_adjoint};
 
 use crate::error::{Error, Result};
 use crate::numerics::linalg::Matrix;
 use crate::points::Points;
-use crate::window::Span;
-
-/// The factors there are, by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum Factor {
-    /// `se`: exp(−(x−y)²/(2ℓ²)).
-    #[cfg_attr(feature = "serde", serde(rename = "se"))]
-    SquaredExponential,
-}
-
-/// Calls a [`Formula`]'s function for whichever factor `self` is: the one line a new kernel adds.
-macro_rules! for_factor {
-    ($factor:expr, $function:ident ( $($argument:expr),* )) => {
-        match $factor {
-            Factor::SquaredExponential => SquaredExponential::$function($($argument),*),
-        }
-    };
-}
-
-impl Factor {
-    /// The factor called `name`.
-    pub fn by_name(name: &str) -> Option<Self> {
-        [Factor::SquaredExponential].into_iter().find(|factor| factor.name() == name)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        for_factor!(self, name())
-    }
-
-    /// The names of its parameters, all positive.
-    pub fn parameter_names(self) -> &'static [&'static str] {
-        for_factor!(self, parameter_names())
-    }
-
-    /// k(z_i, x_j) for all pairs: `out` is (Z, X).
-    pub(crate) fn gram(self, theta: &[f64], z: &[f64], x: &[f64], out: &mut [f64]) {
-        for_factor!(self, gram(theta, z, x, out))
-    }
-
-    /// Adjoint of [`Factor::gram`] by θ and z; `k` is its output.
-    pub(crate) fn gram_adjoint(
-        self,
-        theta: &[f64],
-        z: &[f64],
-        x: &[f64],
-        k: &[f64],
-        k_bar: &[f64],
-        theta_bar: &mut [f64],
-        z_bar: Option<&mut [f64]>,
-    ) {
-        for_factor!(self, gram_adjoint(theta, z, x, k, k_bar, theta_bar, z_bar))
-    }
-
-    /// k(z, x).
-    pub(crate) fn k(self, theta: &[f64], z: f64, x: f64) -> f64 {
-        for_factor!(self, k(theta, z, x))
-    }
-
-    /// ∫ k(z_i, x) dx over the span, for all i.
-    pub(crate) fn phi(self, theta: &[f64], z: &[f64], span: Span, out: &mut [f64]) {
-        for_factor!(self, phi_list(theta, z, span, out))
-    }
-
-    /// Adjoint of [`Factor::phi`].
-    pub(crate) fn phi_adjoint(
-        self,
-        theta: &[f64],
-        z: &[f64],
-        span: Span,
-        phi_bar: &[f64],
-        theta_bar: &mut [f64],
-        z_bar: Option<&mut [f64]>,
-    ) {
-        for_factor!(self, phi_list_adjoint(theta, z, span, phi_bar, theta_bar, z_bar))
-    }
-
-    /// ∫ k(z_i, x) k(x, z_j) dx over the span, for all pairs; symmetric.
-    pub(crate) fn psi(self, theta: &[f64], z: &[f64], span: Span, out: &mut [f64]) {
-        for_factor!(self, psi_table(theta, z, span, out))
-    }
-
-    /// Adjoint of [`Factor::psi`] for a symmetric `psi_bar`.
-    pub(crate) fn psi_adjoint(
-        self,
-        theta: &[f64],
-        z: &[f64],
-        span: Span,
-        psi_bar: &[f64],
-        theta_bar: &mut [f64],
-        z_bar: Option<&mut [f64]>,
-    ) {
-        for_factor!(self, psi_table_adjoint(theta, z, span, psi_bar, theta_bar, z_bar))
-    }
-}
+use crate::window::Scaling;
 
 /// One factor with its parameters, on one axis.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct AxisKernel {
+pub struct Part {
+    /// Which axis.
+    pub axis: usize,
     /// Which factor.
     pub factor: Factor,
-    /// Its parameters, in the order of [`Factor::parameter_names`].
+    /// Its parameters, in the order of [`Factor::parameters`].
     pub parameters: Vec<f64>,
 }
 
-/// The prior covariance of f: `variance · Π_r factor_r(x_r, y_r)`.
+/// A variance times a product of factors.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Term {
+    /// In units of the rate.
+    pub variance: f64,
+    /// The factors; where an axis has several they multiply, where it has none the term does not depend on it.
+    pub parts: Vec<Part>,
+}
+
+/// The prior covariance of f: a sum of terms.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Kernel {
-    /// γ: the prior variance of f, in units of the rate.
-    pub variance: f64,
-    /// One factor an axis.
-    pub axes: Vec<AxisKernel>,
+    /// Number of axes.
+    pub dims: usize,
+    /// The terms.
+    pub terms: Vec<Term>,
+}
+
+impl Term {
+    /// k(x, y), the plain formula.
+    fn k(&self, x: &[f64], y: &[f64]) -> f64 {
+        let factor = |part: &Part| part.factor.k(&part.parameters, x[part.axis], y[part.axis]);
+        self.parts.iter().fold(self.variance, |k, part| k * factor(part))
+    }
+
+    /// Number of parameters: the variance, and those of the parts.
+    fn parameter_count(&self) -> usize {
+        1 + self.parts.iter().map(|part| part.parameters.len()).sum::<usize>()
+    }
+}
+
+/// How a parameter's number outside follows from that in the unit box: `shift + scale · inner`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Affine {
+    pub(crate) scale: f64,
+    pub(crate) shift: f64,
+}
+
+impl Affine {
+    pub(crate) fn outward(self, inner: f64) -> f64 {
+        self.shift + self.scale * inner
+    }
+
+    pub(crate) fn inward(self, outer: f64) -> f64 {
+        (outer - self.shift) / self.scale
+    }
 }
 
 impl Kernel {
     /// The squared-exponential kernel with one length-scale an axis.
     pub fn squared_exponential(variance: f64, lengthscales: &[f64]) -> Result<Self> {
-        let axes = lengthscales
-            .iter()
-            .map(|&l| AxisKernel { factor: Factor::SquaredExponential, parameters: vec![l] })
-            .collect();
-        let kernel = Self { variance, axes };
+        let part = |(axis, &l)| Part { axis, factor: Factor::SquaredExponential, parameters: vec![l] };
+        let parts = lengthscales.iter().enumerate().map(part).collect();
+        Self::new(lengthscales.len(), vec![Term { variance, parts }])
+    }
+
+    /// A sum of terms over this many axes, once its parameters are found to make sense.
+    pub fn new(dims: usize, terms: Vec<Term>) -> Result<Self> {
+        let kernel = Self { dims, terms };
         kernel.check()?;
         Ok(kernel)
     }
 
-    /// Every parameter must be positive and finite.
+    /// Every part must have its parameters, and these must make sense.
     pub(crate) fn check(&self) -> Result<()> {
-        let good = |v: f64| v.is_finite() && v > 0.0;
-        match self.parameters().into_iter().zip(self.parameter_names()).find(|(v, _)| !good(*v)) {
-            Some((value, name)) => Err(Error::setting(&name, value, "must be positive and finite")),
-            None => Ok(()),
+        if self.dims == 0 || self.terms.is_empty() {
+            return Err(Error::setting("kernel", "nothing", "needs an axis and a term"));
         }
+        for part in self.terms.iter().flat_map(|term| &term.parts) {
+            if part.axis >= self.dims {
+                return Err(Error::Dimension { what: "kernel", expected: self.dims, found: part.axis + 1 });
+            }
+            let (name, parameters) = (part.factor.name(), part.factor.parameters());
+            if part.parameters.len() != parameters.len() {
+                return Err(Error::setting("kernel", name, "has the wrong number of parameters"));
+            }
+            for (value, parameter) in part.parameters.iter().zip(parameters) {
+                check_value(parameter.name, *value, parameter.unit)?;
+            }
+            if let Some(objection) = part.factor.objection(&part.parameters) {
+                return Err(Error::setting(name, format!("{:?}", part.parameters), objection));
+            }
+        }
+        self.terms.iter().try_for_each(|term| check_value("variance", term.variance, Unit::Number))
     }
 
-    /// Number of axes.
-    pub fn dims(&self) -> usize {
-        self.axes.len()
-    }
-
-    /// `se`, or whatever it is made of.
-    pub fn expression(&self) -> String {
-        let mut names: Vec<&str> = self.axes.iter().map(|axis| axis.factor.name()).collect();
-        names.dedup();
-        names.join("*")
-    }
-
-    /// The length-scales, one an axis.
+    /// The length-scales and what else is called so, in the order of [`Kernel::parameters`].
     pub fn lengthscales(&self) -> Vec<f64> {
-        self.axes.iter().map(|axis| axis.parameters[0]).collect()
-    }
-
-    /// All parameters: the variance first, then axis by axis.
-    pub fn parameters(&self) -> Vec<f64> {
-        std::iter::once(self.variance).chain(self.axes.iter().flat_map(|axis| axis.parameters.clone())).collect()
-    }
-
-    /// `variance`, `lengthscale[0]`, …, in the order of [`Kernel::parameters`].
-    pub fn parameter_names(&self) -> Vec<String> {
-        let of_axis = |(r, axis): (usize, &AxisKernel)| {
-            axis.factor.parameter_names().iter().map(move |name| format!("{name}[{r}]")).collect::<Vec<_>>()
+        let named = |part: &Part| {
+            let pairs = part.factor.parameters().iter().zip(part.parameters.clone());
+            pairs.filter(|(p, _)| p.name == "lengthscale").map(|(_, value)| value).collect::<Vec<_>>()
         };
-        std::iter::once("variance".into()).chain(self.axes.iter().enumerate().flat_map(of_axis)).collect()
+        self.terms.iter().flat_map(|term| &term.parts).flat_map(named).collect()
+    }
+
+    /// The sum of the variances: the prior variance of f, where every factor is 1 on its diagonal.
+    pub fn variance(&self) -> f64 {
+        self.terms.iter().map(|term| term.variance).sum()
+    }
+
+    /// All parameters: term by term, the variance first, then part by part.
+    pub fn parameters(&self) -> Vec<f64> {
+        let of_term = |term: &Term| {
+            let parts = term.parts.iter().flat_map(|part| part.parameters.clone());
+            std::iter::once(term.variance).chain(parts).collect::<Vec<_>>()
+        };
+        self.terms.iter().flat_map(of_term).collect()
     }
 
     /// The same kernel with other parameters, in the order of [`Kernel::parameters`].
     pub fn with_parameters(&self, parameters: &[f64]) -> Self {
         let mut kernel = self.clone();
-        kernel.variance = parameters[0];
-        let mut rest = &parameters[1..];
-        for axis in &mut kernel.axes {
-            let (mine, others) = rest.split_at(axis.parameters.len());
-            axis.parameters.copy_from_slice(mine);
-            rest = others;
+        let mut rest = parameters.iter();
+        for term in &mut kernel.terms {
+            let places = term.parts.iter_mut().flat_map(|part| &mut part.parameters);
+            for (place, value) in std::iter::once(&mut term.variance).chain(places).zip(&mut rest) {
+                *place = *value;
+            }
         }
         kernel
     }
 
-    /// The same kernel seen in coordinates in which axis r is `scales[r]` times longer and the measure `volume` times larger.
-    pub(crate) fn rescaled(&self, scales: &[f64], volume: f64) -> Self {
-        let mut kernel = self.clone();
-        kernel.variance /= volume;
-        for (axis, scale) in kernel.axes.iter_mut().zip(scales) {
-            axis.parameters[0] *= scale;
+    /// What each parameter is worth outside the unit box.
+    pub(crate) fn units(&self, scaling: &Scaling) -> Vec<Affine> {
+        let of_part = |part: &Part| {
+            let (scale, shift) = (scaling.scale(part.axis), scaling.outward(part.axis, 0.0));
+            let unit = move |parameter: &Parameter| match parameter.unit {
+                Unit::Length => Affine { scale, shift: 0.0 },
+                Unit::Area => Affine { scale: scale * scale, shift: 0.0 },
+                Unit::Place => Affine { scale, shift },
+                Unit::Number => Affine { scale: 1.0, shift: 0.0 },
+            };
+            part.factor.parameters().iter().map(unit).collect::<Vec<_>>()
+        };
+        let of_term = |term: &Term| {
+            let stretch = |part: &Part| scaling.scale(part.axis).powf(part.factor.homogeneity(&part.parameters));
+            let scale = term.parts.iter().fold(1.0 / scaling.volume(), |scale, part| scale / stretch(part));
+            let parts = term.parts.iter().flat_map(of_part);
+            std::iter::once(Affine { scale, shift: 0.0 }).chain(parts).collect::<Vec<_>>()
+        };
+        self.terms.iter().flat_map(of_term).collect()
+    }
+
+    /// This kernel, of the unit box, in the user's units.
+    pub(crate) fn outward(&self, scaling: &Scaling) -> Self {
+        let units = self.units(scaling);
+        self.with_parameters(&self.parameters().iter().zip(units).map(|(v, u)| u.outward(*v)).collect::<Vec<_>>())
+    }
+
+    /// The parts of term `t` on an axis, each with the place of its first parameter among [`Kernel::parameters`]; constant ones are
+    /// left out.
+    pub(crate) fn parts(&self, t: usize, axis: usize) -> Vec<PartAt<'_>> {
+        let mut at = 1 + self.terms[..t].iter().map(Term::parameter_count).sum::<usize>();
+        let mut found = Vec::new();
+        for part in &self.terms[t].parts {
+            if part.axis == axis && part.factor != Factor::Constant {
+                found.push(PartAt { part, at });
+            }
+            at += part.parameters.len();
         }
-        kernel
+        found
+    }
+
+    /// The places of the variances among [`Kernel::parameters`].
+    pub(crate) fn variance_places(&self) -> Vec<usize> {
+        let mut next = 0;
+        let mut place = |term: &Term| {
+            next += term.parameter_count();
+            next - term.parameter_count()
+        };
+        self.terms.iter().map(&mut place).collect()
+    }
+
+    /// The shortest length over which the kernel varies on an axis; infinite if it does not.
+    pub(crate) fn length(&self, axis: usize) -> f64 {
+        (0..self.terms.len()).map(|t| integrals::length(&self.parts(t, axis))).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Whether it has kinks on an axis.
+    pub(crate) fn has_kinks(&self, axis: usize) -> bool {
+        self.terms.iter().flat_map(|term| &term.parts).any(|part| part.axis == axis && part.factor.has_kink())
     }
 
     /// k(x, y), the plain formula.
     pub fn k(&self, x: &[f64], y: &[f64]) -> f64 {
-        self.axes.iter().enumerate().fold(self.variance, |k, (r, axis)| k * axis.factor.k(&axis.parameters, x[r], y[r]))
+        self.terms.iter().map(|term| term.k(x, y)).sum()
     }
 
     /// k(x_i, x_j) for all pairs of points.
     pub(crate) fn gram(&self, points: &Points) -> Matrix {
-        let mut out = Matrix::from_fn(points.len(), points.len(), |_, _| self.variance);
-        let mut table = vec![0.0; points.len() * points.len()];
-        for (r, axis) in self.axes.iter().enumerate() {
-            let x = points.axis(r);
-            axis.factor.gram(&axis.parameters, &x, &x, &mut table);
-            out.data_mut().iter_mut().zip(&table).for_each(|(out, k)| *out *= k);
+        let mut out = Matrix::zeros(points.len(), points.len());
+        for (t, term) in self.terms.iter().enumerate() {
+            let mut product = vec![term.variance; points.len() * points.len()];
+            for r in 0..self.dims {
+                let x = points.axis(r);
+                let table = gram(&self.parts(t, r), &x, &x);
+                product.iter_mut().zip(&table).for_each(|(out, k)| *out *= k);
+            }
+            crate::numerics::linalg::add_scaled(out.data_mut(), 1.0, &product);
         }
         out
     }
 
     /// k(x, x).
     pub fn diagonal(&self, x: &[f64]) -> f64 {
-        self.k(x, x)
+        if self.has_unit_diagonal() { self.variance() } else { self.k(x, x) }
+    }
+
+    /// Whether k(x, x) is the same everywhere.
+    pub(crate) fn has_unit_diagonal(&self) -> bool {
+        self.terms.iter().flat_map(|term| &term.parts).all(|part| part.factor.has_unit_diagonal())
+    }
+
+    /// Adjoint of [`Kernel::diagonal`] by the parameters.
+    pub(crate) fn diagonal_adjoint(&self, x: &[f64], bar: f64, parameters_bar: &mut [f64]) {
+        let unit = self.has_unit_diagonal();
+        let value = |part: &Part| part.factor.k(&part.parameters, x[part.axis], x[part.axis]);
+        for (term, at) in self.terms.iter().zip(self.variance_places()) {
+            if unit {
+                parameters_bar[at] += bar;
+                continue;
+            }
+            parameters_bar[at] += bar * term.parts.iter().map(value).product::<f64>();
+            let mut place = at + 1;
+            for (p, part) in term.parts.iter().enumerate() {
+                let others = term.parts.iter().enumerate().filter(|(other, _)| *other != p);
+                let bar = bar * others.fold(term.variance, |product, (_, part)| product * value(part));
+                let end = place + part.parameters.len();
+                part.factor.diagonal_adjoint(&part.parameters, x[part.axis], bar, &mut parameters_bar[place..end]);
+                place = end;
+            }
+        }
+    }
+}
+
+/// Refuses what a parameter cannot be.
+fn check_value(name: &str, value: f64, unit: Unit) -> Result<()> {
+    match unit {
+        Unit::Place if value.is_finite() => Ok(()),
+        Unit::Place => Err(Error::setting(name, value, "must be finite")),
+        _ if value.is_finite() && value > 0.0 => Ok(()),
+        _ => Err(Error::setting(name, value, "must be positive and finite")),
     }
 }

@@ -21,17 +21,56 @@ pub trait Real:
 {
     /// The number without its derivatives.
     fn value(self) -> f64;
+    /// f(x), given what f and f′ are there: how a formula uses a function that this trait does not have.
+    fn chain(self, value: f64, slope: f64) -> Self;
     /// eˣ.
     fn exp(self) -> Self;
     /// √x.
     fn sqrt(self) -> Self;
     /// erf(b) − erf(a), without cancellation.
     fn erf_difference(a: Self, b: Self) -> Self;
+
+    /// sin x.
+    fn sin(self) -> Self {
+        let (sin, cos) = self.value().sin_cos();
+        self.chain(sin, cos)
+    }
+    /// cos x.
+    fn cos(self) -> Self {
+        let (sin, cos) = self.value().sin_cos();
+        self.chain(cos, -sin)
+    }
+    /// log x.
+    fn ln(self) -> Self {
+        self.chain(self.value().ln(), 1.0 / self.value())
+    }
+    /// log(1 + x).
+    fn ln_1p(self) -> Self {
+        self.chain(self.value().ln_1p(), 1.0 / (1.0 + self.value()))
+    }
+    /// xⁿ.
+    fn powi(self, n: i32) -> Self {
+        let slope = if n == 0 { 0.0 } else { f64::from(n) * self.value().powi(n - 1) };
+        self.chain(self.value().powi(n), slope)
+    }
+    /// xᵖ.
+    fn powf(self, p: f64) -> Self {
+        let slope = if p == 0.0 { 0.0 } else { p * self.value().powf(p - 1.0) };
+        self.chain(self.value().powf(p), slope)
+    }
+    /// |x|; its slope at 0 is taken to be 0, the mean of those on either side.
+    fn abs(self) -> Self {
+        let x = self.value();
+        self.chain(x.abs(), if x == 0.0 { 0.0 } else { x.signum() })
+    }
 }
 
 impl Real for f64 {
     fn value(self) -> f64 {
         self
+    }
+    fn chain(self, value: f64, _slope: f64) -> f64 {
+        value
     }
     fn exp(self) -> f64 {
         f64::exp(self)
@@ -64,11 +103,6 @@ impl<const P: usize> Dual<P> {
         &self.derivatives
     }
 
-    /// f(x) with derivative `slope` there.
-    fn chain(self, value: f64, slope: f64) -> Self {
-        Self { value, derivatives: self.derivatives.map(|d| slope * d) }
-    }
-
     /// Both derivative lists combined with weights.
     fn combine(self, other: Self, value: f64, mine: f64, theirs: f64) -> Self {
         let derivatives = std::array::from_fn(|i| mine * self.derivatives[i] + theirs * other.derivatives[i]);
@@ -85,6 +119,9 @@ impl<const P: usize> From<f64> for Dual<P> {
 impl<const P: usize> Real for Dual<P> {
     fn value(self) -> f64 {
         self.value
+    }
+    fn chain(self, value: f64, slope: f64) -> Self {
+        Self { value, derivatives: self.derivatives.map(|d| slope * d) }
     }
     fn exp(self) -> Self {
         let e = self.value.exp();
@@ -159,10 +196,15 @@ mod tests {
         (-(z * z)).exp() * 2.0 + R::erf_difference(x, z * y) - 0.25
     }
 
-    #[test]
-    fn derivatives_agree_with_finite_differences() {
+    fn other_formula<R: Real>(x: R, y: R) -> R {
+        let z = (x * y - 0.7).sin() + (x - y).cos() * (y + 1.0).ln();
+        z.abs().powf(1.3) - (x * x).ln_1p() * z.powi(3) + (-y).abs() + z.powi(0)
+    }
+
+    /// The derivatives a formula carries against finite differences of its values, at three places.
+    fn check(formula: fn(f64, f64) -> f64, dual_formula: fn(Dual<2>, Dual<2>) -> Dual<2>) {
         for (x, y) in [(0.3, 0.8), (1.7, 0.2), (-0.4, 1.1)] {
-            let dual = formula(Dual::<2>::variable(x, 0), Dual::<2>::variable(y, 1));
+            let dual = dual_formula(Dual::variable(x, 0), Dual::variable(y, 1));
             assert_eq!(dual.value(), formula(x, y));
             let h = 1e-5;
             let by_x = (formula(x + h, y) - formula(x - h, y)) / (2.0 * h);
@@ -170,5 +212,20 @@ mod tests {
             assert!((dual.derivatives()[0] - by_x).abs() < 1e-8, "{dual:?} {by_x}");
             assert!((dual.derivatives()[1] - by_y).abs() < 1e-8, "{dual:?} {by_y}");
         }
+    }
+
+    #[test]
+    fn derivatives_agree_with_finite_differences() {
+        check(formula, formula);
+        check(other_formula, other_formula);
+    }
+
+    #[test]
+    fn slopes_where_a_formula_is_not_smooth() {
+        let zero = Dual::<1>::variable(0.0, 0);
+        assert_eq!(zero.abs().derivatives(), &[0.0]);
+        assert_eq!(zero.powi(0), Dual::from(1.0)); // and no 0·∞
+        assert_eq!(zero.powf(0.0), Dual::from(1.0));
+        assert_eq!(zero.powi(1), zero);
     }
 }

@@ -1,6 +1,8 @@
 //! Gauss-Legendre quadrature: nodes and weights of any order, by Newton on the Legendre polynomial.
 
+use std::collections::HashMap;
 use std::f64::consts::PI;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Nodes and weights on [−1, 1].
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,25 @@ impl GaussLegendre {
             nodes[order / 2] = 0.0;
         }
         Self { nodes, weights }
+    }
+
+    /// The rule with `order` nodes, made once and kept: the rules of one fit are asked for again and again.
+    pub fn shared(order: usize) -> Arc<Self> {
+        static RULES: OnceLock<Mutex<HashMap<usize, Arc<GaussLegendre>>>> = OnceLock::new();
+        let rules = RULES.get_or_init(Mutex::default);
+        // A poisoned lock means that another thread stopped between two rules; those that are there are whole.
+        let mut rules = rules.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        rules.entry(order).or_insert_with(|| Arc::new(Self::new(order))).clone()
+    }
+
+    /// The nodes on [−1, 1].
+    pub fn nodes(&self) -> &[f64] {
+        &self.nodes
+    }
+
+    /// The weights on [−1, 1].
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
     /// The nodes and weights moved to [lo, hi].

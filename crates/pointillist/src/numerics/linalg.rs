@@ -29,6 +29,11 @@ impl Matrix {
         matrix
     }
 
+    /// From a list of columns of length `rows`.
+    pub fn from_columns(rows: usize, data: Vec<f64>) -> Self {
+        Self { rows, cols: data.len() / rows.max(1), data }
+    }
+
     /// From a function of row and column.
     pub fn from_fn(rows: usize, cols: usize, mut f: impl FnMut(usize, usize) -> f64) -> Self {
         let mut data = Vec::with_capacity(rows * cols);
@@ -241,6 +246,20 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
+/// `Aᵀ B`.
+pub fn transposed_product(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.cols, b.cols);
+    matmul::matmul(out.view_mut(), Accum::Replace, a.view().transpose(), b.view(), 1.0, Par::Seq);
+    out
+}
+
+/// `A Bᵀ`.
+pub fn product_transposed(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows, b.rows);
+    matmul::matmul(out.view_mut(), Accum::Replace, a.view(), b.view().transpose(), 1.0, Par::Seq);
+    out
+}
+
 /// `A B` for lists of columns `b` and `out`.
 pub fn product_columns(a: &Matrix, b: &[f64], out: &mut [f64]) {
     matmul::matmul(columns_mut(out, a.rows), Accum::Replace, a.view(), columns(b, a.cols), 1.0, Par::Seq);
@@ -310,6 +329,32 @@ pub fn add_outer_lower(out: &mut Matrix, factor: f64, x: &[f64], y: &[f64]) {
         factor,
         Par::Seq,
     );
+}
+
+/// `X diag(w) Yᵀ` for lists of columns of length `rows`.
+pub fn weighted_outer(x: &[f64], weights: &[f64], y: &[f64], rows: usize, out: &mut [f64]) {
+    let scaled = scaled_columns(x, weights, rows);
+    matmul::matmul(
+        columns_mut(out, rows),
+        Accum::Replace,
+        columns(&scaled, rows),
+        columns(y, rows).transpose(),
+        1.0,
+        Par::Seq,
+    );
+}
+
+/// Adjoint of [`weighted_outer`] by X and Y.
+pub fn weighted_outer_adjoint(x: &[f64], weights: &[f64], y: &[f64], rows: usize, bar: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (mut x_bar, mut y_bar) = (vec![0.0; x.len()], vec![0.0; y.len()]);
+    let bar = columns(bar, rows);
+    matmul::matmul(columns_mut(&mut x_bar, rows), Accum::Replace, bar, columns(y, rows), 1.0, Par::Seq);
+    matmul::matmul(columns_mut(&mut y_bar, rows), Accum::Replace, bar.transpose(), columns(x, rows), 1.0, Par::Seq);
+    (scaled_columns(&x_bar, weights, rows), scaled_columns(&y_bar, weights, rows))
+}
+
+fn scaled_columns(x: &[f64], weights: &[f64], rows: usize) -> Vec<f64> {
+    x.chunks_exact(rows).zip(weights).flat_map(|(column, w)| column.iter().map(move |v| w * v)).collect()
 }
 
 /// `X y` for a list of columns X of length `rows`.

@@ -1,5 +1,6 @@
 //! Numbers only: special functions, quadrature, dense matrices, dual numbers. Nothing here knows of events or kernels.
 
+pub mod bessel;
 pub mod dual;
 pub mod gauss;
 pub mod linalg;

@@ -1,14 +1,22 @@
-//! The window: where events were looked for. A rate is per unit of its measure.
+//! The window: where, how often and how closely events were looked for. A rate is per unit of its measure.
 //!
-//! Units and the origin of time travel with it into every output. Today a window is one box; the enum has room for
-//! unions of boxes and polygons, and everything outside this folder asks only the questions below.
+//! A window is a list of disjoint pieces. A piece is a box, cut out by polygons on its first two axes if it has an outline, and looked
+//! at once or several times (repeats, trials). A known exposure e(x) may weigh it all: λ = e f². Integrals over the window are sums over
+//! pieces; `nodes.rs` turns any of them into quadrature. Units and the origin of time travel with it into every output.
 
+mod bands;
 mod boxes;
+mod contacts;
+mod exposure;
+mod moments;
 mod nodes;
+mod polygon;
 mod scaling;
 
 pub use boxes::Span;
-pub(crate) use nodes::Nodes;
+pub use exposure::Exposure;
+pub(crate) use nodes::{AxisRule, Nodes, Panels, PieceNodes, Weights, count as node_count};
+pub use polygon::{Polygons, Ring};
 pub(crate) use scaling::Scaling;
 
 use crate::error::{Error, Result};
@@ -26,22 +34,64 @@ pub struct Axis {
     pub origin: Option<f64>,
 }
 
-/// The shape of a window.
+/// A part of a window.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-#[non_exhaustive]
-pub enum Shape {
-    /// A box: one span an axis.
-    Box(Vec<Span>),
+pub struct Piece {
+    /// The box around it: one span an axis.
+    pub spans: Vec<Span>,
+    /// What is cut out of the box on its first two axes; the whole box if nothing is.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub outline: Option<Polygons>,
+    /// How many times it was looked at.
+    pub repeats: f64,
+}
+
+impl Piece {
+    fn volume(&self) -> f64 {
+        let (flat, rest) = match &self.outline {
+            Some(outline) => (outline.area(), &self.spans[2..]),
+            None => (1.0, &self.spans[..]),
+        };
+        rest.iter().fold(flat, |volume, span| volume * span.length())
+    }
+
+    fn contains(&self, point: &[f64]) -> bool {
+        let inside = |outline: &Polygons| outline.contains([point[0], point[1]]);
+        self.spans.iter().zip(point).all(|(span, &x)| span.contains(x)) && self.outline.as_ref().is_none_or(inside)
+    }
+
+    /// The common part of two pieces, looked at as often as this one.
+    fn intersection(&self, other: &Piece) -> Option<Piece> {
+        let mut spans: Vec<Span> =
+            self.spans.iter().zip(&other.spans).map(|(a, b)| a.intersection(b)).collect::<Option<_>>()?;
+        if self.outline.is_none() && other.outline.is_none() {
+            return Some(Piece { spans, outline: None, repeats: self.repeats });
+        }
+        let flat =
+            |piece: &Piece| piece.outline.clone().unwrap_or_else(|| Polygons::of_box(piece.spans[0], piece.spans[1]));
+        let outline = flat(self).intersection(&flat(other))?;
+        spans.splice(..2, outline.bounding_box());
+        Some(Piece { spans, outline: Some(outline), repeats: self.repeats })
+    }
+
+    /// Whether the box `centre` ± `reach` meets it.
+    fn is_near(&self, centre: &[f64], reach: &[f64]) -> bool {
+        let around = |r: usize| Span { lo: centre[r] - reach[r], hi: centre[r] + reach[r] };
+        let meets = |r: usize| self.spans[r].lo <= around(r).hi && around(r).lo <= self.spans[r].hi;
+        let touched = |outline: &Polygons| outline.meets_box(around(0), around(1));
+        (0..self.spans.len()).all(meets) && self.outline.as_ref().is_none_or(touched)
+    }
 }
 
 /// Where events were looked for.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Window {
-    shape: Shape,
+    pieces: Vec<Piece>,
     axes: Vec<Axis>,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    exposure: Option<Exposure>,
 }
 
 impl Window {
@@ -52,13 +102,76 @@ impl Window {
         }
         let spans: Vec<Span> =
             spans.iter().enumerate().map(|(axis, &(lo, hi))| Span::new(axis, lo, hi)).collect::<Result<_>>()?;
-        let axes = vec![Axis::default(); spans.len()];
-        Ok(Self { shape: Shape::Box(spans), axes })
+        Ok(Self::of_pieces(vec![Piece { spans, outline: None, repeats: 1.0 }]))
     }
 
     /// The interval from `lo` to `hi`.
     pub fn interval(lo: f64, hi: f64) -> Result<Self> {
         Self::new(&[(lo, hi)])
+    }
+
+    /// What lies inside polygons.
+    pub fn inside(polygons: Polygons) -> Self {
+        Self::of_pieces(vec![Piece { spans: polygons.bounding_box().to_vec(), outline: Some(polygons), repeats: 1.0 }])
+    }
+
+    /// Several windows that do not overlap, as one.
+    pub fn union(windows: &[Window]) -> Result<Self> {
+        let Some(first) = windows.first() else {
+            return Err(Error::setting("window", "()", "needs at least one piece"));
+        };
+        if let Some(other) = windows.iter().find(|w| w.dims() != first.dims()) {
+            return Err(Error::Dimension { what: "windows", expected: first.dims(), found: other.dims() });
+        }
+        let pieces: Vec<Piece> = windows.iter().flat_map(|window| window.pieces.clone()).collect();
+        for (second, b) in pieces.iter().enumerate() {
+            for (first, a) in pieces[..second].iter().enumerate() {
+                if let Some(common) = a.intersection(b) {
+                    let at = common.spans.iter().map(|s| (s.lo, s.hi)).collect();
+                    return Err(Error::Overlap { first, second, at });
+                }
+            }
+        }
+        Ok(Self { axes: first.axes.clone(), ..Self::of_pieces(pieces) })
+    }
+
+    /// Trials, each over its own interval: as often as several of them cover a time, that time counts.
+    pub fn trials(intervals: &[(f64, f64)]) -> Result<Self> {
+        for &(lo, hi) in intervals {
+            Span::new(0, lo, hi)?;
+        }
+        let mut cuts: Vec<f64> = intervals.iter().flat_map(|&(lo, hi)| [lo, hi]).collect();
+        cuts.sort_by(f64::total_cmp);
+        cuts.dedup();
+        let covered = |lo: f64, hi: f64| intervals.iter().filter(|t| t.0 <= lo && hi <= t.1).count() as f64;
+        let piece = |ends: &[f64]| {
+            let (lo, hi) = (ends[0], ends[1]);
+            Piece { spans: vec![Span { lo, hi }], outline: None, repeats: covered(lo, hi) }
+        };
+        let pieces: Vec<Piece> = cuts.windows(2).map(piece).filter(|piece| piece.repeats > 0.0).collect();
+        if pieces.is_empty() {
+            return Err(Error::setting("trials", "none", "there must be at least one"));
+        }
+        Ok(Self::of_pieces(pieces))
+    }
+
+    fn of_pieces(pieces: Vec<Piece>) -> Self {
+        let axes = vec![Axis::default(); pieces[0].spans.len()];
+        Self { pieces, axes, exposure: None }
+    }
+
+    /// This window on the first axes and `other` on those that follow: space × time.
+    pub fn times(&self, other: &Window) -> Result<Self> {
+        if other.pieces.iter().any(|piece| piece.outline.is_some()) {
+            return Err(Error::setting("window", "polygons", "must stand on the first two axes"));
+        }
+        let both = |a: &Piece, b: &Piece| Piece {
+            spans: [&a.spans[..], &b.spans].concat(),
+            outline: a.outline.clone(),
+            repeats: a.repeats * b.repeats,
+        };
+        let pieces = self.pieces.iter().flat_map(|a| other.pieces.iter().map(move |b| both(a, b))).collect();
+        Ok(Self { pieces, axes: [&self.axes[..], &other.axes].concat(), exposure: None })
     }
 
     /// The same window with its axes described.
@@ -70,14 +183,75 @@ impl Window {
         Ok(self)
     }
 
+    /// The same window looked at `times` times (trials): rates are those of one time.
+    pub fn with_repeats(mut self, times: usize) -> Result<Self> {
+        if times == 0 {
+            return Err(Error::setting("repeats", times, "must be at least 1"));
+        }
+        self.pieces.iter_mut().for_each(|piece| piece.repeats *= times as f64);
+        Ok(self)
+    }
+
+    /// The same window looked at with this exposure.
+    pub fn with_exposure(mut self, exposure: Exposure) -> Result<Self> {
+        exposure.check_covers(self.bounding_box())?;
+        self.exposure = Some(exposure);
+        if self.measure() > 0.0 {
+            Ok(self)
+        } else {
+            Err(Error::setting("exposure", 0, "is zero over the whole window: no event could have been seen"))
+        }
+    }
+
+    /// Checks a window that came from a file, and builds it anew.
+    pub(crate) fn checked(self) -> Result<Self> {
+        let Window { pieces, axes, exposure } = self;
+        let mut whole = Vec::with_capacity(pieces.len());
+        for Piece { spans, outline, repeats } in pieces {
+            let ends: Vec<(f64, f64)> = spans.iter().map(|s| (s.lo, s.hi)).collect();
+            let plain = match outline {
+                None => Self::new(&ends)?,
+                Some(outline) => match ends.get(2..) {
+                    Some([]) => Self::inside(outline.checked()?),
+                    Some(rest) => Self::inside(outline.checked()?).times(&Self::new(rest)?)?,
+                    None => return Err(Error::Dimension { what: "window", expected: 2, found: ends.len() }),
+                },
+            };
+            if !(repeats.is_finite() && repeats > 0.0) {
+                return Err(Error::setting("repeats", repeats, "must be positive"));
+            }
+            whole.push(Self { pieces: vec![Piece { repeats, ..plain.pieces[0].clone() }], ..plain });
+        }
+        let window = Self::union(&whole)?.with_axes(axes)?;
+        match exposure {
+            Some(exposure) => window.with_exposure(exposure.checked()?),
+            None => Ok(window),
+        }
+    }
+
     /// The descriptions of the axes.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// The shape.
-    pub fn shape(&self) -> &Shape {
-        &self.shape
+    /// The pieces, which do not overlap.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The exposure, if there is one.
+    pub fn exposure(&self) -> Option<&Exposure> {
+        self.exposure.as_ref()
+    }
+
+    /// The polygons it is cut out by, if any.
+    pub fn outlines(&self) -> impl Iterator<Item = &Polygons> {
+        self.pieces.iter().filter_map(|piece| piece.outline.as_ref())
+    }
+
+    /// Whether it is one box, looked at evenly.
+    pub fn is_one_box(&self) -> bool {
+        self.pieces.len() == 1 && self.pieces[0].outline.is_none() && self.exposure.is_none()
     }
 
     /// Number of axes.
@@ -85,18 +259,37 @@ impl Window {
         self.axes.len()
     }
 
-    /// Length, area or volume.
+    /// Length, area or volume, each part counted as often as it was looked at and weighed by the exposure: a rate times this is an
+    /// expected number of events.
     pub fn measure(&self) -> f64 {
-        match &self.shape {
-            Shape::Box(spans) => spans.iter().map(Span::length).product(),
+        match &self.exposure {
+            None => self.pieces.iter().map(|piece| piece.repeats * piece.volume()).sum(),
+            // Flat functions ask for no more than the exposure itself does.
+            Some(_) => {
+                self.nodes(&vec![AxisRule::smooth(f64::INFINITY); self.dims()]).iter().map(PieceNodes::total).sum()
+            }
         }
+    }
+
+    /// Length, area or volume as such.
+    pub fn volume(&self) -> f64 {
+        self.pieces.iter().map(Piece::volume).sum()
     }
 
     /// Whether a point lies in it, its border included.
     pub fn contains(&self, point: &[f64]) -> bool {
-        match &self.shape {
-            Shape::Box(spans) => spans.iter().zip(point).all(|(span, &x)| span.contains(x)),
-        }
+        self.pieces.iter().any(|piece| piece.contains(point))
+    }
+
+    /// How much of an event's chance to be seen the window gives at a point: repeats times exposure, 0 outside.
+    pub fn coverage(&self, point: &[f64]) -> f64 {
+        let Some(piece) = self.pieces.iter().find(|piece| piece.contains(point)) else { return 0.0 };
+        piece.repeats * self.exposure_at(point)
+    }
+
+    /// The exposure at a point; 1 where none is given.
+    pub fn exposure_at(&self, point: &[f64]) -> f64 {
+        self.exposure.as_ref().map_or(1.0, |exposure| exposure.at(point))
     }
 
     /// Refuses points that lie outside, and says which.
@@ -110,24 +303,29 @@ impl Window {
     }
 
     /// The smallest box around it.
-    pub fn bounding_box(&self) -> &[Span] {
-        match &self.shape {
-            Shape::Box(spans) => spans,
-        }
+    pub fn bounding_box(&self) -> Vec<Span> {
+        let end = |r: usize, pick: fn(&Span) -> f64, of: fn(f64, f64) -> f64| {
+            self.pieces.iter().map(|piece| pick(&piece.spans[r])).reduce(of).unwrap_or_default()
+        };
+        (0..self.dims()).map(|r| Span { lo: end(r, |s| s.lo, f64::min), hi: end(r, |s| s.hi, f64::max) }).collect()
     }
 
-    /// The disjoint boxes it is made of: integrals over it are sums over these.
-    pub(crate) fn boxes(&self) -> [&[Span]; 1] {
-        match &self.shape {
-            Shape::Box(spans) => [spans],
-        }
-    }
-
-    /// The part of the box `other` that lies in this window, if any does.
+    /// The part of `other` that lies in this window, if any does: repeated as `other` is, with this window's exposure.
     pub fn intersection(&self, other: &Window) -> Option<Window> {
-        let (Shape::Box(a), Shape::Box(b)) = (&self.shape, &other.shape);
-        let spans: Option<Vec<Span>> = a.iter().zip(b).map(|(a, b)| a.intersection(b)).collect();
-        Some(Self { shape: Shape::Box(spans?), axes: self.axes.clone() })
+        let place = |piece: &Piece| (piece.spans.clone(), piece.outline.clone());
+        if other.pieces.iter().map(place).eq(self.pieces.iter().map(place)) {
+            return Some(Window { pieces: other.pieces.clone(), ..self.clone() });
+        }
+        let common = |a: &Piece| other.pieces.iter().filter_map(|b| b.intersection(a)).collect::<Vec<_>>();
+        let pieces: Vec<Piece> = self.pieces.iter().flat_map(common).collect();
+        let (axes, exposure) = (self.axes.clone(), self.exposure.clone());
+        (!pieces.is_empty()).then_some(Window { pieces, axes, exposure })
+    }
+
+    /// The most that [`Window::coverage`] can be.
+    pub(crate) fn most_coverage(&self) -> f64 {
+        let repeats = self.pieces.iter().map(|piece| piece.repeats).fold(0.0, f64::max);
+        repeats * self.exposure.as_ref().map_or(1.0, Exposure::most)
     }
 
     /// The regular grid of points over the bounding box, ends included.
@@ -138,14 +336,31 @@ impl Window {
         Points::grid(&lo, &hi, counts)
     }
 
+    /// [`Window::grid`] without the points that are further than one step of the grid from the window.
+    pub fn grid_nearby(&self, counts: &[usize]) -> Points {
+        let grid = self.grid(counts);
+        if self.is_one_box() {
+            return grid;
+        }
+        let step = |(span, &count): (&Span, &usize)| span.length() / (count.max(2) - 1) as f64;
+        let reach: Vec<f64> = self.bounding_box().iter().zip(counts).map(step).collect();
+        let near = grid.filter(|row| self.pieces.iter().any(|piece| piece.is_near(row, &reach)));
+        if near.is_empty() { grid } else { near }
+    }
+
     /// This window in the coordinates of `scaling`.
     pub(crate) fn scaled(&self, scaling: &Scaling) -> Window {
-        let Shape::Box(spans) = &self.shape;
-        let spans = spans
-            .iter()
-            .enumerate()
-            .map(|(r, s)| Span { lo: scaling.inward(r, s.lo), hi: scaling.inward(r, s.hi) })
-            .collect();
-        Window { shape: Shape::Box(spans), axes: self.axes.clone() }
+        let inward = |piece: &Piece| Piece {
+            spans: (piece.spans.iter().enumerate())
+                .map(|(r, s)| Span { lo: scaling.inward(r, s.lo), hi: scaling.inward(r, s.hi) })
+                .collect(),
+            outline: piece.outline.as_ref().map(|outline| outline.map(|r, x| scaling.inward(r, x))),
+            repeats: piece.repeats,
+        };
+        Window {
+            pieces: self.pieces.iter().map(inward).collect(),
+            axes: self.axes.clone(),
+            exposure: self.exposure.as_ref().map(|exposure| exposure.scaled(scaling)),
+        }
     }
 }

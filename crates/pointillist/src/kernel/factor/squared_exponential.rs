@@ -4,7 +4,7 @@
 //! exponential, `gram_adjoint` reuses the values, and Ψ of an evenly spaced list depends on z−w and z+w alone, which leaves
 //! 2U−1 pairs of erf's in place of U².
 
-use super::Formula;
+use crate::kernel::{Formula, Parameter};
 use crate::numerics::dual::Real;
 use crate::numerics::special::erf_difference;
 use crate::numerics::vector::exp_in_place;
@@ -19,8 +19,12 @@ impl Formula for SquaredExponential {
         "se"
     }
 
-    fn parameter_names() -> &'static [&'static str] {
-        &["lengthscale"]
+    fn formula() -> &'static str {
+        "exp(-d²/(2·lengthscale²))"
+    }
+
+    fn parameters() -> &'static [Parameter] {
+        &[Parameter::LENGTHSCALE]
     }
 
     fn k<R: Real>(theta: &[R], z: R, x: R) -> R {

@@ -1,0 +1,269 @@
+//! The window that the options describe: boxes, borders, trials, repeats, exposure; and what may be wrong when events miss it.
+
+use super::{Failure, spec};
+use crate::args::FitOptions;
+use crate::datasets;
+use crate::io::{self, ExposureTable, InputError, ReadOptions, Trials};
+use pointillist::window::{Exposure, Polygons};
+use pointillist::{Axis, Error, Points, Window};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// Share of the events that must lie outside before their units are doubted.
+const MOST: f64 = 0.5;
+/// Coordinates beyond this are no degrees.
+const CLEARLY_METRES: f64 = 1000.0;
+
+/// The window that the values of `option` describe together; on axes for which `dates_only` holds, its ends must be dates.
+pub fn union(option: &str, texts: &[String], axes: &[Axis], dates_only: &[bool]) -> Result<Window, Failure> {
+    let windows = texts.iter().map(|text| region(option, text, axes, dates_only)).collect::<Result<Vec<_>, _>>()?;
+    if let [only] = &windows[..] {
+        return Ok(only.clone());
+    }
+    Window::union(&windows).map_err(|error| match error {
+        Error::Overlap { first, second, at } => {
+            let (first, second) = (&texts[first], &texts[second]);
+            let reach = |(axis, (lo, hi)): (&Axis, &(f64, f64))| {
+                format!("{} {} to {}", axis.name, io::place(axis, *lo), io::place(axis, *hi))
+            };
+            let place: Vec<String> = axes.iter().zip(&at).map(reach).collect();
+            let place = place.join(", ");
+            format!("{option} {first} and {option} {second} overlap in {place}; give windows that do not overlap")
+                .into()
+        }
+        error => error.into(),
+    })
+}
+
+/// One box, or one border: `0,5`, `border.geojson`, `border.geojson,0,5`.
+pub fn region(option: &str, text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, Failure> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    if Path::new(text).is_file() {
+        return border(option, text, text, &[], axes, dates_only);
+    }
+    match &parts[..] {
+        // A name that is quoted in a sentence must be one.
+        [""] => Err(format!("{option} is empty; write lo,hi for each axis, or a GeoJSON file").into()),
+        [first, rest @ ..] if !io::is_end(first) => border(option, text, first, rest, axes, dates_only),
+        ends => Ok(io::parse_box(option, text, ends, axes, dates_only)?),
+    }
+}
+
+/// What lies inside the polygons of a file, and between `ends` on the axes after the second.
+fn border(
+    option: &str,
+    text: &str,
+    file: &str,
+    ends: &[&str],
+    axes: &[Axis],
+    dates_only: &[bool],
+) -> Result<Window, Failure> {
+    let bytes = border_bytes(option, text, file)?;
+    let rings = io::read_polygons(io::source_name(file), &bytes)?;
+    let [_, _, others @ ..] = axes else {
+        let name = &axes[0].name;
+        return Err(format!(
+            "{option} {text}: a border stands on two axes, but there is one ({name}); choose two with --columns"
+        )
+        .into());
+    };
+    if ends.len() != 2 * others.len() {
+        let names: Vec<&str> = others.iter().map(|axis| axis.name.as_str()).collect();
+        let form = format!("{file}{}", ",lo,hi".repeat(others.len()));
+        let why = match &names[..] {
+            [] => format!("has numbers after the border, but there are two axes; write {form}"),
+            names => format!("needs lo,hi for {} after the border; write {form}", names.join(" and ")),
+        };
+        return Err(format!("{option} {text} {why}").into());
+    }
+    let inside = Polygons::new(rings).map(Window::inside).map_err(|error| polygon_fault(file, error))?;
+    let window = match others {
+        [] => inside,
+        _ => inside.times(&io::parse_box(option, text, ends, others, &dates_only[2..])?)?,
+    };
+    Ok(window.with_axes(axes.to_vec())?)
+}
+
+/// The bytes of a bundled border or of a file.
+fn border_bytes(option: &str, text: &str, file: &str) -> Result<Cow<'static, [u8]>, Failure> {
+    if let Some(set) = datasets::find(file) {
+        let there = datasets::border_names();
+        let border = set
+            .border
+            .ok_or_else(|| format!("{option} {text}: {file} has no bundled border; those that have one: {there}"))?;
+        return Ok(border.geojson.into());
+    }
+    io::read_file(file).map(Cow::from).map_err(|error| match error {
+        InputError::Missing { .. } if !file.contains(['.', '/', '\\']) => {
+            let there = datasets::border_names();
+            format!("{option} {text}: `{file}` is neither a number, a date, a file nor a bundled border ({there})")
+                .into()
+        }
+        error => format!("{option} {text}: {error}").into(),
+    })
+}
+
+/// A polygon that is none, with the words of the file.
+fn polygon_fault(file: &str, error: Error) -> Failure {
+    let Error::Polygon { polygon, ring, why, place } = error else { return error.into() };
+    let (polygon, ring, why, [x, y]) = (polygon + 1, io::ring_name(ring), from_one(&why), place);
+    format!("{file}: polygon {polygon}: {ring} {why} near ({x}, {y}); repair the border and try again").into()
+}
+
+/// The library counts polygons and rings from 0, people from 1.
+fn from_one(why: &str) -> String {
+    let words: Vec<&str> = why.split(' ').collect();
+    let is_counted = |place: usize| place > 0 && matches!(words[place - 1], "polygon" | "ring");
+    let counted = |(place, word): (usize, &&str)| match word.parse::<usize>() {
+        Ok(number) if is_counted(place) => (number + 1).to_string(),
+        _ => word.to_string(),
+    };
+    words.iter().enumerate().map(counted).collect::<Vec<_>>().join(" ")
+}
+
+/// The trials that the options name.
+pub fn trials(path: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Trials, Failure> {
+    let [axis] = axes else {
+        let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(format!(
+            "--trials {path} is for events on one axis, but there are several ({names}); choose one with --columns"
+        )
+        .into());
+    };
+    Ok(Trials::read(io::source_name(path), &io::read_file(path)?, axis, dates_only[0])?)
+}
+
+/// The window looked at as often, and as closely, as the options say.
+pub fn looked_at(window: Window, repeats: usize, options: &FitOptions, dates_only: &[bool]) -> Result<Window, Failure> {
+    if repeats == 0 {
+        return Err("--repeats 0 means that nobody looked; give at least 1".to_string().into());
+    }
+    let window = if repeats > 1 { window.with_repeats(repeats)? } else { window };
+    match &options.exposure {
+        None => Ok(window),
+        Some(path) => exposed(window, path, dates_only),
+    }
+}
+
+/// The window with the exposure in a file.
+fn exposed(window: Window, path: &str, dates_only: &[bool]) -> Result<Window, Failure> {
+    let axes = window.axes().to_vec();
+    let (source, bytes) = (io::source_name(path), io::read_file(path)?);
+    let (there, value) = io::choose_columns(source, &io::read_header(source, &bytes)?, &axes)?;
+    let chosen: Vec<&Axis> = there.iter().map(|&r| &axes[r]).collect();
+    let columns = chosen.iter().map(|axis| axis.name.clone()).chain([value]).collect();
+    let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
+    let options = ReadOptions { columns: Some(columns), time_unit, label: None };
+    let mut table = io::read_bytes(source, &bytes, &options)?;
+    for (column, &r) in there.iter().enumerate() {
+        io::onto_axis(&mut table, column, &axes[r], dates_only[r])?;
+    }
+    let exposure = match io::exposure_table(&table, &chosen)? {
+        ExposureTable::Grid { lines, values } => {
+            check_covers(source, &window, &there, &lines)?;
+            Exposure::grid(there, lines, values)
+        }
+        ExposureTable::Nodes { rows, weights } => {
+            Points::new(axes.len(), rows).and_then(|points| Exposure::nodes(points, weights))
+        }
+    };
+    let exposed = exposure.and_then(|exposure| window.with_exposure(exposure));
+    exposed.map_err(|error| format!("--exposure {path}: {}", spec::requirement(error)).into())
+}
+
+/// Refuses a grid that leaves a part of the window out.
+fn check_covers(source: &str, window: &Window, there: &[usize], lines: &[Vec<f64>]) -> Result<(), Failure> {
+    let spans = window.bounding_box();
+    for (&r, line) in there.iter().zip(lines) {
+        let (axis, span) = (&window.axes()[r], spans[r]);
+        // As much as a number may lose in the writing.
+        let slack = 1e-9 * span.length();
+        let (lo, hi) = (line[0], line[line.len() - 1]);
+        if lo > span.lo + slack || hi < span.hi - slack {
+            let shown = |lo, hi| format!("{} to {}", io::place(axis, lo), io::place(axis, hi));
+            return Err(format!(
+                "{source} covers `{}` from {}, but the window needs {}; extend the grid or give a smaller window",
+                axis.name,
+                shown(lo, hi),
+                shown(span.lo, span.hi)
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// What may be the matter when most events lie outside the window.
+pub fn doubt(points: &Points, window: &Window) -> Option<String> {
+    let axes = window.axes();
+    let share = |inside: &dyn Fn(&[f64]) -> bool| {
+        points.rows().filter(|row| inside(row)).count() as f64 / points.len().max(1) as f64
+    };
+    if axes.len() < 2 || share(&|row| window.contains(row)) > MOST {
+        return None;
+    }
+    let swapped = |row: &[f64]| [&[row[1], row[0]], &row[2..]].concat();
+    if share(&|row| window.contains(&swapped(row))) > MOST {
+        let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+        let order = [&[names[1], names[0]], &names[2..]].concat().join(",");
+        return Some(format!("the first two columns seem to be swapped: try --columns {order}"));
+    }
+    let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |most: f64, x| most.max(x.abs()));
+    let of_events = |r: usize| largest(&mut points.rows().map(|row| row[r]));
+    let of_window = |r: usize| largest(&mut [window.bounding_box()[r].lo, window.bounding_box()[r].hi].into_iter());
+    let are_degrees = |of: &dyn Fn(usize) -> f64| of(0) <= 180.0 && of(1) <= 90.0;
+    let are_metres = |of: &dyn Fn(usize) -> f64| of(0).max(of(1)) > CLEARLY_METRES;
+    let differ = |these: &str, those: &str| {
+        format!("the window seems to be in {these} and the events in {those}: bring both into the same projection")
+    };
+    if are_degrees(&of_window) && are_metres(&of_events) {
+        return Some(differ("degrees", "metres"));
+    }
+    (are_metres(&of_window) && are_degrees(&of_events)).then(|| differ("metres", "degrees"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plane(spans: [(f64, f64); 2]) -> Window {
+        let axes = ["lon", "lat"].map(|name| Axis { name: name.into(), ..Axis::default() });
+        Window::new(&spans).unwrap().with_axes(axes.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn units_and_swaps_are_suspected() {
+        let window = plane([(30.0, 40.0), (-5.0, 5.0)]);
+        let doubt = |rows: &[[f64; 2]]| doubt(&Points::from_rows(rows).unwrap(), &window);
+        assert_eq!(doubt(&[[35.0, 0.0], [36.0, 1.0], [1.0, 36.0]]), None);
+        assert!(doubt(&[[0.0, 35.0], [1.0, 36.0]]).unwrap().contains("--columns lat,lon"));
+        assert!(doubt(&[[3.5e6, 1e4], [3.6e6, -1e4]]).unwrap().contains("degrees and the events in metres"));
+        assert_eq!(doubt(&[[80.0, 35.0], [81.0, 36.0]]), None);
+        let metres = plane([(3e6, 4e6), (-5e5, 5e5)]);
+        let points = Points::from_rows(&[[35.0, 1.0]]).unwrap();
+        assert!(super::doubt(&points, &metres).unwrap().contains("metres and the events in degrees"));
+        assert_eq!(super::doubt(&Points::line(&[5.0]).unwrap(), &Window::interval(0.0, 1.0).unwrap()), None);
+    }
+
+    #[test]
+    fn rings_are_counted_from_one() {
+        assert_eq!(from_one("crosses ring 0 of polygon 2"), "crosses ring 1 of polygon 3");
+        assert_eq!(from_one("has fewer than 3 distinct points"), "has fewer than 3 distinct points");
+    }
+
+    #[test]
+    fn bundled_borders_stand_for_windows() {
+        let axes = plane([(0.0, 1.0), (0.0, 1.0)]).axes().to_vec();
+        let refused = |text: &str| match region("--window", text, &axes, &[false; 2]) {
+            Err(Failure::Sentence(sentence)) => sentence,
+            other => panic!("{other:?}"),
+        };
+        assert!(refused("coal").contains("no bundled border") && refused("coal").contains("kenya"));
+        assert!(refused("kenia").contains("neither a number"));
+        assert!(refused("./missing.geojson").contains("does not exist"));
+        assert!(refused("kenya,0,5").contains("two axes"));
+        let kenya = region("--window", "kenya", &axes, &[false; 2]).unwrap();
+        assert!(kenya.contains(&[36.8, -1.3]) && !kenya.contains(&[34.0, 4.9]), "Nairobi, and a corner of the box");
+    }
+}

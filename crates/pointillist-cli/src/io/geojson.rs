@@ -1,0 +1,178 @@
+//! Borders in: the polygons of a GeoJSON document (RFC 7946), whatever they are wrapped in.
+//!
+//! Only the nesting and the numbers are read here; whether rings close, cross or overlap is judged by the library. Heights are passed
+//! over, and so are names and properties. A walk over plain JSON is shorter than what a crate for all of GeoJSON would need around it, and
+//! it can say where a mistake is.
+
+use super::table::{InputError, unpacked};
+use serde_json::Value;
+
+/// A closed line of positions.
+pub type Ring = Vec<[f64; 2]>;
+
+/// The rings of each polygon in the document, in order; `file` stands for it in messages.
+pub fn read_polygons(file: &str, bytes: &[u8]) -> Result<Vec<Vec<Ring>>, String> {
+    let bytes = unpacked(file, bytes).map_err(|error: InputError| error.to_string())?;
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    if text.trim_ascii().is_empty() {
+        return Err(format!("{file} is empty; it should hold the polygons of a border, as GeoJSON"));
+    }
+    let document: Value = serde_json::from_slice(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        format!("{file} is not JSON (line {line}, column {column}); a border is a GeoJSON file with polygons")
+    })?;
+    let mut found = Found { file, polygons: Vec::new(), others: Vec::new() };
+    found.walk(&document)?;
+    if found.polygons.is_empty() {
+        return Err(found.nothing());
+    }
+    Ok(found.polygons)
+}
+
+/// What the walk has met.
+struct Found<'a> {
+    file: &'a str,
+    polygons: Vec<Vec<Ring>>,
+    /// Types that are no polygons and hold none.
+    others: Vec<String>,
+}
+
+impl Found<'_> {
+    fn walk(&mut self, value: &Value) -> Result<(), String> {
+        match value["type"].as_str() {
+            Some("FeatureCollection") => self.walk_all(&value["features"]),
+            Some("GeometryCollection") => self.walk_all(&value["geometries"]),
+            // A feature without a place is allowed, and has nothing to say here.
+            Some("Feature") if value["geometry"].is_null() => Ok(()),
+            Some("Feature") => self.walk(&value["geometry"]),
+            Some("Polygon") => self.polygon(&value["coordinates"]),
+            Some("MultiPolygon") => {
+                let polygons = self.list(&value["coordinates"], "a MultiPolygon has no list of polygons")?;
+                polygons.iter().try_for_each(|polygon| self.polygon(polygon))
+            }
+            other => {
+                let name =
+                    other.unwrap_or("JSON without a `type`").chars().filter(|c| !c.is_control()).take(40).collect();
+                if !self.others.contains(&name) {
+                    self.others.push(name);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn walk_all(&mut self, values: &Value) -> Result<(), String> {
+        self.list(values, "a collection has no list of members")?.iter().try_for_each(|value| self.walk(value))
+    }
+
+    fn polygon(&mut self, value: &Value) -> Result<(), String> {
+        let number = self.polygons.len() + 1;
+        let rings = self.list(value, &format!("polygon {number} has no list of rings"))?;
+        let mut polygon = Vec::with_capacity(rings.len());
+        for (place, ring) in rings.iter().enumerate() {
+            let name = format!("polygon {number}, {}", ring_name(place));
+            let positions = self.list(ring, &format!("{name} is no list of positions"))?;
+            let read = |(at, value): (usize, &Value)| position(value).ok_or_else(|| self.misplaced(&name, at, value));
+            polygon.push(positions.iter().enumerate().map(read).collect::<Result<Ring, String>>()?);
+        }
+        // An empty list of rings is how some programs write "no polygon".
+        if !polygon.is_empty() {
+            self.polygons.push(polygon);
+        }
+        Ok(())
+    }
+
+    fn list<'v>(&self, value: &'v Value, why: &str) -> Result<&'v Vec<Value>, String> {
+        value.as_array().ok_or_else(|| format!("{}: {why}; a border is a GeoJSON file with polygons", self.file))
+    }
+
+    fn misplaced(&self, ring: &str, at: usize, value: &Value) -> String {
+        let shown: String = value.to_string().chars().take(40).collect();
+        format!("{}: {ring}, position {} is {shown}, not two numbers; correct it", self.file, at + 1)
+    }
+
+    fn nothing(&self) -> String {
+        let file = self.file;
+        match &self.others[..] {
+            [] => format!("{file} holds no polygon: its collection is empty; a border needs at least one"),
+            [only] if only == "Topology" => {
+                format!("{file} is TopoJSON; convert it to GeoJSON, for example with topo2geo")
+            }
+            others => format!(
+                "{file} holds no polygon, only {}; a border needs GeoJSON of type Polygon or MultiPolygon",
+                others.join(", ")
+            ),
+        }
+    }
+}
+
+/// What a ring is called: the first goes round the outside.
+pub fn ring_name(place: usize) -> String {
+    if place == 0 { "its outer ring".into() } else { format!("its hole {place}") }
+}
+
+/// Two finite numbers; a third, the height, has no meaning here.
+fn position(value: &Value) -> Option<[f64; 2]> {
+    let numbers = value.as_array().filter(|numbers| numbers.len() >= 2)?;
+    let finite = |value: &Value| value.as_f64().filter(|number| number.is_finite());
+    Some([finite(&numbers[0])?, finite(&numbers[1])?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SQUARE: &str =
+        r#"{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4,7.5],[0,4],[0,0]],[[1,1],[1,2],[2,2],[1,1]]]}"#;
+    const TWO: &str =
+        r#"{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[0,1],[0,0]]],[[[5,5],[6,5],[5,6],[5,5]]]]}"#;
+
+    fn read(text: &str) -> Vec<Vec<Ring>> {
+        read_polygons("border.geojson", text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn refused(text: &str, words: &[&str]) {
+        let sentence = read_polygons("border.geojson", text.as_bytes()).unwrap_err();
+        assert!(sentence.contains("border.geojson") && !sentence.contains('\n'), "{sentence}");
+        assert!(words.iter().all(|word| sentence.contains(word)), "{words:?}: {sentence}");
+    }
+
+    #[test]
+    fn polygons_are_found_in_every_wrapping() {
+        let square = read(SQUARE);
+        assert_eq!((square.len(), square[0].len(), square[0][0].len()), (1, 2, 5));
+        assert_eq!(square[0][0][2], [4.0, 4.0], "a height is passed over");
+        assert_eq!(read(TWO).len(), 2);
+        let feature = |geometry: &str| format!(r#"{{"type":"Feature","properties":null,"geometry":{geometry}}}"#);
+        assert_eq!(read(&feature(SQUARE)), square);
+        let point = r#"{"type":"Point","coordinates":[1,2]}"#;
+        let features = [feature(TWO), feature(point), feature("null"), feature(SQUARE)].join(",");
+        let all = read(&format!(r#"{{"type":"FeatureCollection","features":[{features}]}}"#));
+        assert_eq!((all.len(), &all[2]), (3, &square[0]));
+        let nested = format!(r#"{{"type":"GeometryCollection","geometries":[{SQUARE},{point}]}}"#);
+        assert_eq!(read(&format!("\u{feff} {}", feature(&nested))), square);
+    }
+
+    #[test]
+    fn what_is_no_border_is_named() {
+        refused("", &["empty"]);
+        refused("lon,lat\n1,2\n", &["not JSON", "line 1", "GeoJSON"]);
+        refused(&SQUARE[..SQUARE.len() - 4], &["not JSON"]);
+        refused("[1, 2]", &["without a `type`"]);
+        refused(r#"{"type":"FeatureCollection","features":[]}"#, &["empty", "at least one"]);
+        refused(r#"{"type":"FeatureCollection"}"#, &["no list of members"]);
+        refused(r#"{"type":"Topology","objects":{}}"#, &["TopoJSON", "convert"]);
+        let mixed = r#"{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},
+            {"type":"LineString","coordinates":[[1,2],[2,3]]},{"type":"Point","coordinates":[3,4]}]}"#;
+        refused(mixed, &["only Point, LineString;", "Polygon"]);
+    }
+
+    #[test]
+    fn a_misplaced_number_is_found() {
+        refused(&SQUARE.replace("[4,0]", "[4]"), &["polygon 1, its outer ring, position 2", "[4]"]);
+        refused(&SQUARE.replace("[1,2]", "[1,\"x\"]"), &["polygon 1, its hole 1, position 2"]);
+        refused(r#"{"type":"Polygon","coordinates":[1,2]}"#, &["polygon 1, its outer ring is no list"]);
+        refused(r#"{"type":"Polygon"}"#, &["no list of rings"]);
+        refused(r#"{"type":"MultiPolygon","coordinates":7}"#, &["no list of polygons"]);
+    }
+}

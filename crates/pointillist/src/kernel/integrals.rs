@@ -1,0 +1,217 @@
+//! Products of factors on one axis: their tables over points, and their integrals over a span.
+//!
+//! A single factor with itself has its own closed form or default ([`Factor`]); any other pair, and every product of several factors, is
+//! integrated with one set of Gauss-Legendre nodes for all pairs of points, Ψ = G D G'ᵀ: the panels end at every point where a kernel
+//! has a kink, so the result is as good as pair by pair, at the price of two tables. Cost: U·Q formula evaluations and U²·Q products.
+
+use super::{Factor, Part};
+use crate::numerics::linalg;
+use crate::window::{AxisRule, Panels, Span};
+
+/// A part, and the place of its first parameter among those of its kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PartAt<'a> {
+    pub(crate) part: &'a Part,
+    pub(crate) at: usize,
+}
+
+impl PartAt<'_> {
+    fn range(&self) -> std::ops::Range<usize> {
+        self.at..self.at + self.part.parameters.len()
+    }
+}
+
+/// The length over which a product of factors varies: as for Gaussians, inverse squares add.
+pub(crate) fn length(parts: &[PartAt<'_>]) -> f64 {
+    let inverse = |p: &PartAt<'_>| p.part.factor.length(&p.part.parameters).powi(-2);
+    // An empty sum is −0, and its root's inverse −∞: begin at 0.
+    parts.iter().map(inverse).fold(0.0, |sum, v| sum + v).sqrt().recip()
+}
+
+/// Π k(z_i, x_j) for all pairs: (Z, X).
+pub(crate) fn gram(parts: &[PartAt<'_>], z: &[f64], x: &[f64]) -> Vec<f64> {
+    let mut out = vec![1.0; z.len() * x.len()];
+    for (p, table) in tables(parts, z, x).iter().enumerate() {
+        match p {
+            0 => out.copy_from_slice(table),
+            _ => out.iter_mut().zip(table).for_each(|(out, k)| *out *= k),
+        }
+    }
+    out
+}
+
+/// One table a part.
+fn tables(parts: &[PartAt<'_>], z: &[f64], x: &[f64]) -> Vec<Vec<f64>> {
+    let table = |p: &PartAt<'_>| {
+        let mut table = vec![0.0; z.len() * x.len()];
+        p.part.factor.gram(&p.part.parameters, z, x, &mut table);
+        table
+    };
+    parts.iter().map(table).collect()
+}
+
+/// Adjoint of [`gram`] by the parameters and z; `k` is its output.
+pub(crate) fn gram_adjoint(
+    parts: &[PartAt<'_>],
+    z: &[f64],
+    x: &[f64],
+    k: &[f64],
+    k_bar: &[f64],
+    parameters_bar: &mut [f64],
+    mut z_bar: Option<&mut [f64]>,
+) {
+    let mut one = |p: &PartAt<'_>, k: &[f64], k_bar: &[f64]| {
+        let Part { factor, parameters, .. } = p.part;
+        let theta_bar = &mut parameters_bar[p.range()];
+        factor.gram_adjoint(parameters, z, x, k, k_bar, theta_bar, z_bar.as_deref_mut());
+    };
+    match parts {
+        [] => {}
+        [single] => one(single, k, k_bar),
+        _ => {
+            let tables = tables(parts, z, x);
+            for (p, part) in parts.iter().enumerate() {
+                let mut bar = k_bar.to_vec();
+                for (_, other) in tables.iter().enumerate().filter(|(o, _)| *o != p) {
+                    bar.iter_mut().zip(other).for_each(|(bar, k)| *bar *= k);
+                }
+                one(part, &tables[p], &bar);
+            }
+        }
+    }
+}
+
+/// ∫ Π k(z_i, x) dx over the span, for all i.
+pub(crate) fn phi_list(parts: &[PartAt<'_>], z: &[f64], span: Span, out: &mut [f64]) {
+    match parts {
+        [] => out.fill(span.length()),
+        [single] => single.part.factor.phi(&single.part.parameters, z, span, out),
+        _ => {
+            let nodes = nodes(parts, &[], z, span);
+            out.copy_from_slice(&linalg::columns_times(&gram(parts, z, &nodes.x), z.len(), &nodes.weights));
+        }
+    }
+}
+
+/// Adjoint of [`phi_list`].
+pub(crate) fn phi_list_adjoint(
+    parts: &[PartAt<'_>],
+    z: &[f64],
+    span: Span,
+    phi_bar: &[f64],
+    parameters_bar: &mut [f64],
+    z_bar: Option<&mut [f64]>,
+) {
+    match parts {
+        [] => {}
+        [single] => {
+            let Part { factor, parameters, .. } = single.part;
+            factor.phi_adjoint(parameters, z, span, phi_bar, &mut parameters_bar[single.range()], z_bar);
+        }
+        _ => {
+            let nodes = nodes(parts, &[], z, span);
+            let k = gram(parts, z, &nodes.x);
+            let k_bar: Vec<f64> = nodes.weights.iter().flat_map(|w| phi_bar.iter().map(move |bar| w * bar)).collect();
+            gram_adjoint(parts, z, &nodes.x, &k, &k_bar, parameters_bar, z_bar);
+        }
+    }
+}
+
+/// ∫ Π_left k(z_i, x) · Π_right k(x, z_j) dx over the span, for all pairs: (Z, Z).
+pub(crate) fn psi_table(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], span: Span, out: &mut [f64]) {
+    let size = z.len();
+    match pair(left, right, size) {
+        Pair::Itself(part) => part.part.factor.psi(&part.part.parameters, z, span, out),
+        Pair::LeftAlone => {
+            phi_list(left, z, span, &mut out[..size]);
+            let (first, rest) = out.split_at_mut(size);
+            rest.chunks_exact_mut(size).for_each(|column| column.copy_from_slice(first));
+        }
+        Pair::RightAlone => {
+            let mut list = vec![0.0; size];
+            phi_list(right, z, span, &mut list);
+            out.chunks_exact_mut(size).zip(list).for_each(|(column, phi)| column.fill(phi));
+        }
+        Pair::Two => {
+            let nodes = nodes(left, right, z, span);
+            let (g, h) = (gram(left, z, &nodes.x), gram(right, z, &nodes.x));
+            linalg::weighted_outer(&g, &nodes.weights, &h, size, out);
+        }
+    }
+}
+
+/// Adjoint of [`psi_table`]; where left and right are the same `psi_bar` must be symmetric.
+pub(crate) fn psi_table_adjoint(
+    left: &[PartAt<'_>],
+    right: &[PartAt<'_>],
+    z: &[f64],
+    span: Span,
+    psi_bar: &[f64],
+    parameters_bar: &mut [f64],
+    mut z_bar: Option<&mut [f64]>,
+) {
+    let size = z.len();
+    match pair(left, right, size) {
+        Pair::Itself(part) => {
+            let Part { factor, parameters, .. } = part.part;
+            factor.psi_adjoint(parameters, z, span, psi_bar, &mut parameters_bar[part.range()], z_bar);
+        }
+        Pair::LeftAlone => {
+            let sums = linalg::columns_times(psi_bar, size, &vec![1.0; size]);
+            phi_list_adjoint(left, z, span, &sums, parameters_bar, z_bar);
+        }
+        Pair::RightAlone => {
+            let sums: Vec<f64> = psi_bar.chunks_exact(size).map(|column| column.iter().sum()).collect();
+            phi_list_adjoint(right, z, span, &sums, parameters_bar, z_bar);
+        }
+        Pair::Two => {
+            let nodes = nodes(left, right, z, span);
+            let (g, h) = (gram(left, z, &nodes.x), gram(right, z, &nodes.x));
+            let (g_bar, h_bar) = linalg::weighted_outer_adjoint(&g, &nodes.weights, &h, size, psi_bar);
+            gram_adjoint(left, z, &nodes.x, &g, &g_bar, parameters_bar, z_bar.as_deref_mut());
+            gram_adjoint(right, z, &nodes.x, &h, &h_bar, parameters_bar, z_bar);
+        }
+    }
+}
+
+/// How a pair of products is integrated.
+enum Pair<'a, 'b> {
+    /// One factor with itself, pair by pair.
+    Itself(&'a PartAt<'b>),
+    /// Only the left one varies.
+    LeftAlone,
+    /// Only the right one varies.
+    RightAlone,
+    /// Anything else.
+    Two,
+}
+
+fn pair<'a, 'b>(left: &'a [PartAt<'b>], right: &'a [PartAt<'b>], points: usize) -> Pair<'a, 'b> {
+    match (left, right) {
+        ([l], [r]) if l.at == r.at && points <= l.part.factor.pair_by_pair_up_to() => Pair::Itself(l),
+        (_, []) => Pair::LeftAlone,
+        ([], _) => Pair::RightAlone,
+        _ => Pair::Two,
+    }
+}
+
+/// Nodes over a span for a product with a product, seen from any of the points.
+fn nodes(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], span: Span) -> Panels {
+    let kinks = left.iter().chain(right).any(|p| p.part.factor.has_kink());
+    let rule = AxisRule { length: length(left).min(length(right)), kinks: if kinks { z } else { &[] } };
+    Panels::for_product(span, rule, &[])
+}
+
+/// ∫ left(z, x) right(x, w) dx over the span, for two factors with their parameters.
+pub fn cross_psi(left: (Factor, &[f64]), right: (Factor, &[f64]), z: f64, w: f64, span: Span) -> f64 {
+    let part = |(factor, theta): (Factor, &[f64])| Part { axis: 0, factor, parameters: theta.to_vec() };
+    let (l, r) = (part(left), part(right));
+    let varies = |part: &Part| part.factor != Factor::Constant;
+    let same = l == r;
+    let l: Vec<PartAt<'_>> = varies(&l).then_some(PartAt { part: &l, at: 0 }).into_iter().collect();
+    let r: Vec<PartAt<'_>> =
+        varies(&r).then_some(PartAt { part: &r, at: if same { 0 } else { usize::MAX } }).into_iter().collect();
+    let mut table = [0.0; 4];
+    psi_table(&l, &r, &[z, w], span, &mut table);
+    table[2]
+}
