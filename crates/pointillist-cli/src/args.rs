@@ -8,10 +8,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Verbs and options of later versions.
-const LATER: [&str; 10] =
-    ["smooth", "sgcp", "compare", "summarize", "simulate", "reproduce", "check", "--basis", "--nodes", "--smoothness"];
+const LATER: [&str; 9] =
+    ["smooth", "sgcp", "compare", "summarize", "simulate", "reproduce", "--basis", "--nodes", "--smoothness"];
 /// The verbs of this version, for a sentence.
-const VERBS: &str = "fit, predict, score, count, sample, plot, kernels, data";
+const VERBS: &str = "fit, predict, score, count, sample, plot, check, kernels, data";
 
 /// The intensity of events in time and space, with honest uncertainty.
 #[derive(Debug, Parser)]
@@ -72,6 +72,8 @@ pub enum Verb {
     Sample(SampleArgs),
     /// A picture of a model, or of events (which are fitted first)
     Plot(PlotArgs),
+    /// The variational answer against the exact posterior, sampled
+    Check(CheckArgs),
     /// List the kernels, with their formulas and parameters
     Kernels(KernelsArgs),
     /// List the bundled data sets, or print one as CSV
@@ -340,6 +342,30 @@ pub struct PlotArgs {
     /// How to fit events.
     #[command(flatten)]
     pub options: FitOptions,
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist fit coal -o model.json && pointillist check model.json coal\n  \
+    pointillist check model.json events.csv --draws 20000 --json\n\n\
+    Over the window, the largest and the median difference of the rate's mean and 5 % and 95 % quantiles from those of the exact posterior \
+    of the same model with the same hyper-parameters; and the Pareto k of the variational approximation (below 0.5 it is close, above 0.7 it \
+    misses something).")]
+pub struct CheckArgs {
+    /// Model file, written by `fit`
+    pub model: String,
+    /// The events it was fitted to
+    pub events: String,
+    /// Exact draws
+    #[arg(long, value_name = "N", default_value_t = 8000)]
+    pub draws: usize,
+    /// Columns of the file of events, in the order of the model's axes
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+    /// Drop events outside the window instead of stopping
+    #[arg(long)]
+    pub clip: bool,
 }
 
 /// `kernels`.

@@ -85,7 +85,7 @@ impl Posterior {
 
 /// f at the held-out points and ∫f² in terms of ε ~ N(0, I):
 /// f_k = mean_k + rows_kᵀ ε (+ independent noise of variance extra_k), ∫f² = constant + 2 linearᵀε + εᵀ square ε.
-struct Representation {
+pub(crate) struct Representation {
     mean: Vec<f64>,
     rows: Matrix, // (D, K)
     extra: Vec<f64>,
@@ -96,7 +96,13 @@ struct Representation {
 
 impl Representation {
     /// By the features alone where they explain f, else by f at the points and at quadrature nodes, which leaves nothing out.
-    fn new(posterior: &Posterior, points: &Points, window: &Window, features: &PointFeatures, q: &Gaussian) -> Self {
+    pub(crate) fn new(
+        posterior: &Posterior,
+        points: &Points,
+        window: &Window,
+        features: &PointFeatures,
+        q: &Gaussian,
+    ) -> Self {
         let kernel = posterior.inner_kernel();
         let region = posterior.basis().over(window);
         let explained = region.residual <= NEGLIGIBLE * kernel.variance() * region.measure;
@@ -166,10 +172,10 @@ impl Representation {
         }
     }
 
-    /// log E[exp(−∫f²) Π f_k²].
-    fn log_expectation(self, samples: usize, seed: u64) -> Result<LogMean> {
+    /// f at the points under exp(−∫f²) N(ε; 0, I), which is a Gaussian again (precision T = I + 2B, mean −2T⁻¹l), in terms of δ ~ N(0, I);
+    /// and the log of its mass.
+    pub(crate) fn folded(self) -> Result<(SquareProduct, f64)> {
         let dims = self.linear.len();
-        // exp(−∫f²) N(ε; 0, I) is a Gaussian again: precision T = I + 2B, mean −2T⁻¹l.
         let mut t = Matrix::from_fn(dims, dims, |i, j| 2.0 * self.square[(i, j)]);
         t.add_to_diagonal(1.0);
         linalg::cholesky(&mut t).map_err(|pivot| Error::NotPositiveDefinite { pivot, size: dims, jitter: 0.0 })?;
@@ -185,7 +191,12 @@ impl Representation {
             let transposed = Matrix::from_fn(rows.cols(), dims, |k, d| rows[(d, k)]);
             rows = linalg::pivoted_cholesky(&linalg::product(&transposed, &rows));
         }
-        let product = SquareProduct { mean, rows, extra: self.extra };
+        Ok((SquareProduct { mean, rows, extra: self.extra }, log_normaliser))
+    }
+
+    /// log E[exp(−∫f²) Π f_k²].
+    fn log_expectation(self, samples: usize, seed: u64) -> Result<LogMean> {
+        let (product, log_normaliser) = self.folded()?;
         let mut log_mean = product.log_expectation(samples, seed)?;
         log_mean.value += log_normaliser;
         Ok(log_mean)
@@ -193,10 +204,10 @@ impl Representation {
 }
 
 /// Π_k (f_k² + extra_k), f_k = mean_k + rows_kᵀδ, δ ~ N(0, I).
-struct SquareProduct {
-    mean: Vec<f64>,
-    rows: Matrix, // (D, K)
-    extra: Vec<f64>,
+pub(crate) struct SquareProduct {
+    pub(crate) mean: Vec<f64>,
+    pub(crate) rows: Matrix, // (D, K)
+    pub(crate) extra: Vec<f64>,
 }
 
 /// One Gaussian of the proposal.
@@ -269,7 +280,7 @@ impl SquareProduct {
     }
 
     /// log of the target, Π f_k² N(δ; 0, I), up to a constant, and f.
-    fn log_target(&self, delta: &[f64]) -> (f64, Vec<f64>) {
+    pub(crate) fn log_target(&self, delta: &[f64]) -> (f64, Vec<f64>) {
         let f: Vec<f64> = (0..self.mean.len()).map(|k| self.mean[k] + linalg::dot(self.rows.col(k), delta)).collect();
         let log_likelihood: f64 = f.iter().enumerate().map(|(k, f)| self.log_value(k, *f)).sum();
         (log_likelihood - 0.5 * linalg::dot(delta, delta), f)
@@ -346,7 +357,7 @@ impl SquareProduct {
     }
 
     /// Newton's method to the mode of the target near `delta`. Between the zeros of f the target is log-concave.
-    fn climb(&self, mut delta: Vec<f64>) -> Result<Mode> {
+    pub(crate) fn climb(&self, mut delta: Vec<f64>) -> Result<Mode> {
         let count = self.mean.len();
         let (mut value, mut f) = self.log_target(&delta);
         let curvature_at =
@@ -382,7 +393,7 @@ impl SquareProduct {
     }
 
     /// Cholesky factor of I + part · Σ curvature_k rows_k rows_kᵀ.
-    fn precision_root(&self, curvature: &[f64], part: f64) -> Result<Matrix> {
+    pub(crate) fn precision_root(&self, curvature: &[f64], part: f64) -> Result<Matrix> {
         let dims = self.rows.rows();
         let mut scaled = self.rows.clone();
         for (k, c) in curvature.iter().enumerate() {
@@ -396,10 +407,10 @@ impl SquareProduct {
 }
 
 /// A mode of Π f_k² N(δ; 0, I).
-struct Mode {
-    delta: Vec<f64>,
+pub(crate) struct Mode {
+    pub(crate) delta: Vec<f64>,
     /// −∂² log f_k² at each point.
-    curvature: Vec<f64>,
+    pub(crate) curvature: Vec<f64>,
     /// log of its mass, by Laplace's method, up to a constant.
     log_mass: f64,
 }

@@ -1,5 +1,6 @@
 //! The verbs. Each takes its arguments, calls the library, and writes data to stdout or a file and talk to stderr.
 
+mod check;
 mod count;
 mod data;
 mod demo;
@@ -196,6 +197,7 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
         Some(Verb::Sample(args)) => sample::run(args, &context),
         Some(Verb::Plot(args)) => plot::run(args, &context),
         Some(Verb::Kernels(args)) => kernels::run(args, &context),
+        Some(Verb::Check(args)) => check::run(args, &context),
         Some(Verb::Data(args)) => data::run(args, &context),
     }
 }

@@ -1,0 +1,139 @@
+//! `check`: the variational answer against the exact posterior of the same model, sampled.
+
+use super::input::{self, Strictness};
+use super::{Context, Failure, Outcome, json_line, spec};
+use crate::args::CheckArgs;
+use crate::io::{self, ModelFile};
+use pointillist::{ExactDraws, LogMean, Points, Posterior, Sampling};
+use serde::Serialize;
+
+/// Places at which both are compared, by the number of axes.
+const PLACES: [usize; 3] = [200, 24, 8];
+/// Draws of q for its Pareto k̂.
+const WEIGHTS: usize = 4000;
+/// k̂ above which q misses a part of the posterior.
+const UNTRUSTED: f64 = 0.7;
+
+/// How far apart two lists are, relative to the exact one.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Difference {
+    median: f64,
+    largest: f64,
+}
+
+/// The JSON of `check`; scripts rely on the names.
+#[derive(Serialize)]
+struct Checked {
+    events: usize,
+    places: usize,
+    draws: usize,
+    mean: Difference,
+    #[serde(rename = "q0.05")]
+    lower: Difference,
+    #[serde(rename = "q0.95")]
+    upper: Difference,
+    log_evidence: f64,
+    log_evidence_se: f64,
+    pareto_k: f64,
+}
+
+/// Does what was asked for.
+pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
+    if args.draws < 100 {
+        return Err(format!("--draws {} is too few for quantiles; take at least 100", args.draws).into());
+    }
+    let model = ModelFile::read(&args.model)?;
+    let posterior = &model.posterior;
+    let mut placed = input::points(&args.events, args.columns.as_deref(), posterior.window().axes())?;
+    for dropped in placed.inside(posterior.window(), &Strictness { clip: args.clip, remedy: "" })? {
+        context.warn(&dropped);
+    }
+    if placed.points.len() != model.event_count {
+        let (found, fitted) = (placed.points.len(), model.event_count);
+        context.warn(&format!(
+            "the model was fitted to {fitted} events and there are {found}: give the events of the fit"
+        ));
+    }
+    let places = places(posterior);
+    let chains = Sampling::default().chains;
+    let sampling = Sampling { draws: args.draws.div_ceil(chains), seed: context.seed(), ..Sampling::default() };
+    let exact = posterior.sample_exact(&placed.points, &places, sampling)?;
+    let weights = posterior.coverage_of_q(&placed.points, WEIGHTS, context.seed())?;
+    let checked = compare(posterior, &places, &exact, weights, placed.points.len())?;
+    if weights.k > UNTRUSTED {
+        context.warn(&format!(
+            "Pareto k {:.2} is above {UNTRUSTED}: the variational answer misses a part of the posterior",
+            weights.k
+        ));
+    }
+    io::stdout_text(&if context.json() { json_line(&checked)? } else { checked.table() })?;
+    Ok(Outcome::Done)
+}
+
+/// A grid over the window, without what lies outside.
+fn places(posterior: &Posterior) -> Points {
+    let window = posterior.window();
+    let count = PLACES.get(window.dims() - 1).copied().unwrap_or(4);
+    window.grid(&vec![count; window.dims()]).filter(|row| window.contains(row))
+}
+
+fn compare(
+    posterior: &Posterior,
+    places: &Points,
+    exact: &ExactDraws,
+    weights: LogMean,
+    events: usize,
+) -> Result<Checked, Failure> {
+    let rate = posterior.rate(places)?;
+    let band = posterior.quantiles(places, &[0.05, 0.95])?;
+    let mut apart = [vec![], vec![], vec![]];
+    let mut draws = 0;
+    for i in 0..places.len() {
+        let mut values = exact.at(i);
+        values.sort_by(f64::total_cmp);
+        draws = values.len();
+        let mean = values.iter().sum::<f64>() / draws as f64;
+        let quantile = |p: f64| values[((draws - 1) as f64 * p).round() as usize];
+        let pairs = [(rate.mean[i], mean), (band[0][i], quantile(0.05)), (band[1][i], quantile(0.95))];
+        for (list, (ours, exact)) in apart.iter_mut().zip(pairs) {
+            list.push((ours / exact - 1.0).abs());
+        }
+    }
+    let [mean, lower, upper] = apart.map(difference);
+    Ok(Checked {
+        events,
+        places: places.len(),
+        draws,
+        mean,
+        lower,
+        upper,
+        log_evidence: weights.value,
+        log_evidence_se: weights.se,
+        pareto_k: weights.k,
+    })
+}
+
+fn difference(mut apart: Vec<f64>) -> Difference {
+    apart.sort_by(f64::total_cmp);
+    Difference { median: apart[apart.len() / 2], largest: apart[apart.len() - 1] }
+}
+
+impl Checked {
+    fn table(&self) -> String {
+        let row = |name: &str, d: Difference| {
+            format!("  {name:<16}{:>9.2} %{:>9.2} %\n", 100.0 * d.median, 100.0 * d.largest)
+        };
+        format!(
+            "{}; {} exact draws at {} places\n  relative to exact   median    largest\n{}{}{}  log evidence    {:.3} ± {:.3}\n  Pareto k        {:.2}\n",
+            spec::plural(self.events, "event", "events"),
+            self.draws,
+            self.places,
+            row("mean", self.mean),
+            row("5 % quantile", self.lower),
+            row("95 % quantile", self.upper),
+            self.log_evidence,
+            self.log_evidence_se,
+            self.pareto_k
+        )
+    }
+}

@@ -1,0 +1,189 @@
+//! The posterior of f itself, by sampling: the truth that the variational answer is checked against.
+//!
+//! Same kernel, same Θ, same window: p(f | x) ∝ GP(f) exp(−∫f²) Π f(x_n)². f at the events, at the points asked about and (where the inducing
+//! points leave something unexplained) at quadrature nodes is linear in ε ~ N(0, I), and exp(−∫f²) is folded into that Gaussian exactly
+//! (`score.rs`). What is left, Π f(x_n)², is sampled by elliptical slice moves about the Gaussian at its mode. Cost: N·D a move, D the number of
+//! directions.
+
+use crate::bound::Gaussian;
+use crate::error::{Error, Result};
+use crate::numerics::linalg::{self, Matrix};
+use crate::points::Points;
+use crate::posterior::Posterior;
+use crate::sample::importance::{self, LogMean};
+use crate::sample::{self, gaussian};
+use crate::score::{Representation, SquareProduct};
+use rand::RngExt;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use std::f64::consts::TAU;
+
+/// Part of the curvature at the mode that the reference Gaussian has: a little wider than the target.
+const CURVATURE: f64 = 0.8;
+
+/// How much to sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// Independent chains.
+    pub chains: usize,
+    /// Draws kept of each.
+    pub draws: usize,
+    /// Draws of each that are thrown away first.
+    pub warm_up: usize,
+    /// Slice moves from draw to draw.
+    pub moves: usize,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { chains: 4, draws: 2000, warm_up: 500, moves: 10, seed: 0 }
+    }
+}
+
+/// Draws of the intensity from its exact posterior.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExactDraws {
+    /// For each chain, the draws one after another, each with a rate for every point.
+    pub chains: Vec<Vec<Vec<f64>>>,
+}
+
+impl ExactDraws {
+    /// The rates at point `i` in all draws of all chains.
+    pub fn at(&self, i: usize) -> Vec<f64> {
+        self.chains.iter().flatten().map(|draw| draw[i]).collect()
+    }
+}
+
+impl Posterior {
+    /// The intensity at `points` drawn from the exact posterior given `events`, those that this posterior was fitted to.
+    pub fn sample_exact(&self, events: &Points, points: &Points, sampling: Sampling) -> Result<ExactDraws> {
+        self.window().check_inside(events)?;
+        if sampling.chains == 0 || sampling.draws == 0 {
+            return Err(Error::setting("draws", 0, "must be at least 1"));
+        }
+        let inner = self.scaling().points_inward(&events.followed_by(points));
+        let joint = self.prior_representation(&inner).folded()?.0;
+        let seen = joint.first(events.len());
+        let volume = self.scaling().volume();
+        let chain = |chain: usize| {
+            let mut walk = Walk::new(&seen, sampling.seed, chain as u64)?;
+            let mut draws = Vec::with_capacity(sampling.draws);
+            for draw in 0..sampling.warm_up + sampling.draws {
+                (0..sampling.moves.max(1)).for_each(|_| walk.step());
+                if draw >= sampling.warm_up {
+                    draws.push(joint.squares(&walk.delta, events.len()).iter().map(|f| f / volume).collect());
+                }
+            }
+            Ok(draws)
+        };
+        let chains = (0..sampling.chains).into_par_iter().map(chain).collect::<Result<Vec<_>>>()?;
+        Ok(ExactDraws { chains })
+    }
+
+    /// How well q covers the exact posterior: the weights p(x, f)/q(f) over draws of q. Their log-mean is the log-evidence (which the bound
+    /// lies below), their Pareto k̂ says whether q could serve as a proposal: below 0.5 it is close, above 0.7 it misses something.
+    pub fn coverage_of_q(&self, events: &Points, samples: usize, seed: u64) -> Result<LogMean> {
+        self.window().check_inside(events)?;
+        let points = self.scaling().points_inward(events);
+        let (features, region) = (self.basis().at(&points), self.basis().over(&self.window().scaled(self.scaling())));
+        let (prior_mean, offset) = self.basis().prior();
+        let exposures: f64 = events.rows().map(|row| self.window().exposure_at(row).ln()).sum();
+        let units = events.len() as f64 * self.scaling().volume().ln() - exposures;
+        let log_root: f64 = (0..prior_mean.len()).map(|i| self.q().root[(i, i)].abs().ln()).sum();
+        let weight = |draw: usize| {
+            let mut rng = sample::stream(seed, draw as u64);
+            let noise = gaussian::standard_normal(&mut rng, prior_mean.len());
+            let mut v = linalg::lower_times(&self.q().root, &noise);
+            linalg::add_scaled(&mut v, 1.0, &self.q().mean);
+            let f = |n: usize| offset + linalg::dot(features.a.col(n), &v);
+            let log_rate: f64 = (0..events.len()).map(|n| (f(n).powi(2) + features.residual[n]).ln()).sum();
+            let integral = crate::bound::integral_of_mean_square(&region, offset, &v) + region.residual;
+            let from_prior: f64 = v.iter().zip(&prior_mean).map(|(v, b)| (v - b) * (v - b)).sum();
+            log_rate - integral - 0.5 * from_prior + 0.5 * linalg::dot(&noise, &noise) + log_root - units
+        };
+        Ok(importance::log_mean(&(0..samples).into_par_iter().map(weight).collect::<Vec<_>>()))
+    }
+
+    /// f at points and its integral under the prior.
+    fn prior_representation(&self, points: &Points) -> Representation {
+        let (mean, _) = self.basis().prior();
+        let prior = Gaussian { root: Matrix::scaled_identity(mean.len(), 1.0), mean };
+        let window = self.window().scaled(self.scaling());
+        Representation::new(self, points, &window, &self.basis().at(points), &prior)
+    }
+}
+
+impl SquareProduct {
+    /// The same for the first `count` points alone.
+    fn first(&self, count: usize) -> SquareProduct {
+        let dims = self.rows.rows();
+        SquareProduct {
+            mean: self.mean[..count].to_vec(),
+            rows: Matrix::from_columns(dims.max(1), self.rows.data()[..dims * count].to_vec()),
+            extra: self.extra[..count].to_vec(),
+        }
+    }
+
+    /// f² at the points from `first` on.
+    fn squares(&self, delta: &[f64], first: usize) -> Vec<f64> {
+        let square = |k: usize| (self.mean[k] + linalg::dot(self.rows.col(k), delta)).powi(2) + self.extra[k];
+        (first..self.mean.len()).map(square).collect()
+    }
+}
+
+/// A chain of elliptical slice moves. The target is Π f_k² N(δ; 0, I); the ellipses are those of a Gaussian about its mode, and the slice
+/// is of the target over that Gaussian.
+struct Walk<'a> {
+    target: &'a SquareProduct,
+    centre: Vec<f64>,
+    /// Cholesky factor of the reference's precision.
+    root: Matrix,
+    delta: Vec<f64>,
+    log_ratio: f64,
+    rng: rand_chacha::ChaCha8Rng,
+}
+
+impl<'a> Walk<'a> {
+    fn new(target: &'a SquareProduct, seed: u64, chain: u64) -> Result<Self> {
+        let mut rng = sample::stream(seed, chain);
+        let mode = target.climb(vec![0.0; target.rows.rows()])?;
+        let root = target.precision_root(&mode.curvature, CURVATURE)?;
+        let mut delta = gaussian::standard_normal(&mut rng, target.rows.rows());
+        linalg::solve_lower_transposed(&root, &mut delta);
+        linalg::add_scaled(&mut delta, 1.0, &mode.delta);
+        let mut walk = Self { target, centre: mode.delta, root, delta, log_ratio: 0.0, rng };
+        walk.log_ratio = walk.log_ratio_at(&walk.delta);
+        Ok(walk)
+    }
+
+    fn log_ratio_at(&self, delta: &[f64]) -> f64 {
+        let from_centre: Vec<f64> = delta.iter().zip(&self.centre).map(|(d, c)| d - c).collect();
+        let rotated = linalg::lower_transposed_times(&self.root, &from_centre);
+        self.target.log_target(delta).0 + 0.5 * linalg::dot(&rotated, &rotated)
+    }
+
+    /// One move (Murray, Adams and MacKay 2010).
+    fn step(&mut self) {
+        let mut other = gaussian::standard_normal(&mut self.rng, self.delta.len());
+        linalg::solve_lower_transposed(&self.root, &mut other);
+        let level = self.log_ratio + (1.0 - self.rng.random::<f64>()).ln();
+        let mut angle = TAU * self.rng.random::<f64>();
+        let (mut lo, mut hi) = (angle - TAU, angle);
+        loop {
+            let (sine, cosine) = angle.sin_cos();
+            let along = |(c, (d, o)): (&f64, (&f64, &f64))| c + (d - c) * cosine + o * sine;
+            let moved: Vec<f64> = self.centre.iter().zip(self.delta.iter().zip(&other)).map(along).collect();
+            let log_ratio = self.log_ratio_at(&moved);
+            if log_ratio > level {
+                (self.delta, self.log_ratio) = (moved, log_ratio);
+                return;
+            }
+            if hi - lo < 1e-12 {
+                return; // the slice is narrower than rounding: stay
+            }
+            if angle < 0.0 { lo = angle } else { hi = angle }
+            angle = lo + (hi - lo) * self.rng.random::<f64>();
+        }
+    }
+}
