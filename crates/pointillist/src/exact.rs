@@ -11,11 +11,9 @@ use crate::numerics::linalg::{self, Matrix};
 use crate::points::Points;
 use crate::posterior::Posterior;
 use crate::sample::importance::{self, LogMean};
-use crate::sample::{self, gaussian};
+use crate::sample::{self, elliptical_slice, gaussian};
 use crate::score::{Representation, SquareProduct};
-use rand::RngExt;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use std::f64::consts::TAU;
 
 /// Part of the curvature at the mode that the reference Gaussian has: a little wider than the target.
 const CURVATURE: f64 = 0.8;
@@ -72,7 +70,7 @@ impl Posterior {
             for draw in 0..sampling.warm_up + sampling.draws {
                 (0..sampling.moves.max(1)).for_each(|_| walk.step());
                 if draw >= sampling.warm_up {
-                    draws.push(joint.squares(&walk.delta, events.len()).iter().map(|f| f / volume).collect());
+                    draws.push(joint.squares(&walk.delta(), events.len()).iter().map(|f| f / volume).collect());
                 }
             }
             Ok(draws)
@@ -135,13 +133,37 @@ impl SquareProduct {
 /// A chain of elliptical slice moves. The target is Π f_k² N(δ; 0, I); the ellipses are those of a Gaussian about its mode, and the slice
 /// is of the target over that Gaussian.
 struct Walk<'a> {
-    target: &'a SquareProduct,
-    centre: Vec<f64>,
-    /// Cholesky factor of the reference's precision.
-    root: Matrix,
-    delta: Vec<f64>,
+    reference: Reference<'a>,
+    /// δ less the mode.
+    from_mode: Vec<f64>,
     log_ratio: f64,
     rng: rand_chacha::ChaCha8Rng,
+}
+
+/// The Gaussian about the mode of a target.
+struct Reference<'a> {
+    target: &'a SquareProduct,
+    mode: Vec<f64>,
+    /// Cholesky factor of its precision.
+    root: Matrix,
+}
+
+impl Reference<'_> {
+    fn draw(&self, rng: &mut impl rand::Rng) -> Vec<f64> {
+        let mut draw = gaussian::standard_normal(rng, self.mode.len());
+        linalg::solve_lower_transposed(&self.root, &mut draw);
+        draw
+    }
+
+    fn place(&self, from_mode: &[f64]) -> Vec<f64> {
+        self.mode.iter().zip(from_mode).map(|(m, d)| m + d).collect()
+    }
+
+    /// log of the target over this Gaussian.
+    fn log_ratio(&self, from_mode: &[f64]) -> f64 {
+        let rotated = linalg::lower_transposed_times(&self.root, from_mode);
+        self.target.log_target(&self.place(from_mode)).0 + 0.5 * linalg::dot(&rotated, &rotated)
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -149,41 +171,19 @@ impl<'a> Walk<'a> {
         let mut rng = sample::stream(seed, chain);
         let mode = target.climb(vec![0.0; target.rows.rows()])?;
         let root = target.precision_root(&mode.curvature, CURVATURE)?;
-        let mut delta = gaussian::standard_normal(&mut rng, target.rows.rows());
-        linalg::solve_lower_transposed(&root, &mut delta);
-        linalg::add_scaled(&mut delta, 1.0, &mode.delta);
-        let mut walk = Self { target, centre: mode.delta, root, delta, log_ratio: 0.0, rng };
-        walk.log_ratio = walk.log_ratio_at(&walk.delta);
-        Ok(walk)
+        let reference = Reference { target, mode: mode.delta, root };
+        let from_mode = reference.draw(&mut rng);
+        let log_ratio = reference.log_ratio(&from_mode);
+        Ok(Self { reference, from_mode, log_ratio, rng })
     }
 
-    fn log_ratio_at(&self, delta: &[f64]) -> f64 {
-        let from_centre: Vec<f64> = delta.iter().zip(&self.centre).map(|(d, c)| d - c).collect();
-        let rotated = linalg::lower_transposed_times(&self.root, &from_centre);
-        self.target.log_target(delta).0 + 0.5 * linalg::dot(&rotated, &rotated)
-    }
-
-    /// One move (Murray, Adams and MacKay 2010).
     fn step(&mut self) {
-        let mut other = gaussian::standard_normal(&mut self.rng, self.delta.len());
-        linalg::solve_lower_transposed(&self.root, &mut other);
-        let level = self.log_ratio + (1.0 - self.rng.random::<f64>()).ln();
-        let mut angle = TAU * self.rng.random::<f64>();
-        let (mut lo, mut hi) = (angle - TAU, angle);
-        loop {
-            let (sine, cosine) = angle.sin_cos();
-            let along = |(c, (d, o)): (&f64, (&f64, &f64))| c + (d - c) * cosine + o * sine;
-            let moved: Vec<f64> = self.centre.iter().zip(self.delta.iter().zip(&other)).map(along).collect();
-            let log_ratio = self.log_ratio_at(&moved);
-            if log_ratio > level {
-                (self.delta, self.log_ratio) = (moved, log_ratio);
-                return;
-            }
-            if hi - lo < 1e-12 {
-                return; // the slice is narrower than rounding: stay
-            }
-            if angle < 0.0 { lo = angle } else { hi = angle }
-            angle = lo + (hi - lo) * self.rng.random::<f64>();
-        }
+        let draw = self.reference.draw(&mut self.rng);
+        let Self { reference, from_mode, log_ratio, rng } = self;
+        elliptical_slice::step(rng, from_mode, &draw, log_ratio, |at| reference.log_ratio(at));
+    }
+
+    fn delta(&self) -> Vec<f64> {
+        self.reference.place(&self.from_mode)
     }
 }

@@ -35,6 +35,8 @@ pub mod infer;
 pub mod posterior;
 pub mod score;
 pub mod exact;
+pub mod baseline;
+pub mod compare;
 mod sample;
 pub mod numerics;
 mod parallel;

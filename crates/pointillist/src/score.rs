@@ -47,6 +47,14 @@ pub struct Score {
 }
 
 impl Posterior {
+    /// The log-likelihood of held-out events at the posterior mean of the rate.
+    pub fn log_likelihood(&self, held_out: &Points) -> Result<f64> {
+        self.window().check_inside(held_out)?;
+        let rates = self.rate(held_out)?.mean;
+        let log = |(row, rate): (&[f64], &f64)| (self.window().exposure_at(row) * rate).ln();
+        Ok(held_out.rows().zip(&rates).map(log).sum::<f64>() - self.count(self.window())?.mean)
+    }
+
     /// Scores held-out events that were looked for in the same window, with `samples` draws for M_p and M_0.
     pub fn score(&self, held_out: &Points, samples: usize, seed: u64) -> Result<Score> {
         self.window().check_inside(held_out)?;

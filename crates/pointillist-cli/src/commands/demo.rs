@@ -24,7 +24,7 @@ pub fn run(context: &Context) -> Result<Outcome, Failure> {
     let Ok(Cli { verb: Some(Verb::Fit(args)), .. }) = Cli::try_parse_from(["pointillist", "fit", SET]) else {
         return Err("the demonstration has no options".to_string().into());
     };
-    let fitted = fit::fit(input::events(SET, &args.options)?, &args.options, context)?;
+    let fitted = fit::fit(input::events(SET, &args.options.events)?, &args.options, context)?;
     let title = Some("Explosions in British coal mines with ten deaths or more".to_string());
     let figure = figure::of_model(&fitted.model, &figure::Look { title, ..Default::default() })?;
     io::write_atomically(Path::new(FIGURE), plot::svg(&figure).as_bytes())?;

@@ -1,19 +1,14 @@
 //! `fit`: events to a model file. Also the fit that `plot` and the demonstration make.
 
 use super::input::{self, Loaded};
+use super::meter::Meter;
 use super::summary::Summary;
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
 use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile};
 use crate::{interrupt, plot};
 use pointillist::{Error, Events, Fit, Model, Progress};
-use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
-
-/// A fit that takes longer than this says how it goes, this often.
-const PATIENCE: Duration = Duration::from_secs(1);
-const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A model just fitted, and what there is to say.
 pub struct Fitted {
@@ -36,7 +31,7 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         // Better now than after a long fit.
         io::check_target(path)?;
     }
-    let fitted = fit(input::events(&args.events, &args.options)?, &args.options, context)?;
+    let fitted = fit(input::events(&args.events, &args.options.events)?, &args.options, context)?;
     if let Some(path) = &args.output {
         write(&fitted.model, path)?;
     }
@@ -107,45 +102,14 @@ pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fi
 
 /// The fit itself, which can be interrupted and shows its progress on a terminal.
 fn watched(model: &Model, events: &Events, context: &Context) -> Result<Fit, Error> {
-    let mut meter = Meter::new(!context.quiet() && std::io::stderr().is_terminal());
+    let mut meter = Meter::new(context);
     let _fitting = interrupt::Fitting::begin();
     let mut watch = |progress: &Progress| {
-        meter.show(progress);
+        let Progress { evaluations, bound, inducing, .. } = progress;
+        meter.show(|| format!("fitting: {evaluations} evaluations, bound {bound:.4}, {inducing} inducing points"));
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let fit = model.fit_watched(events, &mut watch);
     meter.clear();
     fit
-}
-
-/// One line on stderr that is written over and over.
-struct Meter {
-    wanted: bool,
-    started: Instant,
-    shown: Option<Instant>,
-}
-
-impl Meter {
-    fn new(wanted: bool) -> Self {
-        Self { wanted, started: Instant::now(), shown: None }
-    }
-
-    fn show(&mut self, progress: &Progress) {
-        if !self.wanted || self.started.elapsed() < PATIENCE || self.shown.is_some_and(|at| at.elapsed() < INTERVAL) {
-            return;
-        }
-        let Progress { evaluations, bound, inducing, .. } = progress;
-        let seconds = self.started.elapsed().as_secs_f64();
-        let line =
-            format!("fitting: {evaluations} evaluations, bound {bound:.4}, {inducing} inducing points, {seconds:.1} s");
-        // Nobody listening is no reason to stop.
-        let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
-        self.shown = Some(Instant::now());
-    }
-
-    fn clear(&self) {
-        if self.shown.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Events and points in: a table, the window it belongs to, and the axes both share.
 
 use super::{Failure, spec, window};
-use crate::args::FitOptions;
+use crate::args::EventOptions;
 use crate::datasets::{self, Dataset};
 use crate::io::{self, InputError, ReadOptions, Table, TimeAxis, TimeUnit, Trials};
 use pointillist::{Axis, Events, Points, Window};
@@ -44,12 +44,12 @@ pub struct Strictness<'a> {
 }
 
 /// Reads events as the options say.
-pub fn events(path: &str, options: &FitOptions) -> Result<Loaded, Failure> {
+pub fn events(path: &str, options: &EventOptions) -> Result<Loaded, Failure> {
     events_from(path, None, options)
 }
 
 /// The same with the bytes of the file already at hand.
-pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &FitOptions) -> Result<Loaded, Failure> {
+pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> Result<Loaded, Failure> {
     let time_unit: TimeUnit = options.time_unit.parse().map_err(|error| format!("--time-unit: {error}"))?;
     let dataset = datasets::find(path);
     let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
@@ -88,7 +88,7 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &FitOptions) -> Re
 }
 
 /// The column that says to which trial an event belongs: the one named, else `trial` if there is one that is not a coordinate.
-fn trial_column(source: &str, bytes: &[u8], options: &FitOptions) -> Result<Option<String>, Failure> {
+fn trial_column(source: &str, bytes: &[u8], options: &EventOptions) -> Result<Option<String>, Failure> {
     let name = options.trial_column.as_deref().unwrap_or(TRIAL_COLUMN);
     let header = io::read_header(source, bytes)?;
     let is_there = header.iter().any(|(found, _)| found.to_lowercase() == name.to_lowercase());

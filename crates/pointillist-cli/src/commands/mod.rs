@@ -1,6 +1,7 @@
 //! The verbs. Each takes its arguments, calls the library, and writes data to stdout or a file and talk to stderr.
 
 mod check;
+mod compare;
 mod count;
 mod data;
 mod demo;
@@ -8,10 +9,13 @@ mod figure;
 mod fit;
 mod input;
 mod kernels;
+mod meter;
 mod plot;
 mod predict;
 mod sample;
 mod score;
+mod sgcp;
+mod smooth;
 mod spec;
 mod summary;
 mod window;
@@ -198,6 +202,9 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
         Some(Verb::Plot(args)) => plot::run(args, &context),
         Some(Verb::Kernels(args)) => kernels::run(args, &context),
         Some(Verb::Check(args)) => check::run(args, &context),
+        Some(Verb::Sgcp(args)) => sgcp::run(args, &context),
+        Some(Verb::Smooth(args)) => smooth::run(args, &context),
+        Some(Verb::Compare(args)) => compare::run(args, &context),
         Some(Verb::Data(args)) => data::run(args, &context),
     }
 }

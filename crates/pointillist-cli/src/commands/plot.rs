@@ -76,7 +76,7 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
         }
         return Ok((model, Outcome::Done));
     }
-    let loaded = input::events_from(path, Some(&bytes), &args.options)?;
+    let loaded = input::events_from(path, Some(&bytes), &args.options.events)?;
     if loaded.events.window().dims() > 2 {
         let dims = loaded.events.window().dims();
         return Err(format!("a figure shows one or two axes, and there are {dims}; choose some with --columns").into());
@@ -89,13 +89,13 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
 /// An option of a fit that was given although there is nothing to fit.
 fn fit_option_given(options: &FitOptions) -> Option<&'static str> {
     let given = [
-        (options.columns.is_some(), "--columns"),
-        (!options.window.is_empty(), "--window"),
-        (options.repeats.is_some(), "--repeats"),
-        (options.trials.is_some(), "--trials"),
-        (options.trial_column.is_some(), "--trial-column"),
-        (options.exposure.is_some(), "--exposure"),
-        (options.clip, "--clip"),
+        (options.events.columns.is_some(), "--columns"),
+        (!options.events.window.is_empty(), "--window"),
+        (options.events.repeats.is_some(), "--repeats"),
+        (options.events.trials.is_some(), "--trials"),
+        (options.events.trial_column.is_some(), "--trial-column"),
+        (options.events.exposure.is_some(), "--exposure"),
+        (options.events.clip, "--clip"),
         (options.kernel != "se", "--kernel"),
         (options.inducing != "auto", "--inducing"),
         (options.optimise_inducing, "--optimise-inducing"),

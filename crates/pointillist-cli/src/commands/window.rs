@@ -1,7 +1,7 @@
 //! The window that the options describe: boxes, borders, trials, repeats, exposure; and what may be wrong when events miss it.
 
 use super::{Failure, spec};
-use crate::args::FitOptions;
+use crate::args::EventOptions;
 use crate::datasets;
 use crate::io::{self, ExposureTable, InputError, ReadOptions, Trials};
 use pointillist::window::{Exposure, Polygons};
@@ -135,7 +135,12 @@ pub fn trials(path: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Trials, 
 }
 
 /// The window looked at as often, and as closely, as the options say.
-pub fn looked_at(window: Window, repeats: usize, options: &FitOptions, dates_only: &[bool]) -> Result<Window, Failure> {
+pub fn looked_at(
+    window: Window,
+    repeats: usize,
+    options: &EventOptions,
+    dates_only: &[bool],
+) -> Result<Window, Failure> {
     if repeats == 0 {
         return Err("--repeats 0 means that nobody looked; give at least 1".to_string().into());
     }

@@ -6,7 +6,7 @@
 mod collapsed;
 mod given;
 mod joint;
-mod lbfgs;
+pub(crate) mod lbfgs;
 mod natural;
 mod parameters;
 mod prior;

@@ -1,7 +1,9 @@
 //! Random draws. The generator is always an argument, or a seed that makes one stream a draw: the same seed gives the same bits on
 //! any number of threads.
 
+pub(crate) mod elliptical_slice;
 pub(crate) mod gaussian;
+pub(crate) mod hmc;
 pub(crate) mod importance;
 pub(crate) mod thinning;
 

@@ -1,0 +1,221 @@
+//! `compare`: every method on the same events, scored in the same way.
+
+use super::smooth::held_out;
+use super::{Context, Failure, Outcome, input, json_line, spec};
+use crate::args::CompareArgs;
+use crate::io::{self, Column};
+use pointillist::baseline::{EdgeCorrection, sgcp};
+use pointillist::compare::{Contender, Performance, halves, paired, perform};
+use pointillist::{Events, Points};
+use serde::Serialize;
+
+/// The names of the methods.
+const METHODS: [&str; 5] = ["vbpp", "ks+ec", "ks-ec", "homogeneous", "sgcp"];
+
+/// The true rate of the training events at points.
+struct Truth {
+    points: Points,
+    rate: Vec<f64>,
+    /// Of the window.
+    volume: f64,
+}
+
+/// One method over all splits; scores are means over splits.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    log_likelihood: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    l_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    l_0: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    m_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    m_0: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ise: Option<f64>,
+    /// Mean difference of `log_likelihood` from the first method, and its standard error over splits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<(f64, f64)>,
+    seconds: f64,
+    converged: usize,
+}
+
+/// The JSON of `compare`; scripts rely on the names.
+#[derive(Serialize)]
+struct Comparison {
+    train: f64,
+    test: f64,
+    splits: usize,
+    methods: Vec<Row>,
+}
+
+/// Does what was asked for.
+pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
+    if let Some(path) = &args.csv {
+        io::check_target(path)?;
+    }
+    let loaded = input::events(&args.train, &args.options.events)?;
+    loaded.warnings.iter().for_each(|warning| context.warn(warning));
+    let events = loaded.events;
+    let contenders = contenders(args, &events)?;
+    let truth = args.truth.as_ref().map(|path| truth(path, &events)).transpose()?;
+    let splits = splits(args, events, context)?;
+    let mut performances: Vec<Vec<Performance>> = contenders.iter().map(|_| Vec::new()).collect();
+    let nowhere = Points::new(splits[0].0.window().dims(), vec![])?;
+    let at = truth.as_ref().map_or(&nowhere, |truth| &truth.points);
+    for (number, (train, test)) in splits.iter().enumerate() {
+        for ((name, contender), list) in contenders.iter().zip(&mut performances) {
+            context.detail(&format!("split {}: {name}", number + 1));
+            list.push(perform(contender, train, test, at, context.seed())?);
+        }
+    }
+    if let Some(path) = &args.csv {
+        io::write_atomically(path, io::csv_text(&every_row(&contenders, &performances, truth.as_ref())).as_bytes())?;
+        context.note(&format!("wrote {}", path.display()));
+    }
+    let mean =
+        |size: &dyn Fn(&(Events, Points)) -> usize| splits.iter().map(size).sum::<usize>() as f64 / splits.len() as f64;
+    let comparison = Comparison {
+        train: mean(&|split| split.0.len()),
+        test: mean(&|split| split.1.len()),
+        splits: splits.len(),
+        methods: rows(&contenders, &performances, truth.as_ref()),
+    };
+    io::stdout_text(&if context.json() { json_line(&comparison)? } else { comparison.table() })?;
+    Ok(Outcome::Done)
+}
+
+fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Contender)>, Failure> {
+    let contender = |name: &String| -> Result<Contender, Failure> {
+        Ok(match name.as_str() {
+            "vbpp" => Contender::Variational(spec::model(&args.options, events.window().axes())?),
+            "ks+ec" => Contender::Smoother(EdgeCorrection::Truncate),
+            "ks-ec" => Contender::Smoother(EdgeCorrection::None),
+            "homogeneous" => Contender::Homogeneous,
+            "sgcp" => Contender::Sgcp(sgcp::Settings::default()),
+            _ => return Err(format!("--methods: `{name}` is none of {}", METHODS.join(", ")).into()),
+        })
+    };
+    args.methods.iter().map(|name| Ok((name.clone(), contender(name)?))).collect()
+}
+
+/// Training and held-out events, as often as asked for.
+fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(Events, Points)>, Failure> {
+    if let Some(path) = &args.test {
+        let test = held_out(path, &events, args.options.events.clip, context)?;
+        return Ok(vec![(events, test)]);
+    }
+    if args.splits == 0 {
+        return Err("--splits 0 asks for nothing; take at least 1".to_string().into());
+    }
+    (0..args.splits).map(|number| Ok(halves(&events, context.seed(), number)?)).collect()
+}
+
+/// The table of the truth: the axes' columns by name, and the one that is left.
+fn truth(path: &str, events: &Events) -> Result<Truth, Failure> {
+    let axes = events.window().axes();
+    let bytes = input::bytes_of(path)?;
+    let header = io::read_header(io::source_name(path), &bytes)?;
+    let others: Vec<&String> =
+        header.iter().map(|(name, _)| name).filter(|name| axes.iter().all(|axis| axis.name != **name)).collect();
+    let [rate] = others[..] else {
+        let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+        return Err(format!("{path}: needs the columns {} and one more, the rate", names.join(", ")).into());
+    };
+    let columns: Vec<String> = axes.iter().map(|axis| axis.name.clone()).chain([rate.clone()]).collect();
+    let options = io::ReadOptions { columns: Some(columns), time_unit: Default::default(), label: None };
+    let table = io::read_bytes(io::source_name(path), &bytes, &options)?;
+    let dims = axes.len();
+    let all = &table.rows;
+    let points = Points::new(dims, all.chunks_exact(dims + 1).flat_map(|row| row[..dims].to_vec()).collect())?;
+    let rate = all.chunks_exact(dims + 1).map(|row| row[dims]).collect();
+    Ok(Truth { points, rate, volume: events.window().volume() })
+}
+
+/// Root mean squared error over the points of the truth.
+fn rms(performance: &Performance, truth: &Truth) -> f64 {
+    let squares = performance.rate.iter().zip(&truth.rate).map(|(a, b)| (a - b) * (a - b));
+    (squares.sum::<f64>() / truth.rate.len() as f64).sqrt()
+}
+
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn rows(contenders: &[(String, Contender)], all: &[Vec<Performance>], truth: Option<&Truth>) -> Vec<Row> {
+    let scores = |list: &[Performance]| list.iter().map(|p| p.log_likelihood).collect::<Vec<_>>();
+    let first = scores(&all[0]);
+    let row = |(i, (name, _)): (usize, &(String, Contender))| {
+        let list = &all[i];
+        let over = |pick: &dyn Fn(&Performance) -> Option<f64>| mean(list.iter().map(pick));
+        let rms = truth.and_then(|truth| over(&|p| Some(rms(p, truth))));
+        Row {
+            name: name.clone(),
+            log_likelihood: over(&|p| Some(p.log_likelihood)).unwrap_or(f64::NAN),
+            l_p: over(&|p| p.l_p),
+            l_0: over(&|p| p.l_0),
+            m_p: over(&|p| p.m_p.map(|m| m.value)),
+            m_0: over(&|p| p.m_0.map(|m| m.value)),
+            rms,
+            ise: truth.and_then(|truth| over(&|p| Some(self::rms(p, truth).powi(2) * truth.volume))),
+            difference: (i > 0 && list.len() > 1).then(|| paired(&scores(list), &first)),
+            seconds: over(&|p| Some(p.seconds)).unwrap_or_default(),
+            converged: list.iter().filter(|p| p.converged).count(),
+        }
+    };
+    contenders.iter().enumerate().map(row).collect()
+}
+
+/// One row a split and method.
+fn every_row(contenders: &[(String, Contender)], all: &[Vec<Performance>], truth: Option<&Truth>) -> Vec<Column> {
+    let flat: Vec<(u64, &String, &Performance)> = (contenders.iter().zip(all))
+        .flat_map(|((name, _), list)| list.iter().enumerate().map(move |(i, p)| (i as u64 + 1, name, p)))
+        .collect();
+    let numbers = |name: &str, pick: &dyn Fn(&Performance) -> f64| {
+        Column::Numbers(name.into(), flat.iter().map(|(_, _, p)| pick(p)).collect())
+    };
+    let mut columns = vec![
+        Column::Whole("split".into(), flat.iter().map(|row| row.0).collect()),
+        Column::Texts("method".into(), flat.iter().map(|row| row.1.clone()).collect()),
+        numbers("log_likelihood", &|p| p.log_likelihood),
+        numbers("m_p", &|p| p.m_p.map_or(f64::NAN, |m| m.value)),
+        numbers("m_p_se", &|p| p.m_p.map_or(f64::NAN, |m| m.se)),
+        numbers("l_p", &|p| p.l_p.unwrap_or(f64::NAN)),
+        numbers("l_0", &|p| p.l_0.unwrap_or(f64::NAN)),
+        numbers("seconds", &|p| p.seconds),
+    ];
+    if let Some(truth) = truth {
+        columns.push(numbers("rms", &|p| rms(p, truth)));
+    }
+    columns
+}
+
+impl Comparison {
+    fn table(&self) -> String {
+        let cell = |value: Option<f64>| value.map_or("–".into(), |v| format!("{v:.2}"));
+        let splits = spec::plural(self.splits, "split", "splits");
+        let mut text = format!("{splits}: {} events to fit, {} held out\n", self.train, self.test);
+        text += &format!(
+            "  {:<13}{:>15}{:>12}{:>12}{:>12}{:>22}{:>10}\n",
+            "method", "log likelihood", "m_p", "l_p", "rms", "difference", "seconds"
+        );
+        for row in &self.methods {
+            let difference = row.difference.map_or(String::new(), |(mean, se)| format!("{mean:+.2} ± {se:.2}"));
+            text += &format!(
+                "  {:<13}{:>15.2}{:>12}{:>12}{:>12}{difference:>22}{:>10.3}\n",
+                row.name,
+                row.log_likelihood,
+                cell(row.m_p),
+                cell(row.l_p),
+                row.rms.map_or("–".into(), |v| format!("{v:.4}")),
+                row.seconds
+            );
+        }
+        text
+    }
+}

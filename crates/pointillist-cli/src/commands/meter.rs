@@ -1,0 +1,42 @@
+//! Progress: one line on stderr that is written over and over, on a terminal only.
+
+use super::Context;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Work that takes longer than this says how it goes, this often.
+const PATIENCE: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The line.
+pub struct Meter {
+    wanted: bool,
+    started: Instant,
+    shown: Option<Instant>,
+}
+
+impl Meter {
+    /// Silent where nobody looks, or nobody wants to.
+    pub fn new(context: &Context) -> Self {
+        let wanted = !context.quiet() && std::io::stderr().is_terminal();
+        Self { wanted, started: Instant::now(), shown: None }
+    }
+
+    /// Shows what `line` says and the time so far, unless it is too early.
+    pub fn show(&mut self, line: impl FnOnce() -> String) {
+        if !self.wanted || self.started.elapsed() < PATIENCE || self.shown.is_some_and(|at| at.elapsed() < INTERVAL) {
+            return;
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        // Nobody listening is no reason to stop.
+        let _ = write!(std::io::stderr(), "\r{}, {seconds:.1} s\x1b[K", line());
+        self.shown = Some(Instant::now());
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        if self.shown.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

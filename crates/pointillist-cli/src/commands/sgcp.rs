@@ -1,0 +1,183 @@
+//! `sgcp`: the sigmoidal Gaussian Cox process, sampled; with a checkpoint to go on from.
+
+use super::meter::Meter;
+use super::smooth::held_out;
+use super::{Context, Failure, Outcome, input, json_line, predict, spec};
+use crate::args::{SgcpArgs, ThinningName, Where};
+use crate::interrupt;
+use crate::io::{self, Column};
+use pointillist::baseline::sgcp::{
+    Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpProgress, SgcpScore, SgcpState, Thinning,
+};
+use pointillist::{Error, Points, Window};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Most points of a grid.
+const MOST_POINTS: usize = 100_000;
+/// Draws for predictions and scores.
+const DRAWS: usize = 1000;
+/// A checkpoint is written this often.
+const CHECKPOINT: Duration = Duration::from_secs(10);
+
+/// The JSON of `sgcp`; scripts rely on the names.
+#[derive(Serialize)]
+struct Sampled<'a> {
+    events: usize,
+    #[serde(flatten)]
+    diagnostics: &'a Diagnostics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_likelihood: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    m_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    m_p_se: Option<f64>,
+}
+
+/// Does what was asked for.
+pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
+    for path in args.output.iter().chain(&args.checkpoint) {
+        io::check_target(path)?;
+    }
+    let loaded = input::events(&args.events, &args.options)?;
+    loaded.warnings.iter().for_each(|warning| context.warn(warning));
+    let events = &loaded.events;
+    let mut run = match args.checkpoint.as_deref().filter(|path| path.exists()) {
+        Some(path) => resumed(path, events.points(), context)?,
+        None => Sgcp::new(events, &settings(args, context))?,
+    };
+    sample(&mut run, args.checkpoint.as_deref(), context)?;
+    let posterior = run.posterior();
+    let test = args.test.as_ref().map(|path| held_out(path, events, args.options.clip, context)).transpose()?;
+    let score = test.map(|points| posterior.score(&points, DRAWS, context.seed())).transpose()?;
+    let asked = args.place.at.is_some() || args.place.grid.is_some() || args.output.is_some();
+    if asked {
+        rates(args, &posterior, events.window(), context)?;
+    }
+    if !posterior.diagnostics().converged {
+        context
+            .warn("the chains did not reach the R-hat and the effective draws asked for; allow more with --max-sweeps");
+    }
+    if !asked || args.output.is_some() {
+        let text = match context.json() {
+            true => json_line(&sampled(events.len(), posterior.diagnostics(), score.as_ref()))?,
+            false => table(&loaded.source, events.len(), posterior.diagnostics(), score.as_ref()),
+        };
+        io::stdout_text(&text)?;
+    }
+    Ok(if posterior.diagnostics().converged { Outcome::Done } else { Outcome::NotConverged })
+}
+
+fn settings(args: &SgcpArgs, context: &Context) -> Settings {
+    Settings {
+        chains: args.chains,
+        warm_up: args.warm_up,
+        most_sweeps: args.max_sweeps,
+        r_hat: args.r_hat,
+        effective: args.effective,
+        thinning: match args.thinning {
+            ThinningName::Adaptive => Thinning::Adaptive { regions: None },
+            ThinningName::Uniform => Thinning::Uniform,
+        },
+        seed: context.seed(),
+        ..Settings::default()
+    }
+}
+
+/// The run that a checkpoint holds.
+fn resumed(path: &Path, events: &Points, context: &Context) -> Result<Sgcp, Failure> {
+    let name = path.display();
+    let bytes = io::read_file(&path.to_string_lossy())?;
+    let state: SgcpState = serde_json::from_slice(&bytes)
+        .map_err(|_| format!("{name} is not a checkpoint of sgcp, or is cut short; remove it to start anew"))?;
+    if state.events != *events {
+        return Err(format!("{name} is a checkpoint of other events; remove it, or give another --checkpoint").into());
+    }
+    let run =
+        Sgcp::from_state(state).map_err(|error| format!("{name} is damaged ({error}); remove it to start anew"))?;
+    context.note(&format!("going on from {name}, after {} sweeps", run.sweeps()));
+    Ok(run)
+}
+
+/// Samples to the end, showing progress and saving checkpoints.
+fn sample(run: &mut Sgcp, checkpoint: Option<&Path>, context: &Context) -> Result<(), Failure> {
+    let mut meter = Meter::new(context);
+    let mut saved = Instant::now();
+    let mut trouble = None;
+    let _fitting = interrupt::Fitting::begin();
+    let outcome = run.run(&mut |run: &Sgcp, progress: &SgcpProgress| {
+        let SgcpProgress { sweeps, warming, r_hat, effective, .. } = progress;
+        let stage = if *warming { "warming up" } else { "sampling" };
+        meter.show(|| format!("{stage}: {sweeps} sweeps, R-hat {r_hat:.3}, {effective:.0} effective draws"));
+        let stop = interrupt::asked();
+        if let Some(path) = checkpoint.filter(|_| stop || saved.elapsed() > CHECKPOINT) {
+            let written = serde_json::to_vec(&run.state()).map(|bytes| io::write_atomically(path, &bytes));
+            trouble = written.ok().and_then(Result::err);
+            saved = Instant::now();
+        }
+        if stop || trouble.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    meter.clear();
+    if let Some(error) = trouble {
+        return Err(error.into());
+    }
+    match (outcome, checkpoint) {
+        (Err(Error::Cancelled), Some(path)) => {
+            context.note(&format!("stopped; the same command goes on from {}", path.display()));
+            Err(Failure::Interrupted)
+        }
+        (outcome, _) => Ok(outcome?),
+    }
+}
+
+fn rates(args: &SgcpArgs, posterior: &SgcpPosterior, window: &Window, context: &Context) -> Result<(), Failure> {
+    let place = Where { at: args.place.at.clone(), grid: args.place.grid.clone(), columns: None };
+    let points = predict::place(&place, window, MOST_POINTS, context)?;
+    let probabilities = [0.05, 0.5, 0.95];
+    let rate = posterior.rate(&points, DRAWS, context.seed())?;
+    let quantiles = posterior.quantiles(&points, &probabilities, DRAWS, context.seed())?;
+    let mut columns = predict::coordinates(&points, window);
+    columns.push(Column::Numbers("mean".into(), rate.mean));
+    columns.push(Column::Numbers("sd".into(), rate.sd));
+    columns.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
+    columns.extend(predict::inside(&points, window));
+    context.emit_columns(args.output.as_deref(), &columns)
+}
+
+fn sampled<'a>(events: usize, diagnostics: &'a Diagnostics, score: Option<&SgcpScore>) -> Sampled<'a> {
+    Sampled {
+        events,
+        diagnostics,
+        log_likelihood: score.map(|score| score.plug_in),
+        m_p: score.map(|score| score.log_predictive.value),
+        m_p_se: score.map(|score| score.log_predictive.se),
+    }
+}
+
+fn table(source: &str, events: usize, diagnostics: &Diagnostics, score: Option<&SgcpScore>) -> String {
+    let Diagnostics { sweeps, draws, seconds, thinned, thinned_uniform, .. } = diagnostics;
+    let mut text = format!(
+        "{source}: {}; {sweeps} sweeps of each chain, {draws} draws kept, {seconds:.1} s\n  {:<16}{:>12}{:>12}{:>9}{:>11}\n",
+        spec::plural(events, "event", "events"),
+        "",
+        "mean",
+        "sd",
+        "R-hat",
+        "effective"
+    );
+    for watched in &diagnostics.watched {
+        text += &format!(
+            "  {:<16}{:>12.5}{:>12.5}{:>9.3}{:>11.0}\n",
+            watched.name, watched.mean, watched.sd, watched.r_hat, watched.effective
+        );
+    }
+    text += &format!("  thinned events   {thinned:.0}, where uniform thinning would have {thinned_uniform:.0}\n");
+    if let Some(score) = score {
+        let m_p = score.log_predictive;
+        text +=
+            &format!("  log likelihood   {:.4}\n  m_p              {:.4} ± {:.4}\n", score.plug_in, m_p.value, m_p.se);
+    }
+    text
+}

@@ -1,0 +1,91 @@
+//! `smooth`: kernel smoothing, scored and predicted as the model is.
+
+use super::input::{self, Strictness};
+use super::summary::{brief, rate_unit};
+use super::{Context, Failure, Outcome, json_line, predict, spec};
+use crate::args::{EdgeName, SmoothArgs, Where};
+use crate::io::{self, Column};
+use pointillist::baseline::{EdgeCorrection, KernelSmoother};
+use pointillist::{Events, Points};
+use serde::Serialize;
+
+/// Most points of a grid.
+const MOST_POINTS: usize = 10_000_000;
+
+/// The JSON of `smooth`; scripts rely on the names.
+#[derive(Serialize)]
+struct Smoothed {
+    events: usize,
+    bandwidth: Vec<f64>,
+    loo: f64,
+    edge_correction: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_likelihood: Option<f64>,
+    warnings: Vec<String>,
+}
+
+/// Does what was asked for.
+pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
+    let loaded = input::events(&args.events, &args.options)?;
+    loaded.warnings.iter().for_each(|warning| context.warn(warning));
+    let events = &loaded.events;
+    let (edges, name) = match args.edge_correction {
+        EdgeName::Truncate => (EdgeCorrection::Truncate, "truncate"),
+        EdgeName::None => (EdgeCorrection::None, "none"),
+    };
+    let smoother = match &args.bandwidth {
+        Some(bandwidth) => KernelSmoother::with_bandwidth(events, edges, bandwidth)?,
+        None => KernelSmoother::fit(events, edges)?,
+    };
+    smoother.warnings.iter().for_each(|warning| context.warn(warning));
+    let held_out = args.test.as_ref().map(|path| held_out(path, events, args.options.clip, context)).transpose()?;
+    let smoothed = Smoothed {
+        events: events.len(),
+        bandwidth: smoother.bandwidth().to_vec(),
+        loo: smoother.loo(),
+        edge_correction: name,
+        log_likelihood: held_out.map(|points| smoother.log_likelihood(&points)).transpose()?,
+        warnings: smoother.warnings.clone(),
+    };
+    let asked = args.place.at.is_some() || args.place.grid.is_some() || args.output.is_some();
+    if asked {
+        let place = Where { at: args.place.at.clone(), grid: args.place.grid.clone(), columns: None };
+        let points = predict::place(&place, events.window(), MOST_POINTS, context)?;
+        let mut columns = predict::coordinates(&points, events.window());
+        columns.push(Column::Numbers("mean".into(), smoother.rate(&points)?));
+        columns.extend(predict::inside(&points, events.window()));
+        context.emit_columns(args.output.as_deref(), &columns)?;
+    }
+    if !asked || args.output.is_some() {
+        io::stdout_text(&if context.json() { json_line(&smoothed)? } else { smoothed.text(&loaded.source, events) })?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Held-out events on the axes of the others.
+pub fn held_out(path: &str, events: &Events, clip: bool, context: &Context) -> Result<Points, Failure> {
+    let mut placed = input::points(path, None, events.window().axes())?;
+    for dropped in placed.inside(events.window(), &Strictness { clip, remedy: "" })? {
+        context.warn(&dropped);
+    }
+    Ok(placed.points)
+}
+
+impl Smoothed {
+    fn text(&self, source: &str, events: &Events) -> String {
+        let axes = events.window().axes();
+        let unit = |unit: &Option<String>| unit.as_ref().map(|unit| format!(" {unit}")).unwrap_or_default();
+        let widths: Vec<String> = (self.bandwidth.iter().zip(axes))
+            .map(|(h, axis)| format!("{} {}{}", axis.name, brief(*h), unit(&axis.unit)))
+            .collect();
+        let score = self.log_likelihood.map(|score| format!("  log likelihood  {score:.4}\n")).unwrap_or_default();
+        format!(
+            "{source}: {}, {}\n  bandwidth       {}\n  leave-one-out   {:.4}\n  edges           {}\n{score}",
+            spec::plural(self.events, "event", "events"),
+            rate_unit(events.window()),
+            widths.join(", "),
+            self.loo,
+            self.edge_correction
+        )
+    }
+}
