@@ -9,9 +9,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Verbs and options of later versions.
-const LATER: [&str; 6] = ["summarize", "simulate", "reproduce", "--basis", "--nodes", "--smoothness"];
+const LATER: [&str; 5] = ["summarize", "reproduce", "--basis", "--nodes", "--smoothness"];
 /// The verbs of this version, for a sentence.
-const VERBS: &str = "fit, predict, score, count, sample, plot, smooth, sgcp, compare, check, kernels, data";
+const VERBS: &str = "fit, predict, score, count, sample, simulate, plot, smooth, sgcp, compare, check, kernels, data";
 
 /// The intensity of events in time and space, with honest uncertainty.
 #[derive(Debug, Parser)]
@@ -70,6 +70,8 @@ pub enum Verb {
     Count(CountArgs),
     /// Draws of the intensity, or of whole new sets of events, as CSV
     Sample(SampleArgs),
+    /// Draw events from an intensity that is known: a formula, or a model
+    Simulate(SimulateArgs),
     /// A picture of a model, or of events (which are fitted first)
     Plot(PlotArgs),
     /// Kernel smoothing with a cross-validated bandwidth: a fast rival without uncertainty
@@ -324,6 +326,61 @@ pub struct SampleArgs {
     /// Where.
     #[command(flatten)]
     pub place: Where,
+    /// Write the CSV here instead of to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist simulate --intensity '5*sin(x^2) + 6' --window 0,5 > events.csv\n  \
+    pointillist simulate --intensity 'interp(s, 0,2, 25,3, 50,1)' --window 0,50 --columns s --draws 9\n  \
+    pointillist simulate --intensity '1 + cos(2*pi*t)' --window 2016-03-01,2016-03-15 --columns t\n  \
+    pointillist simulate --intensity 'x + y' --window border.geojson --exposure effort.csv\n  \
+    pointillist simulate --model model.json --draws 5\n  \
+    pointillist simulate --model model.json --mean -o events.csv\n\n\
+    CSV: a column `draw` if there are several draws, then the coordinates (and dates, if an axis is time). On one axis the events \
+    rise; on several they come in no order. A spike of the intensity that is far narrower than the 4000th part of the window (two axes: \
+    the 50th part of each side) may be missed.")]
+pub struct SimulateArgs {
+    /// Intensity, as a formula of the axes
+    #[arg(
+        long,
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        help_heading = "Intensity",
+        long_help = "Intensity, as a formula of the axes: events per unit of length, area or volume (and of exposure, in one repeat).\n\
+        The axes go by the names of --columns, else x, y and t; an axis of dates is counted in --time-unit from the midnight before \
+        the window begins. There are numbers, pi and e; + - * / ^ and brackets; exp, log, sqrt, sin, cos, tan, tanh, abs, min and max; \
+        step(x), which is 0 below 0 and else 1; sigmoid(x); and interp(x, 0,2, 25,3, 50,1), the line through the points (0, 2), (25, 3) \
+        and (50, 1), level beyond its ends."
+    )]
+    pub intensity: Option<String>,
+    /// Model file, written by `fit`: each draw takes an intensity from its posterior, then events from that
+    #[arg(long, value_name = "MODEL", help_heading = "Intensity")]
+    pub model: Option<String>,
+    /// Take the posterior mean of the model as the intensity of all draws
+    #[arg(long, help_heading = "Intensity")]
+    pub mean: bool,
+    /// Where events fall: lo,hi for each axis, or a GeoJSON border (or the name of a bundled one); repeatable
+    #[arg(long, value_name = "LO,HI,...|BORDER", allow_hyphen_values = true)]
+    pub window: Vec<String>,
+    /// Names of the axes (default: x, or x,y, or x,y,t)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+    /// The window is looked at J times: the events of all looks together
+    #[arg(long, value_name = "J")]
+    pub repeats: Option<usize>,
+    /// Table of how closely the window is looked at, as for `fit`
+    #[arg(long, value_name = "FILE")]
+    pub exposure: Option<String>,
+    /// Unit in which dates are counted: seconds, minutes, hours, days (as long as nothing is said), weeks or years
+    #[arg(long, value_name = "UNIT")]
+    pub time_unit: Option<String>,
+    /// Number of draws
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub draws: usize,
     /// Write the CSV here instead of to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

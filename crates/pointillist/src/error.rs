@@ -78,6 +78,14 @@ pub enum Error {
         /// Its coordinates.
         point: Vec<f64>,
     },
+    /// A rate that is none: negative, infinite, or no number.
+    #[error("the rate at {point:?} is {value}: it must be a finite number and not negative")]
+    BadRate {
+        /// Where.
+        point: Vec<f64>,
+        /// What it is there.
+        value: f64,
+    },
     /// There is nothing to fit.
     #[error("there are no events: an intensity cannot be inferred from none")]
     NoEvents,

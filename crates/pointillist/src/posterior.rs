@@ -11,7 +11,7 @@ use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::square_quantile;
 use crate::points::Points;
 use crate::sample::{self, gaussian, thinning};
-use crate::window::{Scaling, Window};
+use crate::window::{Exposure, Scaling, Window};
 use std::sync::Arc;
 
 /// Up to this many points are drawn jointly to the last correlation; beyond, what the inducing points leave unexplained is drawn
@@ -282,6 +282,13 @@ impl Posterior {
 
     /// A whole new set of events: an intensity from the posterior, then events from it. Draw number `draw` of `seed`.
     pub fn sample_events(&self, seed: u64, draw: u64) -> Result<Points> {
+        if let Some(Exposure::Nodes { .. }) = self.window.exposure() {
+            return Err(Error::setting(
+                "exposure",
+                "weighted points",
+                "events cannot be drawn: it is known at these points only",
+            ));
+        }
         let mut rng = sample::stream(seed, draw);
         let v = self.draw_v(&mut rng);
         let dims = self.window.dims();

@@ -14,6 +14,7 @@ mod plot;
 mod predict;
 mod sample;
 mod score;
+mod simulate;
 mod sgcp;
 mod smooth;
 mod spec;
@@ -199,6 +200,7 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
         Some(Verb::Score(args)) => score::run(args, &context),
         Some(Verb::Count(args)) => count::run(args, &context),
         Some(Verb::Sample(args)) => sample::run(args, &context),
+        Some(Verb::Simulate(args)) => simulate::run(args, &context),
         Some(Verb::Plot(args)) => plot::run(args, &context),
         Some(Verb::Kernels(args)) => kernels::run(args, &context),
         Some(Verb::Check(args)) => check::run(args, &context),

@@ -1,7 +1,6 @@
 //! The window that the options describe: boxes, borders, trials, repeats, exposure; and what may be wrong when events miss it.
 
 use super::{Failure, spec};
-use crate::args::EventOptions;
 use crate::datasets;
 use crate::io::{self, ExposureTable, InputError, ReadOptions, Trials};
 use pointillist::window::{Exposure, Polygons};
@@ -138,14 +137,14 @@ pub fn trials(path: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Trials, 
 pub fn looked_at(
     window: Window,
     repeats: usize,
-    options: &EventOptions,
+    exposure: Option<&str>,
     dates_only: &[bool],
 ) -> Result<Window, Failure> {
     if repeats == 0 {
         return Err("--repeats 0 means that nobody looked; give at least 1".to_string().into());
     }
     let window = if repeats > 1 { window.with_repeats(repeats)? } else { window };
-    match &options.exposure {
+    match exposure {
         None => Ok(window),
         Some(path) => exposed(window, path, dates_only),
     }

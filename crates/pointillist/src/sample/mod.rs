@@ -5,6 +5,7 @@ pub(crate) mod elliptical_slice;
 pub(crate) mod gaussian;
 pub(crate) mod hmc;
 pub(crate) mod importance;
+pub(crate) mod simulate;
 pub(crate) mod thinning;
 
 use rand_chacha::ChaCha8Rng;

@@ -1,0 +1,192 @@
+//! `simulate` as a real process: events from formulas and models, and what is refused.
+
+mod common;
+
+use common::{Folder, Run};
+
+/// A square of side 10 with a hole of side 2.
+const BORDER: &str = r#"{"type":"Polygon",
+    "coordinates":[[[0,0],[10,0],[10,10],[0,10],[0,0]],[[4,4],[4,6],[6,6],[6,4],[4,4]]]}"#;
+
+/// A column of numbers.
+fn column(run: &Run, name: &str) -> Vec<f64> {
+    let (header, rows) = run.csv();
+    let place = header.iter().position(|found| found == name).unwrap_or_else(|| panic!("no {name} in {header:?}"));
+    rows.iter().map(|row| row[place].parse().unwrap()).collect()
+}
+
+/// So many events within four standard deviations of a Poisson count.
+#[track_caller]
+fn about(found: usize, expected: f64) {
+    assert!((found as f64 - expected).abs() < 4.0 * expected.sqrt() + 1.0, "{found} are not about {expected}");
+}
+
+#[test]
+fn formulas_give_their_events() {
+    let folder = Folder::new();
+    let run =
+        folder.run("simulate --intensity '2*exp(-s/15) + exp(-((s - 25)/10)^2)' --window 0,50 --columns s").good();
+    let times = column(&run, "s");
+    assert_eq!(run.csv().0, ["s"]);
+    about(times.len(), 46.65);
+    assert!(times.is_sorted() && times.iter().all(|s| (0.0..50.0).contains(s)));
+    assert!(run.err.contains("events; expected: 46.6471 a draw"), "{}", run.err);
+    let run = folder.run("simulate --intensity '5*sin(x^2) + 6' --window 0,5 --draws 200 --seed 3").good();
+    assert_eq!(run.csv().0, ["draw", "x"]);
+    about(run.csv().1.len(), 200.0 * 32.64);
+    let draws = column(&run, "draw");
+    assert_eq!((draws[0], *draws.last().unwrap()), (1.0, 200.0));
+    let again =
+        folder.run("simulate --intensity '5*sin(x^2) + 6' --window 0,5 --draws 200 --seed 3 --threads 1").good();
+    assert_eq!(run.out, again.out);
+    assert_ne!(
+        run.out,
+        folder.run("simulate --intensity '5*sin(x^2) + 6' --window 0,5 --draws 200 --seed 4").good().out
+    );
+    let first = folder.run("simulate --intensity '5*sin(x^2) + 6' --window 0,5 --seed 3").good();
+    let of_first: Vec<f64> =
+        column(&run, "x").into_iter().zip(&draws).filter(|(_, d)| **d == 1.0).map(|(x, _)| x).collect();
+    assert_eq!(column(&first, "x"), of_first, "the first draw is the same however many follow");
+    let run = folder.run("simulate --intensity 0 --window 0,5").good();
+    assert_eq!((run.out.as_str(), run.err.as_str()), ("x\n", "0 events; expected: 0 a draw\n"));
+}
+
+#[test]
+fn files_json_and_silence() {
+    let folder = Folder::new();
+    let run = folder.run("simulate --intensity 20 --window 0,5 -o e.csv").good();
+    assert!(run.out.is_empty() && run.err.contains("wrote e.csv"), "{}", run.err);
+    assert!(folder.run("simulate --intensity 20 --window 0,5 -q").good().err.is_empty());
+    let columns = folder.run("simulate --intensity 20 --window 0,5 --json").good().json();
+    assert_eq!(
+        columns["x"].as_array().unwrap().len(),
+        folder.read("e.csv").iter().filter(|c| **c == b'\n').count() - 1
+    );
+    folder.run("fit e.csv --window 0,5 --inducing 6").good();
+}
+
+#[test]
+fn windows_of_every_kind() {
+    let folder = Folder::new();
+    folder.write("border.geojson", BORDER);
+    let run = folder.run("simulate --intensity '0.2*lon + 1' --window border.geojson --columns lon,lat").good();
+    let (lon, lat) = (column(&run, "lon"), column(&run, "lat"));
+    about(lon.len(), 192.0);
+    let in_hole = |x: &f64| (4.0..6.0).contains(x);
+    assert!(!lon.iter().zip(&lat).any(|(x, y)| in_hole(x) && in_hole(y)));
+    let run =
+        folder.run("simulate --intensity 't*x/(1 + y)' --window border.geojson,1,3 --window 20,21,1,2,0,3").good();
+    assert_eq!(run.csv().0, ["x", "y", "t"]);
+    assert!(column(&run, "x").iter().any(|x| *x > 20.0) && column(&run, "t").iter().all(|t| (0.0..3.0).contains(t)));
+    let run = folder.run("simulate --intensity 10 --window 0,2 --window 5,8 --repeats 4").good();
+    about(run.csv().1.len(), 200.0);
+    assert!(column(&run, "x").iter().all(|x| !(2.0..5.0).contains(x)));
+    folder.write("effort.csv", "x,effort\n0,0\n10,20\n");
+    let run = folder.run("simulate --intensity 1 --window 0,10 --exposure effort.csv").good();
+    about(run.csv().1.len(), 100.0);
+    about(column(&run, "x").iter().filter(|x| **x < 5.0).count(), 25.0);
+    let run = folder
+        .run("simulate --intensity 'x0*x3' --columns a,b,c,d --window 0,2,0,2,0,2,0,2 --window -2,-1,0,1,0,1,-2,-1");
+    assert_eq!(run.good().csv().0, ["a", "b", "c", "d"]);
+    folder.run("simulate --intensity 0.1 --window kenya").good();
+    let needle = "'1e7*exp(-((x - 3.3333)^2 + (y - 1.2345)^2)/1e-6)'";
+    let run = folder.run(&format!("simulate --intensity {needle} --window 0,5,0,5")).good();
+    about(run.csv().1.len(), 31.4);
+    assert!(!run.err.contains("expected"), "what the quadrature cannot see it does not tell: {}", run.err);
+}
+
+#[test]
+fn dates_are_counted_from_the_first_midnight() {
+    let folder = Folder::new();
+    let options = "--window 2016-02-23T12:00Z,2016-03-01 --columns when --time-unit hours";
+    let run = folder.run(&format!("simulate --intensity '1 + cos(2*pi*when/24)' {options}")).good();
+    assert_eq!(run.csv().0, ["when", "when_iso"]);
+    let hours = column(&run, "when");
+    about(hours.len(), 156.0);
+    assert!(hours.iter().all(|h| (12.0..168.0).contains(h)));
+    assert!(run.csv().1.iter().all(|row| row[1].starts_with("2016-02-2") && row[1].ends_with('Z')));
+    folder.write("log.csv", &run.out);
+    folder.run("fit log.csv --columns when_iso --window 2016-02-23T12:00Z,2016-03-01 --inducing 8").good();
+    folder.run("simulate --intensity 1 --window 0,2016-03-01").refused(&["--window 0,2016-03-01", "dates"]);
+}
+
+#[test]
+fn models_give_theirs() {
+    let folder = Folder::new().with_model();
+    let run = folder.run("simulate --model model.json --draws 3 --seed 2").good();
+    assert_eq!(run.out, folder.run("sample model.json --events --draws 3 --seed 2").good().out);
+    let one = folder.run("simulate --model model.json").good();
+    assert_eq!(one.csv().0, ["year"]);
+    let mean = folder.run("simulate --model model.json --mean --draws 20").good();
+    about(mean.csv().1.len(), 20.0 * 191.0);
+    assert_eq!(mean.out, folder.run("simulate --model model.json --mean --draws 20 --threads 1").good().out);
+    let early = column(&mean, "year").iter().filter(|year| **year < 1890.0).count() as f64;
+    let count = folder.run("count model.json --in 1851.2026009582,1890 --json").good().json();
+    let expected = 20.0 * count["mean"].as_f64().unwrap();
+    assert!((early - expected).abs() < 4.0 * expected.sqrt(), "{early} {expected}");
+}
+
+#[test]
+fn what_is_refused() {
+    let folder = Folder::new().with_model();
+    folder.write("effort.csv", "x,effort\n0,1\n3,1\n");
+    folder.run("simulate").refused(&["--intensity", "--model"]);
+    folder.run("simulate --intensity 1 --model model.json --window 0,5").refused(&["--intensity and --model"]);
+    folder.run("simulate --intensity 1").refused(&["--window", "0,50"]);
+    folder.run("simulate --intensity 1 --window 0,5 --mean").refused(&["--mean is for a model"]);
+    for option in ["--window 0,5", "--columns t", "--repeats 2", "--exposure effort.csv", "--time-unit days"] {
+        let name = option.split(' ').next().unwrap();
+        folder.run(&format!("simulate --model model.json {option}")).refused(&[name, "leave it out"]);
+    }
+    folder.run("simulate --model missing.json").refused(&["missing.json"]);
+    folder.run("simulate --intensity 1 --window 0,5 --draws 0").refused(&["--draws 0"]);
+    folder.run("simulate --intensity 1 --window 0,5 --repeats 0").refused(&["--repeats 0"]);
+    folder.run("simulate --intensity 1 --window 0,5 --exposure effort.csv").refused(&["effort.csv", "0 to 5"]);
+    folder.run("simulate --intensity 1 --window 5,0").refused(&["--window 5,0", "`x`", "not below"]);
+    folder.run("simulate --intensity 1 --window 0,5,1").refused(&["--window 0,5,1", "2 axes (x, y)"]);
+    folder.run("simulate --intensity 1 --window ''").refused(&["--window is empty"]);
+    folder.run("simulate --intensity 1 --window nowhere").refused(&["`nowhere`", "kenya"]);
+    folder.run("simulate --intensity 1 --window 0,5 --window 4,6").refused(&["overlap"]);
+    folder.run("simulate --intensity 1 --window 0,1,0,1,0,1,0,1").refused(&["4 axes", "--columns"]);
+    folder.run("simulate --intensity 1 --window 0,5 --columns a,b").refused(&["2 axes (a, b)"]);
+    folder.run("simulate --intensity 1 --window 0,5,0,5 --columns a,a").refused(&["`a` stands twice"]);
+    folder.run("simulate --intensity 1 --window 0,5,0,5 --columns a,").refused(&["empty name"]);
+    folder.run("simulate --intensity 1 --window 0,5 --columns draw --draws 2").refused(&["`draw`"]);
+    folder.run("simulate --intensity 1 --window 0,5 --time-unit fortnights").refused(&["fortnights"]);
+    folder.run("simulate --intensity 1 --window 0,5 -o missing/e.csv").refused(&["directory"]);
+    folder.run("simulate --intensity 'x - 1' --window 0,5").refused(&["negative at x 0", "-1", "max(0, ...)"]);
+    folder.run("simulate --intensity 'sqrt(x - 1)' --window 0,5").refused(&["not finite at x 0", "NaN"]);
+    folder.run("simulate --intensity '1/y' --window 0,5,0,5").refused(&["not finite at x 0, y 0", "inf"]);
+    folder.run("simulate --intensity 1e8 --window 0,1").refused(&["1.000e8 events", "50000000"]);
+    folder.run("simulate --intensity 1e3 --window 0,1 --draws 100000").refused(&["100000 draws", "fewer draws"]);
+    folder.run("simulate --intensity 1e300 --window 0,1").refused(&["--intensity", "candidates"]);
+    folder.run("simulate --model model.json --draws 1000000").refused(&["1000000 draws"]);
+}
+
+#[test]
+fn a_mistake_in_a_formula_is_pointed_at() {
+    let folder = Folder::new();
+    let run = folder.run("simulate --intensity '2*sin(t)' --window 0,5");
+    assert_eq!(run.code, 2);
+    let lines: Vec<&str> = run.err.lines().collect();
+    assert!(lines[0].starts_with("error: --intensity: there is nothing called `t`; the axis is `x`"), "{}", run.err);
+    assert_eq!(&lines[1..], ["  2*sin(t)", "        ^"]);
+    let run = folder.run("simulate --intensity '2*sin(t' --window 0,5,0,5 --columns t,u");
+    assert!(run.code == 2 && run.err.contains("not closed"), "{}", run.err);
+}
+
+#[test]
+fn the_help_has_examples_that_work() {
+    let folder = Folder::new().with_model();
+    folder.write("border.geojson", BORDER).write("effort.csv", "x,y,effort\n0,0,1\n0,10,1\n10,0,2\n10,10,2\n");
+    let help = folder.run("simulate --help").good().out;
+    let examples: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pointillist "))
+        .filter(|line| line.starts_with("simulate"))
+        .collect();
+    assert!(examples.len() >= 5, "{help}");
+    for example in examples {
+        folder.run(example.split(" > ").next().unwrap()).good();
+    }
+}
