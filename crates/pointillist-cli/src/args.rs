@@ -494,8 +494,8 @@ pub struct SgcpArgs {
     /// ... and every effective number of draws at least this
     #[arg(long, value_name = "N", default_value_t = 400.0)]
     pub effective: f64,
-    /// Thin to a bound of its own in each part of the window, or to one everywhere
-    #[arg(long, value_enum, default_value_t = ThinningName::Adaptive)]
+    /// Thin to one bound everywhere (exact), or to one of its own in each part of the window (faster, approximate)
+    #[arg(long, value_enum, default_value_t = ThinningName::Uniform)]
     pub thinning: ThinningName,
     /// Held-out events from the same window, to be scored
     #[arg(long, value_name = "FILE")]

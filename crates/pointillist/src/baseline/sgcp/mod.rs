@@ -2,8 +2,8 @@
 //!
 //! λ(x) = λ* σ(f(x)), f ~ GP, σ the logistic function. The integral of λ is never computed: events that were thinned away are latent
 //! variables, and with them the data are a homogeneous process (`state.rs` has the joint density). As in the paper, f is sampled by
-//! elliptical slices and the hyper-parameters by Hamiltonian Monte Carlo; thinning is adaptive after Gunter et al. (2014) unless asked
-//! otherwise (`regions.rs`). Unlike there, all thinned events are drawn anew in one exact step a sweep (`moves.rs`), and the
+//! elliptical slices and the hyper-parameters by Hamiltonian Monte Carlo; thinning is uniform, or on request adaptive after Gunter et al.
+//! (2014), which is faster and approximate (`regions.rs`). Unlike there, all thinned events are drawn anew in one exact step a sweep (`moves.rs`), and the
 //! hyper-parameters move in whitened coordinates (`hyper.rs`). Several chains run side by side until R̂ and effective numbers of draws are
 //! as asked for.
 //!

@@ -144,7 +144,7 @@ fn proposal(
     walk: &Walk,
     here: &Parameters,
 ) -> Option<(Parameters, Vec<f64>)> {
-    let there = walk.propose(rng, problem, here)?;
+    let there = walk.propose(rng, problem, here).filter(|there| there.ceiling <= problem.most_ceiling)?;
     if there.lengthscales == here.lengthscales {
         return Some((there, function.h.clone()));
     }
@@ -239,8 +239,9 @@ pub(super) fn ceiling(rng: &mut impl Rng, problem: &Problem, latent: &mut Latent
     let prior = problem.ceiling_prior;
     let shape = prior.shape + (problem.events.len() + latent.thinned.len()) as f64;
     let rate = prior.rate() + problem.regions.filled_measure(&latent.levels);
-    if let Ok(gamma) = Gamma::new(shape, 1.0 / rate) {
-        latent.parameters.ceiling = gamma.sample(rng);
+    let drawn = Gamma::new(shape, 1.0 / rate).map_or(latent.parameters.ceiling, |gamma| gamma.sample(rng));
+    if drawn <= problem.most_ceiling {
+        latent.parameters.ceiling = drawn;
     }
 }
 

@@ -66,7 +66,7 @@ pub enum Thinning {
     /// Up to λ* everywhere (Adams, Murray and MacKay 2009).
     Uniform,
     /// Up to λ* times a level of its own in each of so many boxes an axis (after Gunter et al. 2014); without numbers, as many as the
-    /// number of events suggests.
+    /// number of events suggests. Approximate: its draws do not pass the joint-distribution test that those of uniform thinning pass.
     Adaptive {
         /// Boxes on each axis.
         regions: Option<Vec<usize>>,
@@ -109,7 +109,7 @@ pub struct Settings {
     pub check_every: usize,
     /// Stop after so many sweeps of each chain, warm-up not counted.
     pub most_sweeps: usize,
-    /// Refuse to hold f at more points than this.
+    /// Refuse to hold f at more points than this; λ* is not let grow to where half as many candidates would be expected.
     pub most_points: usize,
     /// f is held to the root of this part of its variance; what is smaller is left out, so that the roots of its correlation are well
     /// conditioned, and short.
@@ -126,7 +126,7 @@ impl Default for Settings {
             mean: Normal { mean: 0.0, sd: 2.0 },
             ceiling: None,
             fixed: Fixed::default(),
-            thinning: Thinning::Adaptive { regions: None },
+            thinning: Thinning::Uniform,
             chains: 4,
             warm_up: 500,
             keep_every: 2,
@@ -138,7 +138,7 @@ impl Default for Settings {
             check_every: 200,
             most_sweeps: 50_000,
             most_points: 6000,
-            jitter: 1e-8,
+            jitter: 1e-6,
             seed: 0,
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct Problem {
     pub(super) regions: Regions,
     pub(super) watchers: Vec<Vec<usize>>,
     pub(super) ceiling_prior: Gamma,
+    /// λ* above this would need more points than there may be: the prior ends here.
+    pub(super) most_ceiling: f64,
     /// Medians of the length-scales, in the units of the axes.
     pub(super) medians: Vec<f64>,
     /// Events, then sentinels.
@@ -56,6 +58,7 @@ impl Problem {
             watchers: regions.watchers(events.points()),
             head: events.points().followed_by(&regions.sentinels),
             ceiling_prior: settings.ceiling_prior(window, events.len()),
+            most_ceiling: 0.5 * settings.most_points as f64 / window.measure(),
             medians: sides.iter().map(|side| settings.lengthscale.median * side).collect(),
             nodes: integration_nodes(window, &lengths, WATCHED_NODES),
             window: window.clone(),
@@ -63,6 +66,8 @@ impl Problem {
             regions,
         };
         problem.check_size(problem.head.len() as f64)?;
+        let least = settings.fixed.ceiling.unwrap_or(0.5 * problem.ceiling_prior.mean);
+        problem.check_size(2.0 * least * window.measure())?;
         Ok(problem)
     }
 
@@ -137,6 +142,7 @@ impl Latent {
             // Where λ* starts is of no consequence to the posterior, but one far above costs thousands of thinned events.
             parameters.ceiling =
                 parameters.ceiling.clamp(0.5 * problem.ceiling_prior.mean, 2.0 * problem.ceiling_prior.mean);
+            parameters.ceiling = parameters.ceiling.min(problem.most_ceiling);
         }
         let white = field::prior_draw(rng, &problem.head, &parameters.lengthscales, settings.jitter);
         let f = white.iter().map(|w| parameters.mean + parameters.variance.sqrt() * w).collect();
