@@ -1,7 +1,7 @@
 //! One chain: a latent state, its generator, what it has learned and what it has recorded.
 //!
-//! A sweep: twice a step of a walk, then levels and thinned events; λ*, slices of f, mean of f, Hamiltonian trajectory. Which numbers come out depends on the seed
-//! and the number of the chain alone, not on how sweeps are grouped into calls, on threads or on interruptions.
+//! A sweep: twice a step of a walk, then levels and thinned events; λ*, slices of f, mean of f, Hamiltonian trajectory. Which numbers come
+//! out depends on the seed and the number of the chain alone, not on how sweeps are grouped into calls, on threads or on interruptions.
 
 use super::field::{self, Root};
 use super::hyper::Tuner;

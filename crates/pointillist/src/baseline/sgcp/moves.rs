@@ -279,3 +279,69 @@ pub(super) fn mean_given_f(rng: &mut impl Rng, problem: &Problem, latent: &mut L
     let noise: f64 = StandardNormal.sample(rng);
     latent.parameters.mean = pull / precision + noise / precision.sqrt();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::diagnostics::effective;
+    use super::super::settings::{self, LogNormal, Normal, Settings, Thinning};
+    use super::super::walk::Over;
+    use super::*;
+    use crate::events::Events;
+    use crate::sample::stream;
+    use crate::window::Window;
+
+    /// Nothing but walks, thinned events and fresh data: the parameters must keep to their priors. In a whole sweep the other moves
+    /// would cover up for a walk that is slightly wrong.
+    #[test]
+    fn walks_alone_leave_the_joint_distribution_invariant() {
+        for thinning in [Thinning::Uniform, Thinning::Adaptive { regions: Some(vec![4]) }] {
+            let settings = Settings {
+                lengthscale: LogNormal { median: 0.3, log_sd: 0.4 },
+                variance: LogNormal { median: 1.0, log_sd: 0.5 },
+                mean: Normal { mean: -0.5, sd: 0.7 },
+                ceiling: Some(settings::Gamma { shape: 4.0, mean: 12.0 }),
+                thinning,
+                warm_up: 500,
+                ..Settings::default()
+            };
+            let events = Events::new(Points::line(&[0.2, 0.7]).unwrap(), Window::interval(0.0, 1.0).unwrap()).unwrap();
+            let mut problem = Problem::new(&events, &settings).unwrap();
+            let mut rng = stream(8, 0);
+            let mut latent = Latent::start(&problem, &mut rng);
+            let mut root = problem.root(&latent.points(&problem), &latent.parameters.lengthscales).unwrap();
+            let mut walks = [Over::Levels, Over::Lengths].map(|over| Walk::new(&problem, over));
+            let mut lists = vec![Vec::new(); 8];
+            for sweep in 0..20_000 {
+                for walk in &mut walks {
+                    let looked = thinned(&mut rng, &problem, &mut latent, &mut root, walk).unwrap();
+                    if sweep < settings.warm_up {
+                        walk.learn(looked.walked, sweep, &problem, &latent.parameters);
+                    }
+                }
+                problem = resimulate(&mut rng, &problem, &mut latent, &mut root).unwrap();
+                if sweep >= settings.warm_up {
+                    let Parameters { ceiling, lengthscales, variance, mean } = &latent.parameters;
+                    let z = [(lengthscales[0] / 0.3).ln() / 0.4, variance.ln() / 0.5, (mean + 0.5) / 0.7];
+                    let all = [
+                        *ceiling,
+                        (ceiling - 12.0).powi(2),
+                        z[0],
+                        z[1],
+                        z[2],
+                        z[0].powi(2),
+                        z[1].powi(2),
+                        z[2].powi(2),
+                    ];
+                    lists.iter_mut().zip(all).for_each(|(list, value)| list.push(value));
+                }
+            }
+            // Gamma with shape 4 and mean 12 has variance 36.
+            for (list, want) in lists.iter().zip([12.0, 36.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]) {
+                let mean = list.iter().sum::<f64>() / list.len() as f64;
+                let variance = list.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / list.len() as f64;
+                let se = (variance / effective(std::slice::from_ref(list))).sqrt();
+                assert!((mean - want).abs() < 4.0 * se, "{:?}: {mean} {want} {se}", settings.thinning);
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The posterior of the intensity, as states of the chains: draws of the rate, its mean and quantiles, scores on held-out events.
 //!
 //! A draw of the rate is a state, then f at the points asked for from the GP given that state, jointly. Integrals are sums over
-//! quadrature nodes of such a draw. Cost: a Cholesky factor of the points of a state, n³/3, a draw, in parallel over draws.
+//! quadrature nodes of such a draw. Cost: a root (`field.rs`) of all points, a draw, in parallel over draws.
 
 use super::chain::rate_given;
 use super::diagnostics::{self, Diagnostics};

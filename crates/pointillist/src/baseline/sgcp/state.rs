@@ -89,7 +89,7 @@ impl Problem {
         }
         let why = format!(
             "f would be held at more than most_points = {most} points (events, sentinels and thinned events): \
-             this sampler costs the cube of their number"
+             this sampler costs up to the cube of their number"
         );
         Err(Error::setting("points", points.round(), why))
     }
