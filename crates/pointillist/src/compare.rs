@@ -3,14 +3,15 @@
 //! Two scores that all can have: the log-likelihood of the held-out events at the mean rate (plug-in), and, where a method has a posterior,
 //! log E[p(H|λ)] with its Monte Carlo error. Training and held-out events are two halves of one set, so that both have the same rate.
 
-use crate::baseline::sgcp::{Settings, Sgcp};
+use crate::baseline::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior};
 use crate::baseline::{EdgeCorrection, Homogeneous, KernelSmoother};
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::infer::Model;
 use crate::points::Points;
+use crate::posterior::Posterior;
+use crate::sample;
 use crate::sample::importance::LogMean;
-use crate::sample::{self};
 use rand::RngExt;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -19,6 +20,9 @@ use std::time::Instant;
 const SAMPLES: usize = 10_000;
 /// Draws of the sigmoidal process at points.
 const SGCP_DRAWS: usize = 1000;
+
+/// The band of a rate: these quantiles.
+const BAND: [f64; 2] = [0.05, 0.95];
 
 /// A way from events to an intensity.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,9 +37,27 @@ pub enum Contender {
     Sgcp(Settings),
 }
 
-/// How a contender did on one split.
+/// A contender that has seen its training events.
+#[derive(Debug)]
+pub struct Fitted {
+    answer: Answer,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// Whether the fit converged, or the chains agree.
+    pub converged: bool,
+}
+
+#[derive(Debug)]
+enum Answer {
+    Variational(Box<Posterior>),
+    Smoother(KernelSmoother),
+    Homogeneous(Homogeneous),
+    Sgcp(Box<SgcpPosterior>),
+}
+
+/// Scores of held-out events; higher is better.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Performance {
+pub struct Scores {
     /// log p(H | mean rate).
     pub log_likelihood: f64,
     /// log E[p(H | λ)], where there is a posterior.
@@ -46,70 +68,131 @@ pub struct Performance {
     pub l_0: Option<f64>,
     /// See `l_0`.
     pub m_0: Option<LogMean>,
-    /// The mean rate at the points asked about.
-    pub rate: Vec<f64>,
+}
+
+/// Rates at points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rates {
+    /// Their means.
+    pub mean: Vec<f64>,
+    /// Their 5 % and 95 % quantiles, where there is a posterior.
+    pub band: Option<[Vec<f64>; 2]>,
+}
+
+/// How a contender did on one split.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Performance {
+    /// On the held-out events.
+    pub scores: Scores,
+    /// At the points asked about.
+    pub rates: Rates,
     /// Seconds to fit; scoring is not counted.
     pub seconds: f64,
     /// Whether the fit converged, or the chains agree.
     pub converged: bool,
+    /// The largest R̂ of the chains, where there are any.
+    pub r_hat: Option<f64>,
 }
 
-/// Fits a contender to `train` and scores it on `held_out`, which was looked for in the same window; its mean rate at `at` too.
-pub fn perform(
-    contender: &Contender,
-    train: &Events,
-    held_out: &Points,
-    at: &Points,
-    seed: u64,
-) -> Result<Performance> {
-    let started = Instant::now();
-    match contender {
-        Contender::Variational(model) => {
-            let fit = model.fit(train)?;
-            let seconds = started.elapsed().as_secs_f64();
-            let score = fit.posterior.score(held_out, SAMPLES, seed)?;
-            Ok(Performance {
-                log_likelihood: fit.posterior.log_likelihood(held_out)?,
-                m_p: Some(score.m_p),
-                l_p: Some(score.l_p),
-                l_0: Some(score.l_0),
-                m_0: Some(score.m_0),
-                rate: fit.posterior.rate(at)?.mean,
-                seconds,
-                converged: fit.report.stop.converged(),
-            })
-        }
-        Contender::Smoother(edges) => {
-            let smoother = KernelSmoother::fit(train, *edges)?;
-            let seconds = started.elapsed().as_secs_f64();
-            Ok(Performance::plain(smoother.log_likelihood(held_out)?, smoother.rate(at)?, seconds))
-        }
-        Contender::Homogeneous => {
-            let rate = Homogeneous::fit(train)?;
-            let seconds = started.elapsed().as_secs_f64();
-            let exact = LogMean { value: rate.log_predictive(held_out.len()), se: 0.0, k: f64::NEG_INFINITY };
-            let plain = Performance::plain(rate.log_likelihood(held_out.len()), vec![rate.mean(); at.len()], seconds);
-            Ok(Performance { m_p: Some(exact), ..plain })
-        }
-        Contender::Sgcp(settings) => {
-            let posterior = Sgcp::fit(train, settings, &mut |_, _| ControlFlow::Continue(()))?;
-            let seconds = started.elapsed().as_secs_f64();
-            let score = posterior.score(held_out, SGCP_DRAWS, seed)?;
-            let rate = if at.is_empty() { vec![] } else { posterior.rate(at, SGCP_DRAWS, seed)?.mean };
-            Ok(Performance {
-                m_p: Some(score.log_predictive),
-                l_p: Some(score.expected_log),
-                converged: posterior.diagnostics().converged,
-                ..Performance::plain(score.plug_in, rate, seconds)
-            })
-        }
+impl Rates {
+    /// Root mean squared error against true rates at the same points.
+    pub fn rms(&self, truth: &[f64]) -> f64 {
+        let squares = self.mean.iter().zip(truth).map(|(a, b)| (a - b) * (a - b));
+        (squares.sum::<f64>() / truth.len() as f64).sqrt()
+    }
+
+    /// The share of true rates inside the band.
+    pub fn coverage(&self, truth: &[f64]) -> Option<f64> {
+        let [lower, upper] = self.band.as_ref()?;
+        let inside = truth.iter().zip(lower.iter().zip(upper)).filter(|(t, (lo, hi))| (**lo..=**hi).contains(t));
+        Some(inside.count() as f64 / truth.len() as f64)
     }
 }
 
-impl Performance {
-    /// Of a method without a posterior.
-    fn plain(log_likelihood: f64, rate: Vec<f64>, seconds: f64) -> Self {
-        Self { log_likelihood, m_p: None, l_p: None, l_0: None, m_0: None, rate, seconds, converged: true }
+impl Contender {
+    /// Fits to `train` and scores on `held_out`, which was looked for in the same window; the rate at `at` too.
+    pub fn perform(&self, train: &Events, held_out: &Points, at: &Points, seed: u64) -> Result<Performance> {
+        let fitted = self.fit(train)?;
+        let (scores, rates) = (fitted.scores(held_out, seed)?, fitted.rates(at, seed)?);
+        let r_hat = fitted.diagnostics().map(Diagnostics::worst_r_hat);
+        Ok(Performance { scores, rates, seconds: fitted.seconds, converged: fitted.converged, r_hat })
+    }
+
+    /// Sees the events.
+    pub fn fit(&self, train: &Events) -> Result<Fitted> {
+        let started = Instant::now();
+        let (answer, converged) = match self {
+            Contender::Variational(model) => {
+                let fit = model.fit(train)?;
+                (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
+            }
+            Contender::Smoother(edges) => (Answer::Smoother(KernelSmoother::fit(train, *edges)?), true),
+            Contender::Homogeneous => (Answer::Homogeneous(Homogeneous::fit(train)?), true),
+            Contender::Sgcp(settings) => {
+                let posterior = Sgcp::fit(train, settings, &mut |_, _| ControlFlow::Continue(()))?;
+                let converged = posterior.diagnostics().converged;
+                (Answer::Sgcp(Box::new(posterior)), converged)
+            }
+        };
+        Ok(Fitted { answer, seconds: started.elapsed().as_secs_f64(), converged })
+    }
+}
+
+impl Fitted {
+    /// Scores events that were looked for in the same window as those it was fitted to.
+    pub fn scores(&self, held_out: &Points, seed: u64) -> Result<Scores> {
+        let plain = |log_likelihood| Scores { log_likelihood, m_p: None, l_p: None, l_0: None, m_0: None };
+        Ok(match &self.answer {
+            Answer::Variational(posterior) => {
+                let score = posterior.score(held_out, SAMPLES, seed)?;
+                Scores {
+                    log_likelihood: posterior.log_likelihood(held_out)?,
+                    m_p: Some(score.m_p),
+                    l_p: Some(score.l_p),
+                    l_0: Some(score.l_0),
+                    m_0: Some(score.m_0),
+                }
+            }
+            Answer::Smoother(smoother) => plain(smoother.log_likelihood(held_out)?),
+            Answer::Homogeneous(rate) => {
+                let exact = LogMean { value: rate.log_predictive(held_out.len()), se: 0.0, k: f64::NEG_INFINITY };
+                Scores { m_p: Some(exact), ..plain(rate.log_likelihood(held_out.len())) }
+            }
+            Answer::Sgcp(posterior) => {
+                let score = posterior.score(held_out, SGCP_DRAWS, seed)?;
+                Scores { m_p: Some(score.log_predictive), l_p: Some(score.expected_log), ..plain(score.plug_in) }
+            }
+        })
+    }
+
+    /// The rate at points.
+    pub fn rates(&self, at: &Points, seed: u64) -> Result<Rates> {
+        if at.is_empty() {
+            return Ok(Rates { mean: vec![], band: None });
+        }
+        let band = |quantiles: Vec<Vec<f64>>| quantiles.try_into().ok();
+        Ok(match &self.answer {
+            Answer::Variational(posterior) => {
+                Rates { mean: posterior.rate(at)?.mean, band: band(posterior.quantiles(at, &BAND)?) }
+            }
+            Answer::Smoother(smoother) => Rates { mean: smoother.rate(at)?, band: None },
+            Answer::Homogeneous(rate) => {
+                let level = |value: f64| vec![value; at.len()];
+                Rates { mean: level(rate.mean()), band: band(rate.quantiles(&BAND)?.into_iter().map(level).collect()) }
+            }
+            Answer::Sgcp(posterior) => {
+                let (rate, quantiles) = posterior.rate_and_quantiles(at, &BAND, SGCP_DRAWS, seed)?;
+                Rates { mean: rate.mean, band: band(quantiles) }
+            }
+        })
+    }
+
+    /// How the sampling went, if there was any.
+    pub fn diagnostics(&self) -> Option<&Diagnostics> {
+        match &self.answer {
+            Answer::Sgcp(posterior) => Some(posterior.diagnostics()),
+            _ => None,
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! L_p = E[log p(H|f)] is the bound without its KL term, L_0 the same with q collapsed to its mean. M_p and M_0 are
 //! log E[p(H|f)], the quantities that those bound, by sampling: f at the held-out points and ∫f² are written in terms of
 //! ε ~ N(0, I) (`Representation`), exp(−∫f²) is folded into the Gaussian exactly, and only Π f_k² is averaged, over draws from
-//! Gaussians at its modes (f may have either sign at each point, so there can be several), weighted by importance.
+//! Gaussians at its modes (f may have either sign at each point, so there can be several), weighted by importance. Where these are too many
+//! or too far from Gaussian, which the weights' Pareto k̂ tells, the average is annealed instead (`sample/annealing.rs`).
 
 use crate::basis::PointFeatures;
 use crate::bound::{self, Gaussian};
@@ -12,9 +13,11 @@ use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::points::Points;
 use crate::posterior::{Posterior, residual_covariance};
+use crate::sample::annealing::{self, Effort};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::window::{AxisRule, Nodes, Window, node_count};
+use rand_chacha::ChaCha8Rng;
 
 /// Residual variance, relative to the prior's, up to which it is integrated out point by point.
 const NEGLIGIBLE: f64 = 1e-8;
@@ -30,6 +33,15 @@ const CLIMBS: usize = 80;
 const CHEAP: usize = 2_000_000;
 /// Modes with less than e^−this of the largest mass are left to the wide components.
 const NEGLIGIBLE_MODE: f64 = 10.0;
+
+/// k̂ above which importance weights are not trusted.
+const UNTRUSTED: f64 = 0.7;
+/// An annealed average: its size, where there is one run for each so many draws asked for; the multiplications it may cost; and the number
+/// of runs below which it says nothing.
+const ANNEALING: Effort = Effort { runs: 0, steps: 1000, moves: 8 };
+const DRAWS_A_RUN: usize = 200;
+const WORK: f64 = 1e10;
+const LEAST_RUNS: usize = 20;
 
 /// Scores of a posterior on held-out events; log-intensities in the user's units.
 #[derive(Debug, Clone, PartialEq)]
@@ -244,7 +256,22 @@ impl SquareProduct {
             let count = BATCH.min(samples - start);
             log_weights.extend(self.batch(&components, count, seed, batch as u64));
         }
-        Ok(importance::log_mean(&log_weights))
+        let sampled = importance::log_mean(&log_weights);
+        let annealed = (sampled.k > UNTRUSTED).then(|| self.annealed(samples, seed)).flatten();
+        Ok(annealed.filter(|annealed| annealed.k < sampled.k).unwrap_or(sampled))
+    }
+
+    /// The same average without a proposal, if it can be had: as much effort as the draws asked for, within limits. Moves are those of f at
+    /// the points, not of δ.
+    fn annealed(&self, samples: usize, seed: u64) -> Option<LogMean> {
+        let a_run = (ANNEALING.steps * ANNEALING.moves * self.rows.rows() * self.mean.len()) as f64;
+        let runs = ((WORK / a_run) as usize).min(samples / DRAWS_A_RUN);
+        let draw = |rng: &mut ChaCha8Rng| {
+            let noise = gaussian::standard_normal(rng, self.rows.rows());
+            (0..self.mean.len()).map(|k| linalg::dot(self.rows.col(k), &noise)).collect::<Vec<_>>()
+        };
+        let log_product = |f: &[f64]| f.iter().enumerate().map(|(k, f)| self.log_value(k, self.mean[k] + f)).sum();
+        (runs >= LEAST_RUNS).then(|| annealing::log_mean(draw, log_product, Effort { runs, ..ANNEALING }, seed))
     }
 
     /// log of target over proposal for a batch of draws.

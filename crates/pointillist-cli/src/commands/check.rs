@@ -4,7 +4,7 @@ use super::input::{self, Strictness};
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::CheckArgs;
 use crate::io::{self, ModelFile};
-use pointillist::{ExactDraws, LogMean, Points, Posterior, Sampling};
+use pointillist::{Points, Posterior, Sampling};
 use serde::Serialize;
 
 /// Places at which both are compared, by the number of axes.
@@ -16,22 +16,22 @@ const UNTRUSTED: f64 = 0.7;
 
 /// How far apart two lists are, relative to the exact one.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Difference {
-    median: f64,
-    largest: f64,
+pub struct Difference {
+    pub median: f64,
+    pub largest: f64,
 }
 
 /// The JSON of `check`; scripts rely on the names.
 #[derive(Serialize)]
-struct Checked {
+pub struct Checked {
     events: usize,
     places: usize,
     draws: usize,
-    mean: Difference,
+    pub mean: Difference,
     #[serde(rename = "q0.05")]
-    lower: Difference,
+    pub lower: Difference,
     #[serde(rename = "q0.95")]
-    upper: Difference,
+    pub upper: Difference,
     log_evidence: f64,
     log_evidence_se: f64,
     pareto_k: f64,
@@ -54,16 +54,13 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
             "the model was fitted to {fitted} events and there are {found}: give the events of the fit"
         ));
     }
-    let places = places(posterior);
     let chains = Sampling::default().chains;
     let sampling = Sampling { draws: args.draws.div_ceil(chains), seed: context.seed(), ..Sampling::default() };
-    let exact = posterior.sample_exact(&placed.points, &places, sampling)?;
-    let weights = posterior.coverage_of_q(&placed.points, WEIGHTS, context.seed())?;
-    let checked = compare(posterior, &places, &exact, weights, placed.points.len())?;
-    if weights.k > UNTRUSTED {
+    let checked = check(posterior, &placed.points, sampling)?;
+    if checked.pareto_k > UNTRUSTED {
         context.warn(&format!(
             "Pareto k {:.2} is above {UNTRUSTED}: the variational answer misses a part of the posterior",
-            weights.k
+            checked.pareto_k
         ));
     }
     io::stdout_text(&if context.json() { json_line(&checked)? } else { checked.table() })?;
@@ -77,13 +74,11 @@ fn places(posterior: &Posterior) -> Points {
     window.grid(&vec![count; window.dims()]).filter(|row| window.contains(row))
 }
 
-fn compare(
-    posterior: &Posterior,
-    places: &Points,
-    exact: &ExactDraws,
-    weights: LogMean,
-    events: usize,
-) -> Result<Checked, Failure> {
+/// The posterior beside exact draws, over the window.
+pub fn check(posterior: &Posterior, events: &Points, sampling: Sampling) -> Result<Checked, Failure> {
+    let places = &places(posterior);
+    let exact = posterior.sample_exact(events, places, sampling)?;
+    let weights = posterior.coverage_of_q(events, WEIGHTS, sampling.seed)?;
     let rate = posterior.rate(places)?;
     let band = posterior.quantiles(places, &[0.05, 0.95])?;
     let mut apart = [vec![], vec![], vec![]];
@@ -101,7 +96,7 @@ fn compare(
     }
     let [mean, lower, upper] = apart.map(difference);
     Ok(Checked {
-        events,
+        events: events.len(),
         places: places.len(),
         draws,
         mean,

@@ -5,7 +5,7 @@ use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CompareArgs;
 use crate::io::{self, Column};
 use pointillist::baseline::{EdgeCorrection, sgcp};
-use pointillist::compare::{Contender, Performance, halves, paired, perform};
+use pointillist::compare::{Contender, Performance, halves, paired};
 use pointillist::{Events, Points};
 use serde::Serialize;
 
@@ -37,6 +37,9 @@ struct Row {
     rms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ise: Option<f64>,
+    /// Share of the true rates inside the 90 % band.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<f64>,
     /// Mean difference of `log_likelihood` from the first method, and its standard error over splits.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<(f64, f64)>,
@@ -70,7 +73,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     for (number, (train, test)) in splits.iter().enumerate() {
         for ((name, contender), list) in contenders.iter().zip(&mut performances) {
             context.detail(&format!("split {}: {name}", number + 1));
-            list.push(perform(contender, train, test, at, context.seed())?);
+            list.push(contender.perform(train, test, at, context.seed())?);
         }
     }
     if let Some(path) = &args.csv {
@@ -136,33 +139,27 @@ fn truth(path: &str, events: &Events) -> Result<Truth, Failure> {
     Ok(Truth { points, rate, volume: events.window().volume() })
 }
 
-/// Root mean squared error over the points of the truth.
-fn rms(performance: &Performance, truth: &Truth) -> f64 {
-    let squares = performance.rate.iter().zip(&truth.rate).map(|(a, b)| (a - b) * (a - b));
-    (squares.sum::<f64>() / truth.rate.len() as f64).sqrt()
-}
-
 fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.collect::<Option<_>>()?;
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn rows(contenders: &[(String, Contender)], all: &[Vec<Performance>], truth: Option<&Truth>) -> Vec<Row> {
-    let scores = |list: &[Performance]| list.iter().map(|p| p.log_likelihood).collect::<Vec<_>>();
+    let scores = |list: &[Performance]| list.iter().map(|p| p.scores.log_likelihood).collect::<Vec<_>>();
     let first = scores(&all[0]);
     let row = |(i, (name, _)): (usize, &(String, Contender))| {
         let list = &all[i];
         let over = |pick: &dyn Fn(&Performance) -> Option<f64>| mean(list.iter().map(pick));
-        let rms = truth.and_then(|truth| over(&|p| Some(rms(p, truth))));
         Row {
             name: name.clone(),
-            log_likelihood: over(&|p| Some(p.log_likelihood)).unwrap_or(f64::NAN),
-            l_p: over(&|p| p.l_p),
-            l_0: over(&|p| p.l_0),
-            m_p: over(&|p| p.m_p.map(|m| m.value)),
-            m_0: over(&|p| p.m_0.map(|m| m.value)),
-            rms,
-            ise: truth.and_then(|truth| over(&|p| Some(self::rms(p, truth).powi(2) * truth.volume))),
+            log_likelihood: over(&|p| Some(p.scores.log_likelihood)).unwrap_or(f64::NAN),
+            l_p: over(&|p| p.scores.l_p),
+            l_0: over(&|p| p.scores.l_0),
+            m_p: over(&|p| p.scores.m_p.map(|m| m.value)),
+            m_0: over(&|p| p.scores.m_0.map(|m| m.value)),
+            rms: truth.and_then(|truth| over(&|p| Some(p.rates.rms(&truth.rate)))),
+            ise: truth.and_then(|truth| over(&|p| Some(p.rates.rms(&truth.rate).powi(2) * truth.volume))),
+            coverage: truth.and_then(|truth| over(&|p| p.rates.coverage(&truth.rate))),
             difference: (i > 0 && list.len() > 1).then(|| paired(&scores(list), &first)),
             seconds: over(&|p| Some(p.seconds)).unwrap_or_default(),
             converged: list.iter().filter(|p| p.converged).count(),
@@ -182,15 +179,16 @@ fn every_row(contenders: &[(String, Contender)], all: &[Vec<Performance>], truth
     let mut columns = vec![
         Column::Whole("split".into(), flat.iter().map(|row| row.0).collect()),
         Column::Texts("method".into(), flat.iter().map(|row| row.1.clone()).collect()),
-        numbers("log_likelihood", &|p| p.log_likelihood),
-        numbers("m_p", &|p| p.m_p.map_or(f64::NAN, |m| m.value)),
-        numbers("m_p_se", &|p| p.m_p.map_or(f64::NAN, |m| m.se)),
-        numbers("l_p", &|p| p.l_p.unwrap_or(f64::NAN)),
-        numbers("l_0", &|p| p.l_0.unwrap_or(f64::NAN)),
+        numbers("log_likelihood", &|p| p.scores.log_likelihood),
+        numbers("m_p", &|p| p.scores.m_p.map_or(f64::NAN, |m| m.value)),
+        numbers("m_p_se", &|p| p.scores.m_p.map_or(f64::NAN, |m| m.se)),
+        numbers("l_p", &|p| p.scores.l_p.unwrap_or(f64::NAN)),
+        numbers("l_0", &|p| p.scores.l_0.unwrap_or(f64::NAN)),
         numbers("seconds", &|p| p.seconds),
     ];
     if let Some(truth) = truth {
-        columns.push(numbers("rms", &|p| rms(p, truth)));
+        columns.push(numbers("rms", &|p| p.rates.rms(&truth.rate)));
+        columns.push(numbers("coverage", &|p| p.rates.coverage(&truth.rate).unwrap_or(f64::NAN)));
     }
     columns
 }

@@ -126,7 +126,8 @@ fn interrupted(values: &[f64], places: &[Vec<f64>]) -> Vec<f64> {
     all
 }
 
-fn map(posterior: &Posterior, events: Option<&KeptEvents>, title: String) -> Result<Figure, Failure> {
+/// A map of the rate.
+pub fn map(posterior: &Posterior, events: Option<&KeptEvents>, title: String) -> Result<Figure, Failure> {
     let window = posterior.window();
     let (spans, axes) = (window.bounding_box(), window.axes());
     let centres = |r: usize| -> Vec<f64> {
@@ -178,7 +179,7 @@ pub fn in_blocks(points: &Points, work: impl Fn(&Points) -> Result<Vec<f64>, Fai
 }
 
 /// An axis with its unit, unless its name says it.
-fn label(axis: &Axis) -> String {
+pub fn label(axis: &Axis) -> String {
     let Axis { name, unit, .. } = axis;
     let since = io::time_axis(axis).map(|time| format!(" since {}", time.to_iso(0.0).trim_end_matches("T00:00:00Z")));
     match unit {

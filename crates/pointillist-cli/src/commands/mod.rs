@@ -12,6 +12,7 @@ mod kernels;
 mod meter;
 mod plot;
 mod predict;
+mod reproduce;
 mod sample;
 mod score;
 mod simulate;
@@ -207,6 +208,7 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
         Some(Verb::Sgcp(args)) => sgcp::run(args, &context),
         Some(Verb::Smooth(args)) => smooth::run(args, &context),
         Some(Verb::Compare(args)) => compare::run(args, &context),
+        Some(Verb::Reproduce(args)) => reproduce::run(args, &context),
         Some(Verb::Data(args)) => data::run(args, &context),
     }
 }

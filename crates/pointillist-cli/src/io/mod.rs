@@ -14,7 +14,7 @@ mod time;
 mod trials;
 mod window;
 
-pub use columns::{Column, csv_text, json_text};
+pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
 pub use geojson::{read_polygons, ring_name};
 pub use model_file::{KeptEvents, MOST_EVENTS, ModelFile, ModelFileError, is_json};

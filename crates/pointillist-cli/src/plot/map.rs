@@ -1,7 +1,8 @@
 //! The two-dimensional figure as SVG: heat map, colour bar, events.
 //!
-//! Also holds the colour scale, which the terminal map shares. It does no interpolation of its
-//! own: one cell is one pixel of an embedded image, smoothed by the viewer.
+//! Also holds the colour scale, which the terminal map shares, and the map in its frame and the colour bar, which
+//! `panels.rs` shares. It does no interpolation of its own: one cell is one pixel of an embedded image, smoothed by
+//! the viewer.
 
 use super::MapFigure;
 use super::png::encode_rgba;
@@ -19,7 +20,13 @@ const BAR_GAP: f64 = 22.0;
 const BAR_WIDTH: f64 = 16.0;
 /// Below the frame: tick labels and axis label.
 const BOTTOM_MARGIN: f64 = 58.0;
+/// The tick labels of the x axis lie this far under the frame.
+pub(super) const TICK_GAP: f64 = 7.0;
+/// No picture is narrower, so that its title has room.
+pub(super) const SMALLEST_WIDTH: f64 = 420.0;
 const MOST_EVENTS: usize = 20_000;
+/// With more events than this on a map of the largest size their points become smaller and fainter.
+const CROWDED: f64 = 400.0;
 /// What lies outside the border.
 const GROUND: &str = "#eef0f3";
 /// Corners of a border closer than this, in units of the picture, are one.
@@ -69,8 +76,12 @@ pub(super) struct Colours {
 
 impl Colours {
     pub fn of(figure: &MapFigure) -> Self {
-        let shown = figure.values.iter().enumerate().filter(|(cell, _)| is_inside(figure, *cell));
-        let mut shown: Vec<f64> = shown.map(|(_, value)| *value).filter(|&value| is_drawable(value)).collect();
+        Self::common(std::slice::from_ref(figure))
+    }
+
+    /// The colours that several figures share, so that the same colour means the same value in all of them.
+    pub fn common(figures: &[MapFigure]) -> Self {
+        let mut shown: Vec<f64> = figures.iter().flat_map(shown_values).filter(|&value| is_drawable(value)).collect();
         shown.sort_by(f64::total_cmp);
         let ends = shown.first().zip(shown.last()).map(|(&lo, &hi)| (lo, hi));
         let range = usable(ends.map(|(lo, hi)| if lo > 0.0 && lo < 0.35 * hi { (0.0, hi) } else { (lo, hi) }));
@@ -90,6 +101,11 @@ impl Colours {
     }
 }
 
+/// The values of the cells inside the border.
+fn shown_values(figure: &MapFigure) -> impl Iterator<Item = f64> {
+    figure.values.iter().enumerate().filter(|(cell, _)| is_inside(figure, *cell)).map(|(_, value)| *value)
+}
+
 /// Whether a cell lies inside the border.
 pub(super) fn is_inside(figure: &MapFigure, cell: usize) -> bool {
     figure.inside.get(cell).copied().unwrap_or(true)
@@ -107,43 +123,38 @@ pub(super) fn visible_events(figure: &MapFigure, x: Range, y: Range) -> Vec<[f64
     figure.events.iter().filter(inside).copied().collect()
 }
 
+/// Width and height of a map no larger than `largest`, true to scale where its ranges allow it.
+pub(super) fn map_size(x: Range, y: Range, largest: (f64, f64)) -> (f64, f64) {
+    if !equal_scale(x, y) {
+        return largest;
+    }
+    let scale = (largest.0 / (x.1 - x.0)).min(largest.1 / (y.1 - y.0));
+    ((x.1 - x.0) * scale, (y.1 - y.0) * scale)
+}
+
+/// The axes of a map: as many ticks as keep clear of each other, none beyond eight.
+pub(super) fn map_axes(x: Range, y: Range, (width, height): (f64, f64)) -> (Axis, Axis) {
+    let x_axis = fitted_axis(x, None, width, 8, |label| text_width(label, TICK_SIZE) + 16.0);
+    (x_axis, fitted_axis(y, None, height, 8, |_| 26.0))
+}
+
 /// The figure as an SVG document.
 pub(super) fn draw(figure: &MapFigure) -> String {
     let (x, y) = (usable(Some(figure.x_range)), usable(Some(figure.y_range)));
     let colours = Colours::of(figure);
-    let (width, height) = if equal_scale(x, y) {
-        let scale = (LARGEST_WIDTH / (x.1 - x.0)).min(LARGEST_HEIGHT / (y.1 - y.0));
-        ((x.1 - x.0) * scale, (y.1 - y.0) * scale)
-    } else {
-        (LARGEST_WIDTH, LARGEST_HEIGHT)
-    };
-    let x_axis = fitted_axis(x, None, width, 8, |label| text_width(label, TICK_SIZE) + 16.0);
-    let y_axis = fitted_axis(y, None, height, 8, |_| 26.0);
-    let bar_axis = fitted_axis(colours.range, None, height, 7, |_| if colours.root { 40.0 } else { 24.0 });
-
+    let (width, height) = map_size(x, y, (LARGEST_WIDTH, LARGEST_HEIGHT));
+    let (x_axis, y_axis) = map_axes(x, y, (width, height));
     let left = y_axis_room(&y_axis);
-    let bar_left = left + width + BAR_GAP;
-    let bar_label = bar_left + BAR_WIDTH + 8.0 + widest_label(&bar_axis) + 10.0 + LABEL_SIZE;
     let frame = Frame { left, top: TOP, width, height, x, y };
-    let bar = Frame { left: bar_left, width: BAR_WIDTH, x: (0.0, 1.0), y: colours.range, ..frame };
+    let bar = Bar::beside(&frame, &colours);
 
-    let mut svg = Svg::new((bar_label + 14.0).max(420.0), TOP + height + BOTTOM_MARGIN);
+    let mut svg = Svg::new(bar.right().max(SMALLEST_WIDTH), TOP + height + BOTTOM_MARGIN);
     svg.title(left, &figure.title);
-    svg.rect([left, TOP, width, height], &format!(r#"fill="{GROUND}""#));
-    // A nested document clips without an id, which could clash where figures share a page.
-    let [l, t, w, h] = [left, TOP, width, height].map(px);
-    svg.raw(&format!(r#"<svg x="{l}" y="{t}" width="{w}" height="{h}" viewBox="{l} {t} {w} {h}">"#));
-    draw_cells(&mut svg, &frame, figure, &colours);
-    draw_border(&mut svg, &frame, figure);
-    let events = visible_events(figure, x, y);
-    let caption = draw_events(&mut svg, &frame, &events);
-    svg.raw("</svg>");
-    draw_outline(&mut svg, &frame);
+    let caption = draw_map(&mut svg, &frame, figure, &colours, CROWDED);
     draw_ticks(&mut svg, &frame, &x_axis, &y_axis);
-    frame.x_axis(&mut svg, &x_axis, &figure.x_label, 7.0);
+    frame.x_axis(&mut svg, &x_axis, &figure.x_label, TICK_GAP);
     frame.y_axis(&mut svg, &y_axis, &figure.y_label);
-    draw_bar(&mut svg, &bar, &bar_axis, &colours);
-    bar.upright_text(&mut svg, bar_label, &bar_axis.title(&colours.label(&figure.value_label)));
+    bar.draw(&mut svg, &colours, &figure.value_label);
     if !figure.events.is_empty() {
         let style = r##"fill="#ffffff" stroke="#16181d" stroke-width="0.9""##;
         svg.circle((left + 3.5, LEGEND_MIDDLE), 3.0, style);
@@ -151,6 +162,22 @@ pub(super) fn draw(figure: &MapFigure) -> String {
         svg.text(at, TICK_SIZE, &format!(r#"fill="{INK}""#), &caption);
     }
     svg.finish()
+}
+
+/// What lies inside the frame and the frame itself; says how many events are shown. `crowded` is as for the events.
+pub(super) fn draw_map(svg: &mut Svg, frame: &Frame, figure: &MapFigure, colours: &Colours, crowded: f64) -> String {
+    let place = [frame.left, frame.top, frame.width, frame.height];
+    svg.rect(place, &format!(r#"fill="{GROUND}""#));
+    // A nested document clips without an id, which could clash where figures share a page.
+    let [l, t, w, h] = place.map(px);
+    svg.raw(&format!(r#"<svg x="{l}" y="{t}" width="{w}" height="{h}" viewBox="{l} {t} {w} {h}">"#));
+    draw_cells(svg, frame, figure, colours);
+    draw_border(svg, frame, figure);
+    let events = visible_events(figure, frame.x, frame.y);
+    let caption = draw_events(svg, frame, &events, crowded);
+    svg.raw("</svg>");
+    draw_outline(svg, frame);
+    caption
 }
 
 /// The ends of the cells along one axis, from their centres.
@@ -224,10 +251,17 @@ fn ring_path(frame: &Frame, ring: &[[f64; 2]]) -> String {
     if corners.len() < 3 { String::new() } else { polyline(corners) + "Z" }
 }
 
+/// How many events crowd a map: as many on the same area, whatever its size.
+pub(super) fn crowded(frame: &Frame) -> f64 {
+    CROWDED * frame.width * frame.height / (LARGEST_WIDTH * LARGEST_HEIGHT)
+}
+
 /// Draws the events, or an even selection of them, and says how many are shown.
-fn draw_events(svg: &mut Svg, frame: &Frame, events: &[[f64; 2]]) -> String {
+///
+/// With more than `crowded` of them the points are smaller and fainter.
+fn draw_events(svg: &mut Svg, frame: &Frame, events: &[[f64; 2]], crowded: f64) -> String {
     let shown = events.len().min(MOST_EVENTS);
-    let crowding = 400.0 / shown.max(1) as f64;
+    let crowding = crowded / shown.max(1) as f64;
     let radius = (2.6 * crowding.cbrt()).clamp(0.9, 2.6);
     let opacity = (0.8 * crowding.powf(0.25)).clamp(0.3, 0.8);
     svg.raw(&format!(
@@ -251,7 +285,7 @@ fn draw_outline(svg: &mut Svg, frame: &Frame) {
     svg.rect([frame.left, frame.top, frame.width, frame.height], &style);
 }
 
-fn draw_ticks(svg: &mut Svg, frame: &Frame, x_axis: &Axis, y_axis: &Axis) {
+pub(super) fn draw_ticks(svg: &mut Svg, frame: &Frame, x_axis: &Axis, y_axis: &Axis) {
     let style = format!(r#"stroke="{FRAME}" stroke-width="1""#);
     for tick in &x_axis.ticks {
         let at = frame.px(tick.value);
@@ -263,23 +297,52 @@ fn draw_ticks(svg: &mut Svg, frame: &Frame, x_axis: &Axis, y_axis: &Axis) {
     }
 }
 
-/// The colour bar: a gradient through the stops, tick labels to its right.
-fn draw_bar(svg: &mut Svg, bar: &Frame, axis: &Axis, colours: &Colours) {
-    let mut stops = String::new();
-    for (i, [r, g, b]) in VIRIDIS.iter().enumerate() {
-        let offset = i as f64 / (VIRIDIS.len() - 1) as f64;
-        // Writing to a string cannot fail.
-        let _ = write!(stops, r##"<stop offset="{offset}" stop-color="#{r:02x}{g:02x}{b:02x}"/>"##);
+/// The colour bar, with tick labels and its label to its right.
+pub(super) struct Bar {
+    frame: Frame,
+    axis: Axis,
+}
+
+impl Bar {
+    /// A bar to the right of a frame and as high.
+    pub fn beside(frame: &Frame, colours: &Colours) -> Self {
+        let extent = if colours.root { 40.0 } else { 24.0 };
+        let axis = fitted_axis(colours.range, None, frame.height, 7, |_| extent);
+        let left = frame.right() + BAR_GAP;
+        Self { frame: Frame { left, width: BAR_WIDTH, x: (0.0, 1.0), y: colours.range, ..*frame }, axis }
     }
-    svg.raw(&format!(r#"<linearGradient id="bar" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>"#));
-    svg.rect([bar.left, bar.top, bar.width, bar.height], r#"fill="url(#bar)""#);
-    draw_outline(svg, bar);
-    for tick in &axis.ticks {
-        let at = bar.bottom() - bar.height * colours.share(tick.value);
-        let mark = format!(r#"stroke="{FRAME}" stroke-width="1""#);
-        svg.line((bar.right(), at), (bar.right() + 4.0, at), &mark);
-        let style = format!(r#"fill="{QUIET_INK}""#);
-        svg.text((bar.right() + 8.0, at + 0.35 * TICK_SIZE), TICK_SIZE, &style, &tick.label);
+
+    /// Where the label stands.
+    fn label_at(&self) -> f64 {
+        self.frame.right() + 8.0 + widest_label(&self.axis) + 10.0 + LABEL_SIZE
+    }
+
+    /// Where the picture may end.
+    pub fn right(&self) -> f64 {
+        self.label_at() + 14.0
+    }
+
+    /// Draws the bar as a gradient through the stops.
+    pub fn draw(&self, svg: &mut Svg, colours: &Colours, label: &str) {
+        let bar = &self.frame;
+        let mut stops = String::new();
+        for (i, [r, g, b]) in VIRIDIS.iter().enumerate() {
+            let offset = i as f64 / (VIRIDIS.len() - 1) as f64;
+            // Writing to a string cannot fail.
+            let _ = write!(stops, r##"<stop offset="{offset}" stop-color="#{r:02x}{g:02x}{b:02x}"/>"##);
+        }
+        svg.raw(&format!(r#"<linearGradient id="bar" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>"#));
+        svg.rect([bar.left, bar.top, bar.width, bar.height], r#"fill="url(#bar)""#);
+        draw_outline(svg, bar);
+        for tick in &self.axis.ticks {
+            let at = bar.bottom() - bar.height * colours.share(tick.value);
+            let mark = format!(r#"stroke="{FRAME}" stroke-width="1""#);
+            svg.line((bar.right(), at), (bar.right() + 4.0, at), &mark);
+            let style = format!(r#"fill="{QUIET_INK}""#);
+            svg.text((bar.right() + 8.0, at + 0.35 * TICK_SIZE), TICK_SIZE, &style, &tick.label);
+        }
+        let title = self.axis.title(&colours.label(label));
+        bar.upright_text(svg, self.label_at(), &title, bar.upright_room(svg));
     }
 }
 
@@ -355,6 +418,15 @@ mod tests {
     fn the_colours_begin_at_zero_when_that_costs_little() {
         assert_eq!(Colours::of(&samples::map(2, 1, |i, _| 1.0 + 9.0 * i as f64)).range, (0.0, 10.0));
         assert_eq!(Colours::of(&samples::map(2, 1, |i, _| 9.0 + i as f64)).range, (9.0, 10.0));
+    }
+
+    #[test]
+    fn figures_can_share_their_colours() {
+        let low = samples::map(2, 1, |i, _| 1.0 + i as f64);
+        let high = samples::map(2, 1, |i, _| 10.0 * i as f64);
+        assert_eq!(Colours::common(&[low.clone(), high]).range, (0.0, 10.0));
+        assert_eq!(Colours::common(&[low.clone(), low.clone()]).range, Colours::of(&low).range);
+        assert_eq!(Colours::common(&[]).range, (0.0, 1.0));
     }
 
     #[test]

@@ -1,12 +1,14 @@
-//! Figures: a curve with a credible band, or a map, as SVG, PNG or terminal text.
+//! Figures: a curve with a credible band, or a map, as SVG, PNG or terminal text; charts and panels of maps as SVG.
 //!
 //! Plain numbers in, a picture out. The module knows nothing of how the numbers were inferred,
 //! reads and writes no files, and never fails on data: empty, constant or non-finite input gives
 //! a (possibly empty) picture rather than an error.
 
+mod chart;
 mod curve;
 mod map;
 mod outline;
+mod panels;
 mod png;
 mod scale;
 mod svg;
@@ -97,12 +99,95 @@ pub enum Figure {
     Map(MapFigure),
 }
 
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug)]
+pub enum Stroke {
+    /// Without a break.
+    Solid,
+    /// In dashes.
+    Dashed,
+    /// In dots.
+    Dotted,
+}
+
+/// One line of a chart.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// What the legend calls it; with an empty label it has no entry there.
+    pub label: String,
+    /// Positions, in the order in which the line goes through them.
+    pub x: Vec<f64>,
+    /// Height at each `x`; a NaN interrupts the line.
+    pub y: Vec<f64>,
+    /// Half the height of the error bar at each `x`, a NaN for no bar there. Empty if there are none.
+    pub error: Vec<f64>,
+    /// Lower and upper ends of an interval, one of each for each `x`, if there is one.
+    pub band: Option<(Vec<f64>, Vec<f64>)>,
+    /// How the line is drawn.
+    pub stroke: Stroke,
+    /// Whether there is a dot at each point.
+    pub marks: bool,
+}
+
+/// A height to compare with: a horizontal line across a chart.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// What the legend calls it; with an empty label it has no entry there.
+    pub label: String,
+    /// Its height.
+    pub y: f64,
+    /// How the line is drawn.
+    pub stroke: Stroke,
+}
+
+/// Several lines over one axis.
+///
+/// The series and then the levels take the colours of a palette in order; after eight they repeat.
+#[derive(Clone, Debug)]
+pub struct ChartFigure {
+    /// Heading of the figure.
+    pub title: String,
+    /// Label of the x axis, with its unit.
+    pub x_label: String,
+    /// Label of the y axis, with its unit.
+    pub y_label: String,
+    /// The lines, the last on top.
+    pub series: Vec<Series>,
+    /// Heights to compare them with, drawn under the lines.
+    pub levels: Vec<Level>,
+    /// Event positions, drawn as a rug under the axis.
+    pub events: Vec<f64>,
+    /// Whether the y axis begins at zero even where everything lies far above it.
+    pub from_zero: bool,
+}
+
+/// Maps side by side, with one colour scale for all of them.
+#[derive(Clone, Debug)]
+pub struct PanelsFigure {
+    /// Heading of the figure.
+    pub title: String,
+    /// How many maps stand in a row.
+    pub columns: usize,
+    /// The maps, row by row from the top left. The colour bar takes its label from the first that has one.
+    pub panels: Vec<MapFigure>,
+}
+
 /// The figure as a stand-alone SVG document.
 pub fn svg(figure: &Figure) -> String {
     match figure {
         Figure::Curve(curve) => curve::draw(curve),
         Figure::Map(map) => map::draw(map),
     }
+}
+
+/// A chart as a stand-alone SVG document.
+pub fn chart(figure: &ChartFigure) -> String {
+    chart::draw(figure)
+}
+
+/// Maps side by side as a stand-alone SVG document.
+pub fn panels(figure: &PanelsFigure) -> String {
+    panels::draw(figure)
 }
 
 /// The figure as a PNG file, `scale` pixels for each SVG unit.
@@ -165,9 +250,32 @@ pub(crate) mod samples {
         }
     }
 
-    /// Every kind of awkward data a figure may be handed.
-    pub fn odd_figures() -> Vec<Figure> {
-        let odd = [
+    pub fn series(label: &str, x: Vec<f64>, y: Vec<f64>) -> Series {
+        Series { label: label.into(), x, y, error: vec![], band: None, stroke: Stroke::Solid, marks: false }
+    }
+
+    pub fn chart(series: Vec<Series>, levels: Vec<Level>) -> ChartFigure {
+        ChartFigure {
+            title: "Error & <effort>".into(),
+            x_label: "number of events".into(),
+            y_label: "root mean square error".into(),
+            series,
+            levels,
+            events: vec![],
+            from_zero: false,
+        }
+    }
+
+    /// Whether a document can be drawn and no coordinate of it is senseless.
+    pub fn is_sound(svg: &str) -> bool {
+        // The encoded image may hold any letters.
+        let readable: String = svg.lines().filter(|line| !line.starts_with("<image")).collect();
+        !readable.contains("NaN") && !readable.contains("inf") && png::render(svg, 0.2).is_ok()
+    }
+
+    /// Awkward numbers of every kind.
+    pub fn odd_numbers() -> Vec<Vec<f64>> {
+        vec![
             vec![],
             vec![3.0],
             vec![f64::NAN; 4],
@@ -177,7 +285,12 @@ pub(crate) mod samples {
             vec![-1e308, 1e308],
             vec![5e-324, 1e-323],
             vec![-3.0, -2.0, -1.0],
-        ];
+        ]
+    }
+
+    /// Every kind of awkward data a figure may be handed.
+    pub fn odd_figures() -> Vec<Figure> {
+        let odd = odd_numbers();
         let mut figures = Vec::new();
         for x in &odd {
             for mean in &odd {

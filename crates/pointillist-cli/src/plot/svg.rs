@@ -1,8 +1,8 @@
-//! A small SVG writer, and the axes the two SVG figures share.
+//! A small SVG writer, and the axes the SVG figures share.
 //!
 //! Writes shapes and escaped text; what to draw, and where, is decided elsewhere.
 
-use super::scale::{Axis, Range, fraction};
+use super::scale::{Axis, Range, fraction, is_drawable};
 use std::fmt::Write;
 
 /// Colours shared by the figures.
@@ -126,8 +126,62 @@ impl Frame {
         self.bottom() - self.height * fraction(y, self.y)
     }
 
+    /// The pieces of a line, in points of the picture; it is interrupted where a value cannot be drawn.
+    pub fn line_pieces(&self, x: &[f64], y: &[f64]) -> Vec<Vec<(f64, f64)>> {
+        runs(x.iter().zip(y).map(|(&x, &y)| {
+            let there = is_drawable(x) && is_drawable(y);
+            there.then(|| (self.px(x), self.py(y)))
+        }))
+    }
+
+    /// The pieces of a band, in path notation; it is interrupted where an end is missing.
+    pub fn band_pieces(&self, x: &[f64], lower: &[f64], upper: &[f64]) -> Vec<String> {
+        let edges = x.iter().zip(lower.iter().zip(upper)).map(|(&x, (&lower, &upper))| {
+            let there = is_drawable(x) && !lower.is_nan() && !upper.is_nan();
+            there.then(|| (self.px(x), self.py_inside(lower), self.py_inside(upper)))
+        });
+        let outline = |run: &Vec<(f64, f64, f64)>| {
+            let there = run.iter().map(|&(x, _, upper)| (x, upper));
+            let back = run.iter().rev().map(|&(x, lower, _)| (x, lower));
+            polyline(there.chain(back)) + "Z"
+        };
+        runs(edges).iter().map(outline).collect()
+    }
+
+    /// Vertical position of an end, which reaches the edge of the frame when it is unbounded.
+    pub fn py_inside(&self, y: f64) -> f64 {
+        self.py(y.clamp(self.y.0, self.y.1))
+    }
+
+    /// A faint line across the frame at each tick.
+    pub fn grid(&self, svg: &mut Svg, x_axis: &Axis, y_axis: &Axis) {
+        let style = format!(r#"stroke="{GRID}" stroke-width="1""#);
+        for tick in &y_axis.ticks {
+            let at = self.py(tick.value);
+            svg.line((self.left, at), (self.right(), at), &style);
+        }
+        for tick in &x_axis.ticks {
+            let at = self.px(tick.value);
+            svg.line((at, self.top), (at, self.bottom()), &style);
+        }
+    }
+
+    /// Says in the middle of the frame that it is empty.
+    pub fn nothing_to_draw(&self, svg: &mut Svg) {
+        let centre = (self.left + self.width / 2.0, self.top + self.height / 2.0);
+        let style = format!(r#"fill="{FRAME}" text-anchor="middle""#);
+        svg.text(centre, TICK_SIZE, &style, "nothing to draw");
+    }
+
     /// Tick labels and axis label below the frame, the tick labels `gap` under it.
     pub fn x_axis(&self, svg: &mut Svg, axis: &Axis, label: &str, gap: f64) {
+        let centre = self.left + self.width / 2.0;
+        let room = 2.0 * centre.min(svg.width - centre) - 8.0;
+        self.x_axis_within(svg, axis, &axis.title(label), gap, room);
+    }
+
+    /// The same with the axis label as it is and at most `room` wide, where other frames stand beside this one.
+    pub fn x_axis_within(&self, svg: &mut Svg, axis: &Axis, title: &str, gap: f64, room: f64) {
         let baseline = self.bottom() + gap + TICK_SIZE;
         for tick in &axis.ticks {
             // A label at the very end must not leave the picture.
@@ -136,28 +190,36 @@ impl Frame {
             let style = format!(r#"fill="{QUIET_INK}" text-anchor="middle""#);
             svg.text((x, baseline), TICK_SIZE, &style, &tick.label);
         }
-        let centre = self.left + self.width / 2.0;
-        let room = 2.0 * centre.min(svg.width - centre) - 8.0;
-        let (label, size) = fit_text(&axis.title(label), LABEL_SIZE, room);
+        let (title, size) = fit_text(title, LABEL_SIZE, room);
         let style = format!(r#"fill="{INK}" text-anchor="middle""#);
-        svg.text((centre, baseline + 24.0), size, &style, &label);
+        svg.text((self.left + self.width / 2.0, baseline + 24.0), size, &style, &title);
     }
 
     /// Tick labels and axis label left of the frame.
     pub fn y_axis(&self, svg: &mut Svg, axis: &Axis, label: &str) {
+        self.y_axis_within(svg, axis, &axis.title(label), self.upright_room(svg));
+    }
+
+    /// The same with the axis label as it is and at most `room` long, where other frames stand above or below this one.
+    pub fn y_axis_within(&self, svg: &mut Svg, axis: &Axis, title: &str, room: f64) {
         for tick in &axis.ticks {
             let style = format!(r#"fill="{QUIET_INK}" text-anchor="end""#);
             let y = self.py(tick.value) + 0.35 * TICK_SIZE;
             svg.text((self.left - 8.0, y), TICK_SIZE, &style, &tick.label);
         }
         let x = self.left - 8.0 - widest_label(axis) - 12.0;
-        self.upright_text(svg, x, &axis.title(label));
+        self.upright_text(svg, x, title, room);
     }
 
-    /// A label reading upwards, centred on the frame.
-    pub fn upright_text(&self, svg: &mut Svg, x: f64, label: &str) {
+    /// How long a label reading upwards can be before it leaves the picture.
+    pub fn upright_room(&self, svg: &Svg) -> f64 {
         let y = self.top + self.height / 2.0;
-        let room = 2.0 * y.min(svg.height - y) - 16.0;
+        2.0 * y.min(svg.height - y) - 16.0
+    }
+
+    /// A label reading upwards, centred on the frame, at most `room` long.
+    pub fn upright_text(&self, svg: &mut Svg, x: f64, label: &str, room: f64) {
+        let y = self.top + self.height / 2.0;
         let (label, size) = fit_text(label, LABEL_SIZE, room);
         let turn = format!("rotate(-90 {} {})", px(x), px(y));
         let style = format!(r#"fill="{INK}" text-anchor="middle" transform="{turn}""#);
@@ -282,6 +344,16 @@ mod tests {
         assert!(text_width(&cut, size) <= 300.0 + 1e-6 && cut.ends_with('…'));
         assert_eq!(fit_text("short", 17.0, 300.0), ("short".to_string(), 17.0));
         assert!(fit_text("x", 17.0, -1.0).0.len() < 4);
+    }
+
+    #[test]
+    fn bands_end_at_the_frame_and_break_where_an_end_is_missing() {
+        let frame = Frame { left: 0.0, top: 0.0, width: 4.0, height: 10.0, x: (0.0, 4.0), y: (0.0, 10.0) };
+        let lower = [1.0, f64::NEG_INFINITY, f64::NAN, 1.0, 9.0];
+        let pieces = frame.band_pieces(&[0.0, 1.0, 2.0, 3.0], &lower, &[2.0, f64::INFINITY, 3.0, 4.0]);
+        assert_eq!(pieces, ["M0 8L1 0L1 10L0 9Z", "M3 6L3 9Z"]);
+        let pieces = frame.line_pieces(&[0.0, 1.0, 2.0, f64::NAN], &[1.0, f64::INFINITY, 3.0, 4.0]);
+        assert_eq!(pieces, [[(0.0, 9.0)], [(2.0, 7.0)]]);
     }
 
     #[test]

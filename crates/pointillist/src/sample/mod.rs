@@ -1,6 +1,7 @@
 //! Random draws. The generator is always an argument, or a seed that makes one stream a draw: the same seed gives the same bits on
 //! any number of threads.
 
+pub(crate) mod annealing;
 pub(crate) mod elliptical_slice;
 pub(crate) mod gaussian;
 pub(crate) mod hmc;

@@ -98,19 +98,29 @@ impl SgcpPosterior {
 
     /// Mean and standard deviation of the rate at points, over `draws` draws.
     pub fn rate(&self, points: &Points, draws: usize, seed: u64) -> Result<Rate> {
-        let rates = self.rate_draws(points, at_least_two(draws)?, seed)?;
-        let mean = means(&rates);
-        let variance = |i: usize| rates.iter().map(|r| (r[i] - mean[i]).powi(2)).sum::<f64>() / (draws - 1) as f64;
-        let sd = (0..points.len()).map(|i| variance(i).sqrt()).collect();
-        Ok(Rate { mean, sd })
+        Ok(self.rate_and_quantiles(points, &[], draws, seed)?.0)
     }
 
     /// Quantiles of the rate over `draws` draws: for each probability, one value a point.
     pub fn quantiles(&self, points: &Points, probabilities: &[f64], draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
+        Ok(self.rate_and_quantiles(points, probabilities, draws, seed)?.1)
+    }
+
+    /// Both, from the same draws.
+    pub fn rate_and_quantiles(
+        &self,
+        points: &Points,
+        probabilities: &[f64],
+        draws: usize,
+        seed: u64,
+    ) -> Result<(Rate, Vec<Vec<f64>>)> {
         if let Some(p) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
             return Err(Error::setting("quantile", p, "must lie between 0 and 1"));
         }
         let rates = self.rate_draws(points, at_least_two(draws)?, seed)?;
+        let mean = means(&rates);
+        let variance = |i: usize| rates.iter().map(|r| (r[i] - mean[i]).powi(2)).sum::<f64>() / (draws - 1) as f64;
+        let sd = (0..points.len()).map(|i| variance(i).sqrt()).collect();
         let sorted: Vec<Vec<f64>> = (0..points.len())
             .map(|i| {
                 let mut column: Vec<f64> = rates.iter().map(|r| r[i]).collect();
@@ -118,7 +128,8 @@ impl SgcpPosterior {
                 column
             })
             .collect();
-        Ok(probabilities.iter().map(|&p| sorted.iter().map(|column| quantile(column, p)).collect()).collect())
+        let quantiles = probabilities.iter().map(|&p| sorted.iter().map(|column| quantile(column, p)).collect());
+        Ok((Rate { mean, sd }, quantiles.collect()))
     }
 
     /// Scores held-out events that were looked for in the same window, with `draws` draws of the rate at them and at the quadrature

@@ -1,0 +1,236 @@
+//! `reproduce`: the paper's tables and figures, and more; one file an experiment, each a [`Section`] of the page.
+//!
+//! Every experiment has fixed seeds and two sizes. Sizes and settings stand at the head of its file.
+
+mod adams;
+mod line;
+mod link;
+mod malaria;
+mod report;
+mod synthetic;
+mod times;
+
+use super::meter::Meter;
+use super::{Context, Failure, Outcome, input};
+use crate::args::{Cli, Part, ReproduceArgs, Verb};
+use crate::io;
+use clap::{Parser, ValueEnum};
+use pointillist::baseline::EdgeCorrection;
+use pointillist::baseline::sgcp;
+use pointillist::compare::{Contender, Performance, paired};
+use pointillist::{Events, Model, Points, Prior, Window};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use report::{Cell, Goal, Picture, Record, Section, Table};
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+const PAGE: &str = "README.md";
+
+/// Does what was asked for.
+pub fn run(args: &ReproduceArgs, context: &Context) -> Result<Outcome, Failure> {
+    let folder = &args.output;
+    fs::create_dir_all(folder)
+        .map_err(|error| format!("{}: {error}; give another folder with -o", folder.display()))?;
+    let asked: Vec<Part> = match args.part {
+        Part::All => Part::value_variants().iter().copied().filter(|part| *part != Part::All).collect(),
+        part => vec![part],
+    };
+    for part in asked {
+        let started = Instant::now();
+        let bench = Bench::new(args.quick, context);
+        context.note(&format!("{}: {}", part.name(), part.what()));
+        let section = section(part, &bench)?;
+        bench.meter.lock().map_err(|_| "the progress line is lost".to_string())?.clear();
+        let record = Record {
+            part: part.name(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: context.seed(),
+            quick: args.quick,
+            machine: report::machine(),
+            seconds: started.elapsed().as_secs_f64(),
+            section,
+        };
+        for (name, text) in record.files()? {
+            io::write_atomically(&folder.join(name), text.as_bytes())?;
+        }
+        write_page(folder)?;
+    }
+    context.note(&format!("wrote {}", folder.join(PAGE).display()));
+    Ok(Outcome::Done)
+}
+
+fn section(part: Part, bench: &Bench) -> Result<Section, Failure> {
+    match part {
+        Part::Synthetic => synthetic::run(bench),
+        Part::Coal => line::coal(bench),
+        Part::Twitter => line::twitter(bench),
+        Part::Aftershocks => line::aftershocks(bench),
+        Part::Malaria => malaria::run(bench),
+        Part::Times => times::run(bench),
+        Part::Link => link::run(),
+        Part::Adams => adams::run(bench),
+        Part::All => Err("all is not one experiment".to_string().into()),
+    }
+}
+
+/// The page of all records in the folder, also of those from earlier runs.
+fn write_page(folder: &std::path::Path) -> Result<(), Failure> {
+    let parts = Part::value_variants().iter();
+    let records: Vec<Option<Record>> =
+        parts.map(|part| report::read(&folder.join(format!("{}.json", part.name())))).collect::<Result<_, _>>()?;
+    let records: Vec<Record> = records.into_iter().flatten().collect();
+    Ok(io::write_atomically(&folder.join(PAGE), report::page(&records).as_bytes())?)
+}
+
+/// What all experiments share: their size, their seed, and a line that says how they go.
+struct Bench<'a> {
+    quick: bool,
+    seed: u64,
+    context: &'a Context,
+    meter: Mutex<Meter>,
+    done: AtomicUsize,
+}
+
+impl<'a> Bench<'a> {
+    fn new(quick: bool, context: &'a Context) -> Self {
+        Self { quick, seed: context.seed(), context, meter: Mutex::new(Meter::new(context)), done: AtomicUsize::new(0) }
+    }
+
+    /// The size of something, in the full or in the quick variant.
+    fn size<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+
+    /// Says that another piece is done.
+    fn tick(&self, what: &str) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.context.detail(&format!("{done}: {what}"));
+        if let Ok(mut meter) = self.meter.lock() {
+            meter.show(|| format!("{done} fits done, the last: {what}"));
+        }
+    }
+
+    /// The sampler with so many sweeps of each of four chains after a fifth of that as warm-up.
+    fn sgcp(&self, sweeps: usize) -> Contender {
+        let (chains, sweeps) = self.size((4, sweeps), (2, 40));
+        Contender::Sgcp(sgcp::Settings {
+            chains,
+            warm_up: sweeps / 5,
+            most_sweeps: sweeps,
+            check_every: sweeps,
+            seed: self.seed,
+            ..sgcp::Settings::default()
+        })
+    }
+
+    /// One contender on one split.
+    fn perform(&self, method: &Method, train: &Events, test: &Points, at: &Points) -> Result<Performance, Failure> {
+        let performance = method.contender.perform(train, test, at, self.seed)?;
+        self.tick(method.name);
+        Ok(performance)
+    }
+}
+
+/// A contender with its name in the tables.
+struct Method {
+    name: &'static str,
+    contender: Contender,
+}
+
+const ML: &str = "VBPP (ML)";
+const MAP: &str = "VBPP (MAP)";
+const TRUNCATED: &str = "KS+EC";
+const PLAIN: &str = "KS−EC";
+const HOMOGENEOUS: &str = "homogeneous";
+const SGCP: &str = "SGCP";
+
+/// All methods on a window.
+fn methods(window: &Window, sgcp: Contender) -> Vec<Method> {
+    let method = |name, contender| Method { name, contender };
+    vec![
+        method(ML, Contender::Variational(Model::default())),
+        method(MAP, Contender::Variational(with_prior(window))),
+        method(TRUNCATED, Contender::Smoother(EdgeCorrection::Truncate)),
+        method(PLAIN, Contender::Smoother(EdgeCorrection::None)),
+        method(HOMOGENEOUS, Contender::Homogeneous),
+        method(SGCP, sgcp),
+    ]
+}
+
+/// The model with the prior on length-scales that the sampler has: log-normal, in units of the window's sides.
+fn with_prior(window: &Window) -> Model {
+    let sgcp::LogNormal { median, log_sd } = sgcp::Settings::default().lengthscale;
+    let prior = |side: f64| Prior::LogNormal { location: (median * side).ln(), scale: log_sd };
+    let sides = window.bounding_box().into_iter().map(|span| span.length()).enumerate();
+    let name = |axis: usize| if window.dims() == 1 { "lengthscale".into() } else { format!("lengthscale[{axis}]") };
+    Model { priors: sides.map(|(axis, side)| (name(axis), prior(side))).collect(), ..Model::default() }
+}
+
+/// Bundled events, as `fit` with these words reads them.
+fn bundled(words: &str) -> Result<Events, Failure> {
+    let line = ["pointillist", "fit"].into_iter().chain(words.split(' '));
+    let Ok(Cli { verb: Some(Verb::Fit(args)), .. }) = Cli::try_parse_from(line) else {
+        return Err(format!("`{words}` are no options of fit").into());
+    };
+    Ok(input::events(&args.events, &args.options.events)?.events)
+}
+
+/// One after the other on all cores, in order.
+fn each<T: Send>(count: usize, work: impl Fn(usize) -> Result<T, Failure> + Sync + Send) -> Result<Vec<T>, Failure> {
+    (0..count).into_par_iter().map(work).collect()
+}
+
+/// The middles of so many equal parts of an interval.
+fn middles(window: &Window, count: usize) -> Result<Points, Failure> {
+    let span = window.bounding_box()[0];
+    let middle = |i: usize| span.lo + span.length() * (i as f64 + 0.5) / count as f64;
+    Ok(Points::line(&(0..count).map(middle).collect::<Vec<_>>())?)
+}
+
+/// What a method did over splits or draws, one number each.
+fn column(all: &[Vec<Performance>], method: usize, pick: impl Fn(&Performance) -> Option<f64>) -> Vec<Option<f64>> {
+    all.iter().map(|row| pick(&row[method])).collect()
+}
+
+fn log_likelihood(performance: &Performance) -> Option<f64> {
+    Some(performance.scores.log_likelihood)
+}
+
+/// M_p, or the log-likelihood where there is no posterior: the same definition, since such a method has one rate only.
+fn predictive(performance: &Performance) -> Option<f64> {
+    Some(performance.scores.m_p.map_or(performance.scores.log_likelihood, |m| m.value))
+}
+
+/// The mean of `a − b` over splits with its standard error; nothing if one is missing.
+fn difference(a: &[Option<f64>], b: &[Option<f64>]) -> Option<(f64, f64)> {
+    let [a, b] = [a, b].map(|list| list.iter().copied().collect::<Option<Vec<f64>>>());
+    Some(paired(&a?, &b?))
+}
+
+fn cells<const N: usize>(cells: [Cell; N]) -> Vec<Cell> {
+    cells.to_vec()
+}
+
+fn heads<const N: usize>(names: [&str; N]) -> Vec<String> {
+    names.map(String::from).to_vec()
+}
+
+/// A signed number for a sentence, with its standard error.
+fn signed((mean, se): (f64, f64)) -> String {
+    format!("{mean:+.2} ± {se:.2}")
+}
+
+/// A goal of a difference that should be above zero, by so many standard errors.
+fn above_zero(what: String, difference: Option<(f64, f64)>, errors: f64) -> Goal {
+    let (mean, se) = difference.unwrap_or((f64::NAN, f64::NAN));
+    Goal { what, measured: signed((mean, se)), reached: mean > errors * se }
+}
+
+/// The median over rows of the largest R̂ of a run; nothing for methods that do not sample.
+fn largest_r_hat(all: &[Vec<Performance>], method: usize) -> Cell {
+    let mut values: Vec<f64> = column(all, method, |p| p.r_hat).into_iter().flatten().collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().into()
+}

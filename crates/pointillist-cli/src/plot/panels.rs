@@ -1,0 +1,268 @@
+//! Maps side by side as SVG: a grid of them with one colour scale and one colour bar.
+//!
+//! Decides only where each map stands and what its neighbours make superfluous; the maps themselves are those of
+//! `map.rs`.
+
+use super::map::{Bar, Colours, SMALLEST_WIDTH, TICK_GAP, crowded, draw_map, draw_ticks, map_axes, map_size};
+use super::scale::{Axis, Range, usable};
+use super::svg::{Frame, INK, LABEL_SIZE, QUIET_INK, Svg, TICK_SIZE, fit_text, text_width, widest_label, y_axis_room};
+use super::{MapFigure, PanelsFigure};
+
+/// The maps of a row share this width; each is no wider and no narrower than these.
+const ROW_WIDTH: f64 = 720.0;
+const PANEL_WIDTHS: Range = (170.0, 460.0);
+/// The largest height of a map, as part of its largest width.
+const HEIGHT_SHARE: f64 = 0.82;
+/// Narrower maps still get this much room, for their titles.
+const NARROWEST_COLUMN: f64 = 140.0;
+const COLUMN_GAP: f64 = 12.0;
+/// Where the first row begins, the height of a panel's heading, and what lies below its labels.
+const TOP: f64 = 44.0;
+const HEADING: f64 = 22.0;
+const ROW_GAP: f64 = 15.0;
+/// From the tick labels of an x axis to its label.
+const X_LABEL: f64 = 24.0;
+
+/// One map with its axes.
+struct Panel<'a> {
+    figure: &'a MapFigure,
+    x: Range,
+    y: Range,
+    size: (f64, f64),
+    x_axis: Axis,
+    y_axis: Axis,
+    /// Labels of the axes, empty where a neighbour's says the same.
+    x_title: String,
+    y_title: String,
+}
+
+impl<'a> Panel<'a> {
+    fn new(figure: &'a MapFigure, largest: (f64, f64)) -> Self {
+        let (x, y) = (usable(Some(figure.x_range)), usable(Some(figure.y_range)));
+        let size = map_size(x, y, largest);
+        let (x_axis, y_axis) = map_axes(x, y, size);
+        let (x_title, y_title) = (x_axis.title(&figure.x_label), y_axis.title(&figure.y_label));
+        Self { figure, x, y, size, x_axis, y_axis, x_title, y_title }
+    }
+
+    /// How far the labels reach to the left of the frame.
+    fn room_left(&self) -> f64 {
+        let labels =
+            if self.y_title.is_empty() { widest_label(&self.y_axis) + 12.0 } else { y_axis_room(&self.y_axis) };
+        labels.max(self.room_right())
+    }
+
+    /// How far they reach to the right: half of the last tick label.
+    fn room_right(&self) -> f64 {
+        widest_label(&self.x_axis) / 2.0 + 2.0
+    }
+
+    /// How far they reach below.
+    fn room_below(&self) -> f64 {
+        TICK_GAP + TICK_SIZE + if self.x_title.is_empty() { 0.0 } else { X_LABEL }
+    }
+
+    /// Draws the panel; its heading and the label of its x axis may be as wide as `room`.
+    fn draw(&self, svg: &mut Svg, (left, top): (f64, f64), room: f64, colours: &Colours) {
+        let frame = Frame { left, top, width: self.size.0, height: self.size.1, x: self.x, y: self.y };
+        let events = draw_map(svg, &frame, self.figure, colours, crowded(&frame));
+        draw_ticks(svg, &frame, &self.x_axis, &self.y_axis);
+        // It is centred on the map, so what is free to the left limits it too.
+        let x_room = room.min(frame.width + 2.0 * self.room_left());
+        frame.x_axis_within(svg, &self.x_axis, &self.x_title, TICK_GAP, x_room);
+        frame.y_axis_within(svg, &self.y_axis, &self.y_title, frame.height);
+        draw_heading(svg, &frame, room, self.figure, &events);
+    }
+}
+
+/// The title of a panel, and at the other end how many events it shows.
+fn draw_heading(svg: &mut Svg, frame: &Frame, room: f64, figure: &MapFigure, events: &str) {
+    let baseline = frame.top - 8.0;
+    let needed = text_width(events, TICK_SIZE) + 10.0;
+    // The title matters more: the number stands only where the title can stay whole.
+    let fits = fit_text(&figure.title, LABEL_SIZE, room - needed).0 == figure.title;
+    let taken = if fits && !figure.events.is_empty() { needed } else { 0.0 };
+    if taken > 0.0 {
+        let style = format!(r#"fill="{QUIET_INK}" text-anchor="end""#);
+        svg.text((frame.left + room, baseline), TICK_SIZE, &style, events);
+    }
+    let (title, size) = fit_text(&figure.title, LABEL_SIZE, room - taken);
+    svg.text((frame.left, baseline), size, &format!(r#"fill="{INK}" font-weight="600""#), &title);
+}
+
+/// Where the panels stand.
+struct Grid {
+    /// Left ends and widths of the columns.
+    columns: Vec<(f64, f64)>,
+    /// Upper ends of the maps of each row.
+    tops: Vec<f64>,
+    /// Lower end of the lowest map.
+    bottom: f64,
+    /// Lower end of everything.
+    height: f64,
+}
+
+impl Grid {
+    fn of<'a>(panels: &'a [Panel<'a>], columns: usize) -> Self {
+        let mut grid = Self { columns: Vec::new(), tops: Vec::new(), bottom: TOP, height: TOP };
+        let mut x = 0.0;
+        for first in 0..columns {
+            let column = || panels.iter().skip(first).step_by(columns);
+            let left = x + most(column(), Panel::room_left);
+            let width = most(column(), |panel| panel.size.0).max(NARROWEST_COLUMN);
+            grid.columns.push((left, width));
+            x = left + width + most(column(), Panel::room_right) + COLUMN_GAP;
+        }
+        for row in panels.chunks(columns) {
+            let top = grid.height + HEADING;
+            grid.tops.push(top);
+            grid.bottom = top + most(row, |panel| panel.size.1);
+            grid.height = top + most(row, |panel| panel.size.1 + panel.room_below()) + ROW_GAP;
+        }
+        grid
+    }
+
+    /// From the first map to the last; none without a map.
+    fn frame(&self) -> Option<Frame> {
+        let (&(left, _), &(last, width), &top) = (self.columns.first()?, self.columns.last()?, self.tops.first()?);
+        let (width, height) = (last + width - left, self.bottom - top);
+        Some(Frame { left, top, width, height, x: (0.0, 1.0), y: (0.0, 1.0) })
+    }
+}
+
+/// The most of a length that any of the panels has.
+fn most<'a>(panels: impl IntoIterator<Item = &'a Panel<'a>>, length: impl Fn(&'a Panel<'a>) -> f64) -> f64 {
+    panels.into_iter().map(length).fold(0.0, f64::max)
+}
+
+/// The figure as an SVG document.
+pub(super) fn draw(figure: &PanelsFigure) -> String {
+    let columns = figure.columns.clamp(1, figure.panels.len().max(1));
+    let panels = panels_of(figure, columns);
+    let grid = Grid::of(&panels, columns);
+    let colours = Colours::common(&figure.panels);
+    let Some(frame) = grid.frame() else { return draw_empty(figure) };
+    let bar = Bar::beside(&frame, &colours);
+    let mut svg = Svg::new(bar.right().max(SMALLEST_WIDTH), grid.height);
+    svg.title(frame.left, &figure.title);
+    for (i, panel) in panels.iter().enumerate() {
+        let (left, room) = grid.columns[i % columns];
+        panel.draw(&mut svg, (left, grid.tops[i / columns]), room, &colours);
+    }
+    let label = figure.panels.iter().map(|panel| panel.value_label.as_str()).find(|label| !label.is_empty());
+    bar.draw(&mut svg, &colours, label.unwrap_or_default());
+    svg.finish()
+}
+
+/// The panels, without labels of axes that the panel to the left or below repeats.
+fn panels_of(figure: &PanelsFigure, columns: usize) -> Vec<Panel<'_>> {
+    let width = (ROW_WIDTH / columns as f64).clamp(PANEL_WIDTHS.0, PANEL_WIDTHS.1);
+    let largest = (width, HEIGHT_SHARE * width);
+    let mut panels: Vec<Panel> = figure.panels.iter().map(|map| Panel::new(map, largest)).collect();
+    // Each is compared with one whose labels are still there: to the left going back, below going forth.
+    for i in (0..panels.len()).rev().filter(|i| i % columns > 0) {
+        if panels[i].y_title == panels[i - 1].y_title {
+            panels[i].y_title.clear();
+        }
+    }
+    for i in 0..panels.len().saturating_sub(columns) {
+        if panels[i].x_title == panels[i + columns].x_title {
+            panels[i].x_title.clear();
+        }
+    }
+    panels
+}
+
+fn draw_empty(figure: &PanelsFigure) -> String {
+    let mut svg = Svg::new(SMALLEST_WIDTH, 2.0 * TOP);
+    let frame = Frame { left: 12.0, top: TOP, width: SMALLEST_WIDTH - 24.0, height: TOP, x: (0.0, 1.0), y: (0.0, 1.0) };
+    svg.title(frame.left, &figure.title);
+    frame.nothing_to_draw(&mut svg);
+    svg.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Figure, samples};
+    use super::*;
+
+    fn figure(columns: usize, panels: Vec<MapFigure>) -> PanelsFigure {
+        PanelsFigure { title: "Truth & <estimates>".into(), columns, panels }
+    }
+
+    #[test]
+    fn odd_data_still_give_a_picture() {
+        let odd: Vec<MapFigure> = samples::odd_figures()
+            .into_iter()
+            .filter_map(|figure| if let Figure::Map(map) = figure { Some(map) } else { None })
+            .collect();
+        for map in &odd {
+            let svg = draw(&figure(2, vec![map.clone(), samples::map(3, 2, |i, j| (i + j) as f64), map.clone()]));
+            assert!(samples::is_sound(&svg), "{svg}");
+        }
+        for columns in [0, 1, 5, usize::MAX] {
+            assert!(samples::is_sound(&draw(&figure(columns, odd.clone()))));
+            let empty = draw(&figure(columns, vec![]));
+            assert!(samples::is_sound(&empty) && empty.contains("nothing to draw"));
+        }
+    }
+
+    /// The colours of a figure's images, in order.
+    fn images(svg: &str) -> Vec<&str> {
+        svg.lines().filter_map(|line| line.split_once("base64,").map(|(_, image)| image)).collect()
+    }
+
+    #[test]
+    fn the_panels_share_colours_and_a_bar() {
+        let low = samples::map(2, 2, |i, j| 1.0 + (i + j) as f64);
+        let high = samples::map(2, 2, |i, j| 10.0 * (1 + i + j) as f64);
+        let together = draw(&figure(2, vec![low.clone(), high.clone()]));
+        let (alone, other) = (draw(&figure(1, vec![low])), draw(&figure(1, vec![high])));
+        assert_eq!(images(&alone), images(&other), "each fills a scale of its own");
+        assert_eq!(images(&together)[1], images(&other)[0], "the higher one fills the common scale");
+        assert_ne!(images(&together)[0], images(&alone)[0], "the lower one does not");
+        assert_eq!(together.matches("url(#bar)").count(), 1);
+        assert_eq!(together.matches("events per deg²").count(), 1);
+    }
+
+    #[test]
+    fn axis_labels_are_not_repeated() {
+        let map = samples::map(3, 2, |i, j| (i + j) as f64);
+        let count = |panels: Vec<MapFigure>, label: &str| draw(&figure(2, panels)).matches(label).count();
+        assert_eq!(count(vec![map.clone(); 4], "longitude"), 2, "under the lower ones");
+        assert_eq!(count(vec![map.clone(); 4], "latitude"), 2, "beside the left ones");
+        assert_eq!(count(vec![map.clone(); 3], "longitude"), 2, "nothing is below the second");
+        let mut other = map.clone();
+        other.x_label = "km".into();
+        assert_eq!(count(vec![map.clone(), map.clone(), other, map.clone()], "longitude"), 2);
+        assert_eq!(count(vec![map.clone(); 4], ">A map<"), 4);
+        let mut silent = map.clone();
+        silent.events.clear();
+        assert_eq!(count(vec![map.clone(), silent], "1 event<"), 1, "only where there are some");
+        let mut long = map.clone();
+        long.title = "a title ".repeat(9);
+        assert_eq!(count(vec![map, long], "1 event<"), 1, "only where the title leaves room");
+    }
+
+    #[test]
+    fn panels_keep_clear_of_each_other() {
+        let wide = samples::map(40, 10, |i, j| (i * j) as f64);
+        let mut tall = samples::map(2, 9, |i, j| (i * j) as f64);
+        tall.y_range = (0.0, 1e6);
+        for columns in 1..5 {
+            let figure = figure(columns, vec![wide.clone(), tall.clone(), tall.clone(), wide.clone(), tall.clone()]);
+            let panels = panels_of(&figure, columns);
+            let grid = Grid::of(&panels, columns);
+            for (i, panel) in panels.iter().enumerate() {
+                let (left, width) = grid.columns[i % columns];
+                assert!(panel.size.0 <= width && panel.room_left() <= left);
+                if let Some(next) = grid.columns.get(i % columns + 1) {
+                    assert!(left + width <= next.0 - panel.room_right());
+                }
+                let end = grid.tops[i / columns] + panel.size.1 + panel.room_below();
+                assert!(end + HEADING <= grid.tops.get(i / columns + 1).map_or(f64::INFINITY, |top| *top));
+                assert!(end <= grid.height);
+            }
+        }
+    }
+}

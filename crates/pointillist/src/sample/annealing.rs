@@ -1,0 +1,82 @@
+//! The mean of a likelihood under a Gaussian by annealed importance sampling (Neal 2001), for where no proposal is near enough.
+//!
+//! Each run begins with a draw from the Gaussian; the likelihood is raised to powers from 0 to 1 in small steps, and after each the state
+//! makes elliptical slice moves that leave the Gaussian times that power invariant. The likelihoods at the states, each to the power by which
+//! it was raised there, multiply to a weight whose mean is that of the likelihood.
+//!
+//! Cost: runs × steps × moves slice moves, the runs in parallel.
+
+use super::elliptical_slice;
+use super::importance::{self, LogMean};
+use super::stream;
+use rand_chacha::ChaCha8Rng;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+/// How much is spent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Effort {
+    /// Independent runs.
+    pub runs: usize,
+    /// Powers of the likelihood from 0 to 1.
+    pub steps: usize,
+    /// Slice moves at each.
+    pub moves: usize,
+}
+
+/// log of the mean of exp(`log_likelihood`) over the zero-mean Gaussian that `draw` draws from.
+pub(crate) fn log_mean(
+    draw: impl Fn(&mut ChaCha8Rng) -> Vec<f64> + Sync,
+    log_likelihood: impl Fn(&[f64]) -> f64 + Sync,
+    effort: Effort,
+    seed: u64,
+) -> LogMean {
+    let run = |run: usize| {
+        let mut rng = stream(seed, run as u64);
+        let mut state = draw(&mut rng);
+        let mut height = log_likelihood(&state);
+        let mut log_weight = power(1, effort.steps) * height;
+        for step in 1..effort.steps {
+            let now = power(step, effort.steps);
+            let mut tempered = now * height;
+            for _ in 0..effort.moves {
+                let fresh = draw(&mut rng);
+                elliptical_slice::step(&mut rng, &mut state, &fresh, &mut tempered, |at| now * log_likelihood(at));
+            }
+            height = tempered / now;
+            log_weight += (power(step + 1, effort.steps) - now) * height;
+        }
+        log_weight
+    };
+    importance::log_mean(&(0..effort.runs).into_par_iter().map(run).collect::<Vec<_>>())
+}
+
+/// The power at a step. Most of them are small: there the likelihood varies most over the Gaussian.
+fn power(step: usize, steps: usize) -> f64 {
+    (step as f64 / steps as f64).powi(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::gaussian;
+
+    const EFFORT: Effort = Effort { runs: 400, steps: 60, moves: 2 };
+
+    #[test]
+    fn a_gaussian_likelihood_has_its_known_mean() {
+        // E[exp(−½ Σ (x − 3)²/s)] = (s/(1 + s))^{d/2} exp(−½ 9 d/(1 + s)), far out in the tail of the Gaussian.
+        let (dims, s) = (20, 0.1_f64);
+        let exact = dims as f64 * (0.5 * (s / (1.0 + s)).ln() - 4.5 / (1.0 + s));
+        let log_likelihood = |x: &[f64]| x.iter().map(|x| -0.5 * (x - 3.0) * (x - 3.0) / s).sum();
+        let found = log_mean(|rng| gaussian::standard_normal(rng, dims), log_likelihood, EFFORT, 1);
+        assert!((found.value - exact).abs() < 4.0 * found.se && found.se < 0.2, "{found:?}, exactly {exact}");
+    }
+
+    #[test]
+    fn both_signs_of_a_square_are_found() {
+        // E[Π x_i²] over independent x_i ~ N(0, 1) is 1, from 2^d modes.
+        let log_likelihood = |x: &[f64]| x.iter().map(|x| (x * x).ln()).sum();
+        let found = log_mean(|rng| gaussian::standard_normal(rng, 30), log_likelihood, EFFORT, 1);
+        assert!(found.value.abs() < 4.0 * found.se && found.se < 0.3, "{found:?}");
+    }
+}
