@@ -71,7 +71,7 @@ pub enum Verb {
     Count(CountArgs),
     /// Draws of the intensity, or of whole new sets of events, as CSV
     Sample(SampleArgs),
-    /// Draw events from an intensity that is known: a formula, or a model
+    /// Draw events from an intensity: a formula, that of a model, or one drawn at random
     Simulate(SimulateArgs),
     /// A picture of a model, or of events (which are fitted first)
     Plot(PlotArgs),
@@ -231,15 +231,27 @@ pub struct FitArgs {
     pub options: FitOptions,
 }
 
-/// Where the intensity is asked for.
+/// Where a rate is asked for.
 #[derive(Debug, Clone, Args)]
-pub struct Where {
-    /// File with points, one a line, in columns called as the model's axes (else by number)
+pub struct Places {
+    /// File with points, one a line, in columns called as the axes (else by number)
     #[arg(long, value_name = "POINTS", conflicts_with = "grid")]
     pub at: Option<String>,
     /// Regular grid over the window, as in 200 or 100x100
     #[arg(long, value_name = "COUNTS")]
     pub grid: Option<String>,
+}
+
+/// Where the rate of a model is asked for.
+#[derive(Debug, Clone, Args)]
+#[command(mut_arg(
+    "at",
+    |at| at.help("File with points, one a line, in columns called as the model's axes (else by number)")
+))]
+pub struct Where {
+    /// The points.
+    #[command(flatten)]
+    pub places: Places,
     /// Columns of the file with points, in the order of the model's axes
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
@@ -342,7 +354,8 @@ pub struct SampleArgs {
     pointillist simulate --intensity '1 + cos(2*pi*t)' --window 2016-03-01,2016-03-15 --columns t\n  \
     pointillist simulate --intensity 'x + y' --window border.geojson --exposure effort.csv\n  \
     pointillist simulate --model model.json --draws 5\n  \
-    pointillist simulate --model model.json --mean -o events.csv\n\n\
+    pointillist simulate --model model.json --mean -o events.csv\n  \
+    pointillist simulate --sgcp 'ceiling=10, lengthscale=9' --window 0,50 --draws 2 --truth truth.csv\n\n\
     CSV: a column `draw` if there are several draws, then the coordinates (and dates, if an axis is time). On one axis the events \
     rise; on several they come in no order. A spike of the intensity that is far narrower than the 4000th part of the window (two axes: \
     the 50th part of each side) may be missed.")]
@@ -360,6 +373,20 @@ pub struct SimulateArgs {
         and (50, 1), level beyond its ends."
     )]
     pub intensity: Option<String>,
+    /// Draw the intensity too, from a sigmoidal Gaussian Cox process, as in 'ceiling=10, lengthscale=0.2'
+    #[arg(
+        long,
+        value_name = "NAME=VALUE,...",
+        help_heading = "Intensity",
+        long_help = "Draw the intensity too, from a sigmoidal Gaussian Cox process, as in \
+        'ceiling=10, lengthscale=0.2, variance=1, mean=0': it is ceiling·sigmoid(f), f a Gaussian process with a squared \
+        exponential kernel. All draws of events are from this one intensity, so that of two draws one can be fitted and \
+        the other held out.\n\
+        No rate lies above the ceiling, in events per unit of length, area or volume. The lengthscale is in the units \
+        of the axes; lengthscale[y]=0.5 is that of one axis, by name or by number from 0. Variance and mean are those \
+        of f; they are 1 and 0 as long as nothing is said."
+    )]
+    pub sgcp: Option<String>,
     /// Model file, written by `fit`: each draw takes an intensity from its posterior, then events from that
     #[arg(long, value_name = "MODEL", help_heading = "Intensity")]
     pub model: Option<String>,
@@ -381,9 +408,15 @@ pub struct SimulateArgs {
     /// Unit in which dates are counted: seconds, minutes, hours, days (as long as nothing is said), weeks or years
     #[arg(long, value_name = "UNIT")]
     pub time_unit: Option<String>,
-    /// Number of draws
+    /// Number of draws: independent sets of events (with --sgcp all from one intensity)
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub draws: usize,
+    /// Write the intensity on a grid here, as CSV: the axes' columns and `rate`, as `compare --truth` reads it
+    #[arg(long, value_name = "FILE")]
+    pub truth: Option<PathBuf>,
+    /// Regular grid of --truth over the window, as in 200 or 100x100; what lies outside the window is left out
+    #[arg(long, value_name = "COUNTS")]
+    pub grid: Option<String>,
     /// Write the CSV here instead of to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -418,23 +451,11 @@ pub struct PlotArgs {
     pub options: FitOptions,
 }
 
-/// `smooth`.
+/// What every rival is fitted to, and asked for.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    pointillist smooth coal\n  \
-    pointillist smooth kenya --window kenya --clip --grid 50x50 -o smooth.csv\n  \
-    pointillist smooth train.csv --window 0,50 --test test.csv --json\n\n\
-    The rate is a sum of Gaussians, one an event; its bandwidth, one an axis, maximises the leave-one-out likelihood. `truncate` divides each \
-    Gaussian by its share inside the window.")]
-pub struct SmoothArgs {
+pub struct RivalOptions {
     /// Events: a CSV or TSV file (gzip too), `-` for stdin, or the name of a bundled set
     pub events: String,
-    /// What to do about the part of a Gaussian outside the window
-    #[arg(long, value_enum, default_value_t = EdgeName::Truncate)]
-    pub edge_correction: EdgeName,
-    /// Bandwidth, one number an axis (default: by leave-one-out likelihood)
-    #[arg(long, value_name = "H,...", value_delimiter = ',')]
-    pub bandwidth: Option<Vec<f64>>,
     /// Held-out events from the same window, to be scored
     #[arg(long, value_name = "FILE")]
     pub test: Option<String>,
@@ -449,6 +470,33 @@ pub struct SmoothArgs {
     pub options: EventOptions,
 }
 
+impl RivalOptions {
+    /// Whether the rate at points is asked for.
+    pub fn asks_for_rates(&self) -> bool {
+        self.place.at.is_some() || self.place.grid.is_some() || self.output.is_some()
+    }
+}
+
+/// `smooth`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist smooth coal\n  \
+    pointillist smooth kenya --window kenya --clip --grid 50x50 -o smooth.csv\n  \
+    pointillist smooth train.csv --window 0,50 --test test.csv --json\n\n\
+    The rate is a sum of Gaussians, one an event; its bandwidth, one an axis, maximises the leave-one-out likelihood. `truncate` divides each \
+    Gaussian by its share inside the window.")]
+pub struct SmoothArgs {
+    /// What to do about the part of a Gaussian outside the window
+    #[arg(long, value_enum, default_value_t = EdgeName::Truncate)]
+    pub edge_correction: EdgeName,
+    /// Bandwidth, one number an axis (default: by leave-one-out likelihood)
+    #[arg(long, value_name = "H,...", value_delimiter = ',')]
+    pub bandwidth: Option<Vec<f64>>,
+    /// What to do with the rival.
+    #[command(flatten)]
+    pub rival: RivalOptions,
+}
+
 /// Edge corrections, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EdgeName {
@@ -456,17 +504,6 @@ pub enum EdgeName {
     Truncate,
     /// Nothing.
     None,
-}
-
-/// Where a rate is asked for, without columns of its own.
-#[derive(Debug, Clone, Args)]
-pub struct Places {
-    /// File with points, one a line, in columns called as the axes (else by number)
-    #[arg(long, value_name = "POINTS", conflicts_with = "grid")]
-    pub at: Option<String>,
-    /// Regular grid over the window, as in 200 or 100x100
-    #[arg(long, value_name = "COUNTS")]
-    pub grid: Option<String>,
 }
 
 /// `sgcp`.
@@ -477,8 +514,6 @@ pub struct Places {
     The rate is a ceiling times a sigmoid of a Gaussian process (Adams, Murray and MacKay 2009); hyper-parameters are sampled too. With \
     --checkpoint the run is saved every few seconds, and the same command goes on from there.")]
 pub struct SgcpArgs {
-    /// Events: a CSV or TSV file (gzip too), `-` for stdin, or the name of a bundled set
-    pub events: String,
     /// Save the run here, and go on from it if it is there
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
@@ -497,29 +532,20 @@ pub struct SgcpArgs {
     /// ... and every effective number of draws at least this
     #[arg(long, value_name = "N", default_value_t = 400.0)]
     pub effective: f64,
-    /// Thin to one bound everywhere (exact), or to one of its own in each part of the window (faster, approximate)
-    #[arg(long, value_enum, default_value_t = ThinningName::Uniform)]
+    /// Thin to a bound of its own in each part of the window, or to one bound everywhere (more thinned events: slower)
+    #[arg(long, value_enum, default_value_t = ThinningName::Adaptive)]
     pub thinning: ThinningName,
-    /// Held-out events from the same window, to be scored
-    #[arg(long, value_name = "FILE")]
-    pub test: Option<String>,
-    /// Where the rate is asked for.
+    /// What to do with the rival.
     #[command(flatten)]
-    pub place: Places,
-    /// Write the rate here, as CSV
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// The events.
-    #[command(flatten)]
-    pub options: EventOptions,
+    pub rival: RivalOptions,
 }
 
 /// Ways of thinning, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ThinningName {
-    /// A bound of its own in each part.
+    /// A bound of its own in each part: the same answers in every test, from fewer thinned events.
     Adaptive,
-    /// One bound.
+    /// One bound everywhere.
     Uniform,
 }
 

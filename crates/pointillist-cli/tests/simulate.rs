@@ -15,6 +15,11 @@ fn column(run: &Run, name: &str) -> Vec<f64> {
     rows.iter().map(|row| row[place].parse().unwrap()).collect()
 }
 
+/// A file, as if a run had printed it.
+fn file(folder: &Folder, name: &str) -> Run {
+    Run { code: 0, out: String::from_utf8(folder.read(name)).unwrap(), err: String::new() }
+}
+
 /// So many events within four standard deviations of a Poisson count.
 #[track_caller]
 fn about(found: usize, expected: f64) {
@@ -124,6 +129,118 @@ fn models_give_theirs() {
     let count = folder.run("count model.json --in 1851.2026009582,1890 --json").good().json();
     let expected = 20.0 * count["mean"].as_f64().unwrap();
     assert!((early - expected).abs() < 4.0 * expected.sqrt(), "{early} {expected}");
+}
+
+#[test]
+fn sigmoidal_processes_give_sets_of_events_from_one_intensity() {
+    let folder = Folder::new();
+    let line = "simulate --sgcp 'ceiling=50, lengthscale=0.2, variance=2, mean=-0.5' --window 0,1";
+    let run = folder.run(&format!("{line} --draws 200 --truth truth.csv --grid 201")).good();
+    assert_eq!(run.csv().0, ["draw", "x"]);
+    // Events are as many as the integral of the rate in the file (trapezoidal rule), within five standard errors.
+    let truth = file(&folder, "truth.csv");
+    assert_eq!(truth.csv().0, ["x", "rate"]);
+    let rate = column(&truth, "rate");
+    assert!(rate.len() == 201 && rate.iter().all(|rate| (0.0..50.0).contains(rate)), "{rate:?}");
+    let integral = |rate: &[f64]| rate.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]) / 200.0).sum::<f64>();
+    let (places, draws) = (column(&run, "x"), column(&run, "draw"));
+    for (part, lo, hi) in [(&rate[..], 0.0, 1.0), (&rate[..=40], 0.0, 0.2), (&rate[120..], 0.6, 1.0)] {
+        let (found, expected) = (places.iter().filter(|x| (lo..hi).contains(*x)).count(), 200.0 * integral(part));
+        assert!((found as f64 - expected).abs() < 5.0 * expected.sqrt(), "{found} are not about {expected}");
+    }
+    // The same seed gives the same bytes; what is asked for besides changes no event.
+    let again = folder.run(&format!("{line} --draws 200 --threads 1")).good();
+    assert_eq!(run.out, again.out);
+    assert_ne!(run.out, folder.run(&format!("{line} --draws 200 --seed 1")).good().out);
+    let first = folder.run(line).good();
+    let of_first: Vec<f64> = places.iter().zip(&draws).filter(|(_, draw)| **draw == 1.0).map(|(x, _)| *x).collect();
+    assert_eq!((first.csv().0, column(&first, "x")), (vec!["x".to_string()], of_first.clone()));
+    assert!(of_first.is_sorted());
+}
+
+#[test]
+fn sigmoidal_processes_on_windows_of_every_kind() {
+    let folder = Folder::new();
+    folder.write("border.geojson", BORDER);
+    // f hardly varies, so the rate is half the ceiling.
+    let even = "simulate --sgcp 'ceiling=4, lengthscale=3, lengthscale[lat]=5, variance=1e-9'";
+    let run = folder
+        .run(&format!("{even} --window border.geojson --columns lon,lat --repeats 3 --truth truth.csv --grid 21x21"))
+        .good();
+    let in_hole = |run: &Run| {
+        let at = column(run, "lon").into_iter().zip(column(run, "lat"));
+        at.filter(|(x, y)| (4.01..5.99).contains(x) && (4.01..5.99).contains(y)).count()
+    };
+    about(run.csv().1.len(), 3.0 * 2.0 * 96.0);
+    assert_eq!(in_hole(&run), 0);
+    let truth = file(&folder, "truth.csv");
+    assert_eq!((truth.csv().0.join(","), in_hole(&truth)), ("lon,lat,rate".into(), 0));
+    assert_eq!(truth.csv().1.len(), 21 * 21 - 9, "all but those in the hole");
+    assert!(column(&truth, "rate").iter().all(|rate| (rate - 2.0).abs() < 1e-2), "that of one repeat");
+    let union = "simulate --sgcp 'ceiling=40, lengthscale=1' --window 0,2 --window 5,8";
+    assert!(column(&folder.run(union).good(), "x").iter().all(|x| !(2.0..5.0).contains(x)));
+}
+
+#[test]
+fn a_truth_can_be_compared_with() {
+    let folder = Folder::new().with_model();
+    let options = "--window 0,1,0,1 --draws 2 --json --truth truth.csv";
+    let drawn = folder.run(&format!("simulate --sgcp 'ceiling=300, lengthscale=0.3, variance=4' {options}")).good();
+    let (drawn, folder) = (drawn.json(), &folder);
+    for (number, name) in [(1, "train.csv"), (2, "test.csv")] {
+        let at = |axis: &str| drawn[axis].as_array().unwrap().iter().map(|x| x.to_string()).collect::<Vec<_>>();
+        let rows = at("draw").into_iter().zip(at("x")).zip(at("y"));
+        let own = rows.filter(|((draw, _), _)| *draw == number.to_string());
+        folder.write(name, own.fold("x,y\n".to_string(), |text, ((_, x), y)| format!("{text}{x},{y}\n")));
+    }
+    let compare =
+        "compare train.csv test.csv --window 0,1,0,1 --truth truth.csv --inducing 6x6 --methods vbpp,homogeneous";
+    let run = folder.run(&format!("{compare} --json")).good().json();
+    let rms = |i: usize| run["methods"][i]["rms"].as_f64().unwrap();
+    assert!(rms(0) < rms(1), "{run}");
+    // Formulas and the mean of a model are one intensity too.
+    folder.run("simulate --intensity '3 + x' --window 0,1 --truth t.csv --grid 3").good();
+    assert_eq!(file(folder, "t.csv").out, "x,rate\n0,3\n0.5,3.5\n1,4\n");
+    folder.run("simulate --model model.json --mean --truth t.csv --grid 3").good();
+    let mean = folder.run("predict model.json --grid 3").good().csv().1;
+    let expected: String = mean.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
+    assert_eq!(file(folder, "t.csv").out, format!("year,rate\n{expected}"));
+    // Dates stay out of it.
+    folder.run("simulate --intensity 1 --window 2016-03-01,2016-03-03 --columns when --truth t.csv --grid 2").good();
+    assert_eq!(file(folder, "t.csv").out, "when,rate\n0,1\n2,1\n");
+}
+
+#[test]
+fn what_is_refused_of_sigmoidal_processes_and_truths() {
+    let folder = Folder::new().with_model();
+    folder.write("border.geojson", BORDER).write("effort.csv", "x,effort\n0,1\n1,2\n");
+    let sgcp = |parameters: &str, options: &str| folder.run(&format!("simulate --sgcp '{parameters}' {options}"));
+    sgcp("", "--window 0,1").refused(&["--sgcp", "ceiling=10, lengthscale=0.2"]);
+    sgcp("lengthscale=1", "--window 0,1").refused(&["no ceiling", "ceiling=10"]);
+    sgcp("ceiling=1", "--window 0,1").refused(&["no lengthscale", "along x", "lengthscale=0.2"]);
+    sgcp("ceiling=1, lengthscale[x]=1", "--window 0,1,0,1").refused(&["no lengthscale", "along y"]);
+    sgcp("ceiling=many, lengthscale=1", "--window 0,1").refused(&["ceiling=many", "not a number"]);
+    sgcp("ceiling=1, lengthscale=1, height=3", "--window 0,1").refused(&["`height`", "variance and mean"]);
+    sgcp("ceiling=1, lengthscale=1, mean=1, mean=2", "--window 0,1").refused(&["mean is given twice"]);
+    sgcp("ceiling=1, lengthscale=0", "--window 0,1").refused(&["--sgcp: lengthscale = 0", "positive"]);
+    sgcp("ceiling=1, lengthscale=1, variance=-1", "--window 0,1").refused(&["--sgcp: variance = -1", "positive"]);
+    sgcp("ceiling=1e6, lengthscale=1", "--window 0,1").refused(&["1000000", "50000", "lower ceiling"]);
+    sgcp("ceiling=1e4, lengthscale=1", "--window 0,1 --draws 9").refused(&["90000", "fewer sets"]);
+    sgcp("ceiling=2e4, lengthscale=1e-5", "--window 0,1").refused(&["lengthscale = 0.00001", "too short", "longer"]);
+    let good = "ceiling=1, lengthscale=1";
+    sgcp(good, "").refused(&["--sgcp needs --window"]);
+    sgcp(good, "--window 0,1 --mean").refused(&["--mean is for a model"]);
+    sgcp(good, "--window 0,1 --intensity 1").refused(&["--intensity and --sgcp"]);
+    sgcp(good, "--window 0,1 --exposure effort.csv").refused(&["--exposure", "varies", "leave it out"]);
+    sgcp(good, "--window 0,1 --grid 20").refused(&["--grid is for --truth"]);
+    sgcp(good, "--window 0,1 --truth t.csv --grid 20x20").refused(&["--grid 20x20", "1 axis"]);
+    sgcp(good, "--window 0,1 --truth t.csv --columns rate").refused(&["`rate`", "--truth"]);
+    sgcp(good, "--window 0,1 --truth missing/t.csv").refused(&["directory"]);
+    sgcp(good, "--window 0,1 --truth t.csv -o t.csv").refused(&["--truth t.csv", "another file"]);
+    sgcp(good, "--window 0,1 --truth -").refused(&["--truth -", "--output"]);
+    sgcp(good, "--window border.geojson --truth t.csv --grid 1x1").refused(&["no point of the grid", "--grid"]);
+    folder.run("simulate --model model.json --truth t.csv").refused(&["--truth", "--mean"]);
+    assert!(!folder.path("t.csv").exists());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Two scores that all can have: the log-likelihood of the held-out events at the mean rate (plug-in), and, where a method has a posterior,
 //! log E[p(H|λ)] with its Monte Carlo error. Training and held-out events are two halves of one set, so that both have the same rate.
 
-use crate::baseline::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior};
+use crate::baseline::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpScore};
 use crate::baseline::{EdgeCorrection, Homogeneous, KernelSmoother};
 use crate::error::{Error, Result};
 use crate::events::Events;
@@ -109,11 +109,20 @@ impl Rates {
     }
 }
 
+/// Of a method without a posterior.
+fn plain(log_likelihood: f64) -> Scores {
+    Scores { log_likelihood, m_p: None, l_p: None, l_0: None, m_0: None }
+}
+
+fn sampled(score: &SgcpScore) -> Scores {
+    Scores { m_p: Some(score.log_predictive), l_p: Some(score.expected_log), ..plain(score.plug_in) }
+}
+
 impl Contender {
     /// Fits to `train` and scores on `held_out`, which was looked for in the same window; the rate at `at` too.
     pub fn perform(&self, train: &Events, held_out: &Points, at: &Points, seed: u64) -> Result<Performance> {
         let fitted = self.fit(train)?;
-        let (scores, rates) = (fitted.scores(held_out, seed)?, fitted.rates(at, seed)?);
+        let (scores, rates) = (fitted.score(held_out, seed)?, fitted.rates(at, seed)?);
         let r_hat = fitted.diagnostics().map(Diagnostics::worst_r_hat);
         Ok(Performance { scores, rates, seconds: fitted.seconds, converged: fitted.converged, r_hat })
     }
@@ -139,9 +148,20 @@ impl Contender {
 }
 
 impl Fitted {
-    /// Scores events that were looked for in the same window as those it was fitted to.
-    pub fn scores(&self, held_out: &Points, seed: u64) -> Result<Scores> {
-        let plain = |log_likelihood| Scores { log_likelihood, m_p: None, l_p: None, l_0: None, m_0: None };
+    /// Scores sets of events, each on its own, that were looked for in the same window as those it was fitted to.
+    pub fn scores(&self, held_out: &[Points], seed: u64) -> Result<Vec<Scores>> {
+        match &self.answer {
+            // The draws of the rate cost most, and serve all sets.
+            Answer::Sgcp(posterior) => {
+                let scores = posterior.scores(held_out, SGCP_DRAWS, seed)?.into_iter();
+                Ok(scores.map(|score| sampled(&score)).collect())
+            }
+            _ => held_out.iter().map(|set| self.score(set, seed)).collect(),
+        }
+    }
+
+    /// Scores one set.
+    pub fn score(&self, held_out: &Points, seed: u64) -> Result<Scores> {
         Ok(match &self.answer {
             Answer::Variational(posterior) => {
                 let score = posterior.score(held_out, SAMPLES, seed)?;
@@ -158,10 +178,7 @@ impl Fitted {
                 let exact = LogMean { value: rate.log_predictive(held_out.len()), se: 0.0, k: f64::NEG_INFINITY };
                 Scores { m_p: Some(exact), ..plain(rate.log_likelihood(held_out.len())) }
             }
-            Answer::Sgcp(posterior) => {
-                let score = posterior.score(held_out, SGCP_DRAWS, seed)?;
-                Scores { m_p: Some(score.log_predictive), l_p: Some(score.expected_log), ..plain(score.plug_in) }
-            }
+            Answer::Sgcp(posterior) => sampled(&posterior.score(held_out, SGCP_DRAWS, seed)?),
         })
     }
 

@@ -13,18 +13,15 @@
 //!
 //! What comes out may be negative or no number: whoever draws events from it ([`crate::Simulation`]) refuses that, with the point.
 
-use crate::kernel::ExpressionError;
+use crate::text::{Result, Text, begins_name, error, is_word, shown};
 
 /// Most brackets, powers and signs inside each other; the reader calls itself for each.
 const DEEPEST: usize = 64;
-/// Characters of the user's own words that a message repeats.
-const LONGEST_QUOTE: usize = 40;
 
 /// A function of one number.
 type OfOne = fn(f64) -> f64;
 /// A function of two numbers.
 type OfTwo = fn(f64, f64) -> f64;
-type Result<T> = std::result::Result<T, ExpressionError>;
 
 /// The functions of one number.
 const OF_ONE: [(&str, OfOne); 10] = [
@@ -87,7 +84,7 @@ impl Intensity {
     /// (0 below 0, else 1), `sigmoid` (1/(1 + exp(−x))) and `interp(x, 0,2, 25,3, 50,1)`: the line through the points (0, 2), (25, 3) and
     /// (50, 1), level beyond its ends. Names that are not letters, digits, `_` and `.` are quoted: `"day of year"`.
     pub fn parse(text: &str, axes: &[&str]) -> Result<Self> {
-        let mut reader = Reader { text: text.chars().collect(), at: 0, depth: 0, axes, steps: Vec::new() };
+        let mut reader = Reader { text: Text::new(text), depth: 0, axes, steps: Vec::new() };
         reader.whole()?;
         Ok(Self { steps: reader.steps })
     }
@@ -151,74 +148,26 @@ fn height(line: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-fn error<T>(at: usize, message: impl Into<String>) -> Result<T> {
-    Err(ExpressionError { message: message.into(), at })
-}
-
-/// The user's word, fit for a message.
-fn shown(word: &str) -> String {
-    let mut start: String = word.chars().take(LONGEST_QUOTE).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if word.chars().nth(LONGEST_QUOTE).is_some() {
-        start.push('…');
-    }
-    format!("`{start}`")
-}
-
-/// Whether a name may begin with this character without quotes.
-fn begins_name(c: char) -> bool {
-    c.is_alphabetic() || c == '_'
-}
-
-/// The text, how far it is read, and the steps so far. Each method that reads skips white space first.
+/// The text and the steps so far.
 struct Reader<'a> {
-    text: Vec<char>,
-    at: usize,
+    text: Text,
     depth: usize,
     axes: &'a [&'a str],
     steps: Vec<Step>,
 }
 
-/// Characters, numbers and names.
+/// Numbers.
 impl Reader<'_> {
-    /// Where the next character that is no white space stands.
-    fn here(&mut self) -> usize {
-        while self.text.get(self.at).is_some_and(|c| c.is_whitespace()) {
-            self.at += 1;
-        }
-        self.at
-    }
-
-    fn peek(&mut self) -> Option<char> {
-        let here = self.here();
-        self.text.get(here).copied()
-    }
-
-    /// Reads the next character, if it is one of these.
-    fn take(&mut self, wanted: &[char]) -> Option<char> {
-        let found = self.peek().filter(|c| wanted.contains(c));
-        self.at += usize::from(found.is_some());
-        found
-    }
-
-    /// Reads as long as `wanted` holds.
-    fn run(&mut self, wanted: impl Fn(char) -> bool) -> String {
-        let start = self.at;
-        while self.text.get(self.at).copied().is_some_and(&wanted) {
-            self.at += 1;
-        }
-        self.text[start..self.at].iter().collect()
-    }
-
     /// Reads a number: an `e` belongs to it only if digits follow.
     fn number(&mut self) -> Result<f64> {
-        let start = self.here();
-        let mut text = self.run(|c| c.is_ascii_digit() || c == '.');
-        if let Some('e' | 'E') = self.text.get(self.at) {
-            let sign = usize::from(matches!(self.text.get(self.at + 1), Some('+' | '-')));
-            if self.text.get(self.at + 1 + sign).is_some_and(char::is_ascii_digit) {
-                text.extend(&self.text[self.at..self.at + 1 + sign]);
-                self.at += 1 + sign;
-                text += &self.run(|c| c.is_ascii_digit());
+        let start = self.text.here();
+        let mut text = self.text.run(|c| c.is_ascii_digit() || c == '.');
+        if let ['e' | 'E', after @ ..] = &self.text.chars[self.text.at..] {
+            let sign = usize::from(matches!(after.first(), Some('+' | '-')));
+            if after.get(sign).is_some_and(char::is_ascii_digit) {
+                text.extend(&self.text.chars[self.text.at..=self.text.at + sign]);
+                self.text.at += 1 + sign;
+                text += &self.text.run(|c| c.is_ascii_digit());
             }
         }
         match text.parse::<f64>() {
@@ -227,36 +176,17 @@ impl Reader<'_> {
             Err(_) => error(start, format!("{} is not a number; write one as in 1.5", shown(&text))),
         }
     }
-
-    /// Reads a name in quotes; a quote in it is doubled.
-    fn quoted(&mut self) -> Result<String> {
-        let open = self.here();
-        let mut name = String::new();
-        self.at += 1;
-        while let Some(&c) = self.text.get(self.at) {
-            self.at += 1;
-            if c != '"' {
-                name.push(c);
-            } else if self.text.get(self.at) == Some(&'"') {
-                name.push('"');
-                self.at += 1;
-            } else {
-                return Ok(name);
-            }
-        }
-        error(open, "this quote is not closed; add a `\"` after the name")
-    }
 }
 
 /// Sums, products and powers.
 impl Reader<'_> {
     fn whole(&mut self) -> Result<()> {
-        if self.peek().is_none() {
+        if self.text.peek().is_none() {
             return error(0, "there is no formula in this text; write one, as in 2 + sin(x)");
         }
         self.sum()?;
-        let at = self.here();
-        match self.peek() {
+        let at = self.text.here();
+        match self.text.peek() {
             None => Ok(()),
             Some(')') => error(at, "this `)` closes nothing; remove it, or add a `(` before"),
             Some(c) => self.unexpected(at, c, "`+`, `-`, `*`, `/` or `^`"),
@@ -265,7 +195,7 @@ impl Reader<'_> {
 
     fn sum(&mut self) -> Result<()> {
         self.product()?;
-        while let Some(sign) = self.take(&['+', '-']) {
+        while let Some(sign) = self.text.take_one_of(&['+', '-']) {
             self.product()?;
             self.steps.push(Step::Two(if sign == '+' { |a, b| a + b } else { |a, b| a - b }));
         }
@@ -274,7 +204,7 @@ impl Reader<'_> {
 
     fn product(&mut self) -> Result<()> {
         self.signed()?;
-        while let Some(sign) = self.take(&['*', '/']) {
+        while let Some(sign) = self.text.take_one_of(&['*', '/']) {
             self.signed()?;
             self.steps.push(Step::Two(if sign == '*' { |a, b| a * b } else { |a, b| a / b }));
         }
@@ -283,7 +213,7 @@ impl Reader<'_> {
 
     /// Every way in which the reader calls itself leads through here.
     fn signed(&mut self) -> Result<()> {
-        let at = self.here();
+        let at = self.text.here();
         if self.depth == DEEPEST {
             return error(
                 at,
@@ -291,7 +221,7 @@ impl Reader<'_> {
             );
         }
         self.depth += 1;
-        match self.take(&['+', '-']) {
+        match self.text.take_one_of(&['+', '-']) {
             None => self.power()?,
             Some('+') => self.signed()?,
             Some(_) => {
@@ -305,7 +235,7 @@ impl Reader<'_> {
 
     fn power(&mut self) -> Result<()> {
         self.value()?;
-        if self.take(&['^']).is_some() {
+        if self.text.take('^') {
             self.signed()?;
             self.steps.push(Step::Two(f64::powf));
         }
@@ -313,15 +243,15 @@ impl Reader<'_> {
     }
 
     fn value(&mut self) -> Result<()> {
-        let at = self.here();
-        match self.peek() {
+        let at = self.text.here();
+        match self.text.peek() {
             Some('(') => {
-                self.at += 1;
+                self.text.at += 1;
                 self.sum()?;
                 self.close(at, "an operator or `)`")
             }
             Some('"') => {
-                let name = self.quoted()?;
+                let name = self.text.quoted()?;
                 let axis = self.axes.iter().position(|axis| *axis == name);
                 self.push_axis(axis, &name, at)
             }
@@ -331,7 +261,7 @@ impl Reader<'_> {
                 Ok(())
             }
             Some(c) if begins_name(c) => self.named(),
-            Some('*') if self.text[..at].ends_with(&['*']) => {
+            Some('*') if self.text.chars[..at].ends_with(&['*']) => {
                 error(at, "a value is missing before `*`; a power is written with `^`")
             }
             Some(c) => error(at, format!("a value is missing before {}; write one, as in 2*x", shown(&c.to_string()))),
@@ -341,13 +271,11 @@ impl Reader<'_> {
 
     /// Reads the `)` of the bracket at `open`.
     fn close(&mut self, open: usize, expected: &str) -> Result<()> {
-        let at = self.here();
-        match self.take(&[')']) {
-            Some(_) => Ok(()),
-            None => match self.peek() {
-                None => error(open, "this `(` is not closed; add a `)`"),
-                Some(c) => self.unexpected(at, c, expected),
-            },
+        let at = self.text.here();
+        match self.text.peek() {
+            _ if self.text.take(')') => Ok(()),
+            None => error(open, "this `(` is not closed; add a `)`"),
+            Some(c) => self.unexpected(at, c, expected),
         }
     }
 
@@ -366,9 +294,9 @@ impl Reader<'_> {
 /// Names: axes, numbers, functions.
 impl Reader<'_> {
     fn named(&mut self) -> Result<()> {
-        let at = self.here();
-        let name = self.run(|c| begins_name(c) || c.is_numeric() || c == '.');
-        if self.peek() == Some('(') {
+        let at = self.text.here();
+        let name = self.text.run(is_word);
+        if self.text.peek() == Some('(') {
             return self.function(&name, at);
         }
         let axis = self.axis(&name);
@@ -401,7 +329,7 @@ impl Reader<'_> {
     }
 
     fn function(&mut self, name: &str, at: usize) -> Result<()> {
-        let open = self.here();
+        let open = self.text.here();
         if let Some(&(_, function)) = OF_ONE.iter().find(|known| known.0 == name) {
             return self.of_one(name, function, open);
         }
@@ -421,10 +349,10 @@ impl Reader<'_> {
     }
 
     fn of_one(&mut self, name: &str, function: OfOne, open: usize) -> Result<()> {
-        self.at += 1;
+        self.text.at += 1;
         self.sum()?;
-        let comma = self.here();
-        if self.peek() == Some(',') {
+        let comma = self.text.here();
+        if self.text.peek() == Some(',') {
             return error(comma, format!("{name} is of one number; remove what follows, or close the bracket before"));
         }
         self.close(open, "an operator or `)`")?;
@@ -433,12 +361,12 @@ impl Reader<'_> {
     }
 
     fn of_many(&mut self, name: &str, function: OfTwo, open: usize) -> Result<()> {
-        self.at += 1;
+        self.text.at += 1;
         self.sum()?;
-        if self.peek() == Some(')') {
+        if self.text.peek() == Some(')') {
             return error(open, format!("{name} is of two numbers or more; write it as in {name}(x, 1)"));
         }
-        while self.take(&[',']).is_some() {
+        while self.text.take(',') {
             self.sum()?;
             self.steps.push(Step::Two(function));
         }
@@ -447,16 +375,16 @@ impl Reader<'_> {
 
     /// `interp(x, place, height, ...)`: the first may be any formula, the others are numbers.
     fn interp(&mut self, open: usize) -> Result<()> {
-        self.at += 1;
+        self.text.at += 1;
         self.sum()?;
         let mut line: Vec<(f64, f64)> = Vec::new();
-        while self.take(&[',']).is_some() {
-            let at = self.here();
+        while self.text.take(',') {
+            let at = self.text.here();
             let place = self.constant()?;
             if line.last().is_some_and(|last| last.0 >= place) {
                 return error(at, "the places of interp must rise; write it as in interp(x, 0,2, 25,3, 50,1)");
             }
-            if self.take(&[',']).is_none() {
+            if !self.text.take(',') {
                 return error(at, "this place of interp has no height; write it as in interp(x, 0,2, 25,3, 50,1)");
             }
             line.push((place, self.constant()?));
@@ -471,7 +399,7 @@ impl Reader<'_> {
 
     /// Reads a formula that is a number wherever it is evaluated.
     fn constant(&mut self) -> Result<f64> {
-        let (at, start) = (self.here(), self.steps.len());
+        let (at, start) = (self.text.here(), self.steps.len());
         self.sum()?;
         let steps = self.steps.split_off(start);
         if steps.iter().any(|step| matches!(step, Step::Axis(_))) {

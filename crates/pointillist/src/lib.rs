@@ -28,6 +28,7 @@ pub mod error;
 pub mod points;
 pub mod window;
 pub mod events;
+mod text;
 pub mod kernel;
 pub mod basis;
 pub mod bound;

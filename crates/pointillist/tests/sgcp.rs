@@ -4,6 +4,7 @@
 use pointillist::baseline::sgcp::{
     Chain, Fixed, Gamma, LogNormal, Normal, Parameters, Settings, Sgcp, Thinning, draw, effective, r_hat,
 };
+use pointillist::window::{Exposure, Polygons};
 use pointillist::{Error, Events, Points, Window};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -378,6 +379,66 @@ fn drawn_sets_share_one_intensity() {
             assert!((count - integral).abs() < 4.0 * integral.sqrt() + 0.02 * integral, "{count} {integral}");
         }
     }
+}
+
+#[test]
+fn the_number_of_events_is_the_ceiling_times_the_mean_sigmoid_times_the_measure() {
+    let (ceiling, variance, mean) = (6.0, 2.0, -0.7);
+    // E σ(f), f ~ N(mean, variance), by the trapezoidal rule.
+    let share: f64 = (-800..=800)
+        .map(|i| f64::from(i) / 100.0)
+        .map(|z| (-0.5 * z * z).exp() / (1.0 + (-mean - f64::sqrt(variance) * z).exp()) / 100.0)
+        .sum::<f64>()
+        / std::f64::consts::TAU.sqrt();
+    let triangle = Polygons::new(vec![vec![vec![[0.0, 0.0], [3.0, 0.0], [0.0, 2.0]]]]).unwrap();
+    let left = Window::interval(0.0, 2.0).unwrap().with_repeats(3).unwrap();
+    let windows = [
+        Window::union(&[left, Window::interval(5.0, 6.0).unwrap()]).unwrap(),
+        Window::inside(triangle).with_repeats(2).unwrap(),
+    ];
+    for window in windows {
+        let (lengthscales, grid) = (vec![0.5; window.dims()], Points::new(window.dims(), vec![]).unwrap());
+        let parameters = Parameters { ceiling, lengthscales, variance, mean };
+        let count = |seed: u64| draw(&window, &parameters, &grid, 1, seed).unwrap().sets[0].len() as f64;
+        let (found, spread) = mean_and_variance(&(0..4000).map(count).collect::<Vec<_>>());
+        let (want, se) = (ceiling * share * window.measure(), (spread / 4000.0).sqrt());
+        assert!((found - want).abs() < 5.0 * se && se < 0.02 * want, "{found} {want} {se}");
+    }
+}
+
+#[test]
+fn a_drawn_set_does_not_depend_on_what_else_is_drawn() {
+    let parameters = Parameters { ceiling: 40.0, lengthscales: vec![0.2], variance: 1.0, mean: 0.0 };
+    let [coarse, fine] = [3, 301].map(|count| unit().grid(&[count]));
+    let one = draw(&unit(), &parameters, &coarse, 1, 5).unwrap();
+    let many = draw(&unit(), &parameters, &fine, 3, 5).unwrap();
+    assert_eq!(one.sets[0], many.sets[0]);
+    assert!(many.sets[0] != many.sets[1] && many.sets[0].points().coordinates().is_sorted());
+    // And it is one intensity: where there are candidates all around, they say what it is on every grid.
+    let crowded = Parameters { ceiling: 4000.0, ..parameters };
+    let rate = |grid, sets| draw(&unit(), &crowded, grid, sets, 6).unwrap().rate;
+    let (few, lots) = (rate(&coarse, 1), rate(&fine, 1));
+    assert!((0..3).all(|i| (few[i] / lots[150 * i] - 1.0).abs() < 0.01), "{few:?}");
+}
+
+#[test]
+fn draws_that_would_take_hours_are_refused() {
+    let go = |ceiling: f64, lengthscale: f64, sets: usize| {
+        let parameters = Parameters { ceiling, lengthscales: vec![lengthscale], variance: 1.0, mean: 0.0 };
+        draw(&unit(), &parameters, &unit().grid(&[10]), sets, 0)
+    };
+    assert!(go(1000.0, 0.2, 5).is_ok());
+    for (ceiling, lengthscale, sets, why) in
+        [(1e6, 0.2, 1, "points"), (1000.0, 0.2, 51, "points"), (2e4, 1e-5, 1, "lengthscale")]
+    {
+        let refused = go(ceiling, lengthscale, sets);
+        assert!(matches!(&refused, Err(Error::Setting { name, .. }) if name == why), "{refused:?}");
+    }
+    let exposure = Exposure::grid(vec![0], vec![vec![0.0, 1.0]], vec![1.0, 2.0]).unwrap();
+    let (window, grid) = (unit().with_exposure(exposure).unwrap(), unit().grid(&[2]));
+    let parameters = Parameters { ceiling: 1.0, lengthscales: vec![0.2], variance: 1.0, mean: 0.0 };
+    let refused = draw(&window, &parameters, &grid, 1, 0);
+    assert!(matches!(&refused, Err(Error::Setting { name, .. }) if name == "exposure"), "{refused:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `check`: the variational answer against the exact posterior of the same model, sampled.
 
-use super::input::{self, Strictness};
-use super::{Context, Failure, Outcome, json_line, spec};
+use super::summary::quantile;
+use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
 use crate::io::{self, ModelFile};
 use pointillist::{Points, Posterior, Sampling};
@@ -44,19 +44,16 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;
-    let mut placed = input::points(&args.events, args.columns.as_deref(), posterior.window().axes())?;
-    for dropped in placed.inside(posterior.window(), &Strictness { clip: args.clip, remedy: "" })? {
-        context.warn(&dropped);
-    }
-    if placed.points.len() != model.event_count {
-        let (found, fitted) = (placed.points.len(), model.event_count);
+    let events = input::events_in(&args.events, args.columns.as_deref(), posterior.window(), args.clip, context)?;
+    if events.len() != model.event_count {
+        let (found, fitted) = (events.len(), model.event_count);
         context.warn(&format!(
             "the model was fitted to {fitted} events and there are {found}: give the events of the fit"
         ));
     }
     let chains = Sampling::default().chains;
     let sampling = Sampling { draws: args.draws.div_ceil(chains), seed: context.seed(), ..Sampling::default() };
-    let checked = check(posterior, &placed.points, sampling)?;
+    let checked = check(posterior, &events, sampling)?;
     if checked.pareto_k > UNTRUSTED {
         context.warn(&format!(
             "Pareto k {:.2} is above {UNTRUSTED}: the variational answer misses a part of the posterior",
@@ -88,8 +85,8 @@ pub fn check(posterior: &Posterior, events: &Points, sampling: Sampling) -> Resu
         values.sort_by(f64::total_cmp);
         draws = values.len();
         let mean = values.iter().sum::<f64>() / draws as f64;
-        let quantile = |p: f64| values[((draws - 1) as f64 * p).round() as usize];
-        let pairs = [(rate.mean[i], mean), (band[0][i], quantile(0.05)), (band[1][i], quantile(0.95))];
+        let pairs =
+            [(rate.mean[i], mean), (band[0][i], quantile(&values, 0.05)), (band[1][i], quantile(&values, 0.95))];
         for (list, (ours, exact)) in apart.iter_mut().zip(pairs) {
             list.push((ours / exact - 1.0).abs());
         }
@@ -110,7 +107,7 @@ pub fn check(posterior: &Posterior, events: &Points, sampling: Sampling) -> Resu
 
 fn difference(mut apart: Vec<f64>) -> Difference {
     apart.sort_by(f64::total_cmp);
-    Difference { median: apart[apart.len() / 2], largest: apart[apart.len() - 1] }
+    Difference { median: quantile(&apart, 0.5), largest: quantile(&apart, 1.0) }
 }
 
 impl Checked {

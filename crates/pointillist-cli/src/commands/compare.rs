@@ -1,6 +1,5 @@
 //! `compare`: every method on the same events, scored in the same way.
 
-use super::smooth::held_out;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CompareArgs;
 use crate::io::{self, Column};
@@ -109,7 +108,7 @@ fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Conten
 /// Training and held-out events, as often as asked for.
 fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(Events, Points)>, Failure> {
     if let Some(path) = &args.test {
-        let test = held_out(path, &events, args.options.events.clip, context)?;
+        let test = input::events_in(path, None, events.window(), args.options.events.clip, context)?;
         return Ok(vec![(events, test)]);
     }
     if args.splits == 0 {

@@ -1,6 +1,6 @@
 //! `count`: the number of events in a part of the window.
 
-use super::summary::{brief, is_repeated};
+use super::summary::{brief, is_repeated, quantile};
 use super::{Context, Failure, Outcome, json_line, spec, window};
 use crate::args::CountArgs;
 use crate::io::{self, ModelFile};
@@ -118,12 +118,6 @@ fn count(
     })
 }
 
-/// The smallest of the sorted values that at least a part `p` of them does not exceed: a count stays a count.
-fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let rank = (p * sorted.len() as f64).ceil() as usize;
-    sorted[rank.clamp(1, sorted.len()) - 1]
-}
-
 fn table(name: &str, answer: &Answer, probabilities: &[f64]) -> String {
     let row = |name: &str, moments: &Moments| {
         let quantiles: String =
@@ -133,18 +127,4 @@ fn table(name: &str, answer: &Answer, probabilities: &[f64]) -> String {
     let names: String = probabilities.iter().map(|p| format!(" {:>11}", format!("q{p}"))).collect();
     let head = format!("in {name}\n  {:<10} {:>11} {:>11}{names}\n", "", "mean", "sd");
     head + &row("expected", &answer.expected) + &row("new count", &answer.new_count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_values_that_occurred() {
-        let sorted = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(quantile(&sorted, 0.25), 1.0);
-        assert_eq!(quantile(&sorted, 0.26), 2.0);
-        assert_eq!(quantile(&sorted, 0.999), 4.0);
-        assert_eq!(quantile(&sorted, 1e-9), 1.0);
-    }
 }

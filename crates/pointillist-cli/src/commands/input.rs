@@ -1,7 +1,7 @@
 //! Events and points in: a table, the window it belongs to, and the axes both share.
 
-use super::{Failure, spec, window};
-use crate::args::EventOptions;
+use super::{Context, Failure, spec, window};
+use crate::args::{EventOptions, RivalOptions};
 use crate::datasets::{self, Dataset};
 use crate::io::{self, InputError, ReadOptions, Table, TimeAxis, TimeUnit, Trials};
 use pointillist::{Axis, Events, Points, Window};
@@ -276,6 +276,27 @@ pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<P
     }
     let points = Points::new(axes.len(), table.rows)?;
     Ok(Placed { points, lines: table.lines, trials: None, source: table.source })
+}
+
+/// More events from a window that is known, in these columns; those outside it are refused, or with `clip` dropped.
+pub fn events_in(
+    path: &str,
+    columns: Option<&[String]>,
+    window: &Window,
+    clip: bool,
+    context: &Context,
+) -> Result<Points, Failure> {
+    let mut placed = points(path, columns, window.axes())?;
+    for dropped in placed.inside(window, &Strictness { clip, remedy: "" })? {
+        context.warn(&dropped);
+    }
+    Ok(placed.points)
+}
+
+/// The events that a rival is to be scored on, if any.
+pub fn held_out(rival: &RivalOptions, window: &Window, context: &Context) -> Result<Option<Points>, Failure> {
+    let read = |path: &String| events_in(path, None, window, rival.options.clip, context);
+    rival.test.as_ref().map(read).transpose()
 }
 
 /// The bytes of a bundled set or a file.

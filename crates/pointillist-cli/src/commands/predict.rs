@@ -2,7 +2,7 @@
 
 use super::figure::BLOCK;
 use super::{Context, Failure, Outcome, input, spec};
-use crate::args::{PredictArgs, Where};
+use crate::args::{Places, PredictArgs};
 use crate::io::{self, Column, ModelFile};
 use pointillist::{Points, Posterior, Window};
 
@@ -13,7 +13,8 @@ const MOST_POINTS: usize = 10_000_000;
 pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let quantiles = spec::quantiles(&args.quantiles)?;
     let model = ModelFile::read(&args.model)?;
-    let points = place(&args.place, model.posterior.window(), MOST_POINTS, context)?;
+    let points =
+        place(&args.place.places, args.place.columns.as_deref(), model.posterior.window(), MOST_POINTS, context)?;
     let mut columns = coordinates(&points, model.posterior.window());
     columns.extend(rates(&model.posterior, &points, &quantiles)?);
     columns.extend(inside(&points, model.posterior.window()));
@@ -39,11 +40,17 @@ fn rates(posterior: &Posterior, points: &Points, probabilities: &[f64]) -> Resul
     Ok(columns)
 }
 
-/// The points asked for: from a file, on a grid, or on a grid of the usual size.
-pub fn place(place: &Where, window: &Window, most: usize, context: &Context) -> Result<Points, Failure> {
+/// The points asked for: from (these columns of) a file, on a grid, or on a grid of the usual size.
+pub fn place(
+    places: &Places,
+    columns: Option<&[String]>,
+    window: &Window,
+    most: usize,
+    context: &Context,
+) -> Result<Points, Failure> {
     let axes = window.axes();
-    if let Some(path) = &place.at {
-        let points = input::points(path, place.columns.as_deref(), axes)?.points;
+    if let Some(path) = &places.at {
+        let points = input::points(path, columns, axes)?.points;
         let outside = points.rows().filter(|row| !window.contains(row)).count();
         if outside > 0 {
             let (total, shown) = (points.len(), io::show_window(window));
@@ -53,16 +60,16 @@ pub fn place(place: &Where, window: &Window, most: usize, context: &Context) -> 
         }
         return Ok(points);
     }
-    if place.columns.is_some() {
+    if columns.is_some() {
         return Err("--columns is for a file of points; give it with --at".to_string().into());
     }
-    let counts = match &place.grid {
+    let counts = match &places.grid {
         Some(text) => spec::counts("--grid", text, axes)?,
         None => vec![[200, 50, 20].get(axes.len() - 1).copied().unwrap_or(8); axes.len()],
     };
     let total: usize = counts.iter().product();
     if total > most {
-        let text = place.grid.as_deref().unwrap_or_default();
+        let text = places.grid.as_deref().unwrap_or_default();
         return Err(format!("--grid {text} has {total} points; ask for at most {most}").into());
     }
     Ok(window.grid(&counts))

@@ -19,7 +19,13 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
     let columns = if args.events {
         event_sets(&posterior, args.draws, context.seed())?
     } else {
-        let points = predict::place(&args.place, posterior.window(), MOST_POINTS, context)?;
+        let points = predict::place(
+            &args.place.places,
+            args.place.columns.as_deref(),
+            posterior.window(),
+            MOST_POINTS,
+            context,
+        )?;
         intensities(&posterior, &points, args.draws, context.seed())?
     };
     context.emit_columns(args.output.as_deref(), &columns)?;

@@ -1,7 +1,6 @@
 //! `score`: how well a model foretells events it has not seen.
 
-use super::input::{self, Strictness};
-use super::{Context, Failure, Outcome, json_line, spec};
+use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::ScoreArgs;
 use crate::io::{self, ModelFile};
 use pointillist::{LogMean, Score};
@@ -32,11 +31,8 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let model = ModelFile::read(&args.model)?;
     let window = model.posterior.window();
-    let mut placed = input::points(&args.heldout, args.columns.as_deref(), window.axes())?;
-    for dropped in placed.inside(window, &Strictness { clip: args.clip, remedy: "" })? {
-        context.warn(&dropped);
-    }
-    let score = model.posterior.score(&placed.points, args.samples, context.seed())?;
+    let events = input::events_in(&args.heldout, args.columns.as_deref(), window, args.clip, context)?;
+    let score = model.posterior.score(&events, args.samples, context.seed())?;
     for (name, mean) in [("m_p", score.m_p), ("m_0", score.m_0)] {
         if mean.k > UNTRUSTED {
             let k = mean.k;

@@ -1,9 +1,8 @@
 //! `sgcp`: the sigmoidal Gaussian Cox process, sampled; with a checkpoint to go on from.
 
 use super::meter::Meter;
-use super::smooth::held_out;
 use super::{Context, Failure, Outcome, input, json_line, predict, spec};
-use crate::args::{SgcpArgs, ThinningName, Where};
+use crate::args::{RivalOptions, SgcpArgs, ThinningName};
 use crate::interrupt;
 use crate::io::{self, Column};
 use pointillist::baseline::sgcp::{
@@ -38,10 +37,11 @@ struct Sampled<'a> {
 
 /// Does what was asked for.
 pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
-    for path in args.output.iter().chain(&args.checkpoint) {
+    let rival = &args.rival;
+    for path in rival.output.iter().chain(&args.checkpoint) {
         io::check_target(path)?;
     }
-    let loaded = input::events(&args.events, &args.options)?;
+    let loaded = input::events(&rival.events, &rival.options)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = &loaded.events;
     let mut run = match args.checkpoint.as_deref().filter(|path| path.exists()) {
@@ -50,17 +50,16 @@ pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
     };
     sample(&mut run, args.checkpoint.as_deref(), context)?;
     let posterior = run.posterior();
-    let test = args.test.as_ref().map(|path| held_out(path, events, args.options.clip, context)).transpose()?;
+    let test = input::held_out(rival, events.window(), context)?;
     let score = test.map(|points| posterior.score(&points, DRAWS, context.seed())).transpose()?;
-    let asked = args.place.at.is_some() || args.place.grid.is_some() || args.output.is_some();
-    if asked {
-        rates(args, &posterior, events.window(), context)?;
+    if rival.asks_for_rates() {
+        rates(rival, &posterior, events.window(), context)?;
     }
     if !posterior.diagnostics().converged {
         context
             .warn("the chains did not reach the R-hat and the effective draws asked for; allow more with --max-sweeps");
     }
-    if !asked || args.output.is_some() {
+    if !rival.asks_for_rates() || rival.output.is_some() {
         let text = match context.json() {
             true => json_line(&sampled(events.len(), posterior.diagnostics(), score.as_ref()))?,
             false => table(&loaded.source, events.len(), posterior.diagnostics(), score.as_ref()),
@@ -132,9 +131,8 @@ fn sample(run: &mut Sgcp, checkpoint: Option<&Path>, context: &Context) -> Resul
     }
 }
 
-fn rates(args: &SgcpArgs, posterior: &SgcpPosterior, window: &Window, context: &Context) -> Result<(), Failure> {
-    let place = Where { at: args.place.at.clone(), grid: args.place.grid.clone(), columns: None };
-    let points = predict::place(&place, window, MOST_POINTS, context)?;
+fn rates(rival: &RivalOptions, posterior: &SgcpPosterior, window: &Window, context: &Context) -> Result<(), Failure> {
+    let points = predict::place(&rival.place, None, window, MOST_POINTS, context)?;
     let probabilities = [0.05, 0.5, 0.95];
     let rate = posterior.rate(&points, DRAWS, context.seed())?;
     let quantiles = posterior.quantiles(&points, &probabilities, DRAWS, context.seed())?;
@@ -143,7 +141,7 @@ fn rates(args: &SgcpArgs, posterior: &SgcpPosterior, window: &Window, context: &
     columns.push(Column::Numbers("sd".into(), rate.sd));
     columns.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
     columns.extend(predict::inside(&points, window));
-    context.emit_columns(args.output.as_deref(), &columns)
+    context.emit_columns(rival.output.as_deref(), &columns)
 }
 
 fn sampled<'a>(events: usize, diagnostics: &'a Diagnostics, score: Option<&SgcpScore>) -> Sampled<'a> {

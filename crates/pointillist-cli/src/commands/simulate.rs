@@ -1,17 +1,26 @@
-//! `simulate`: events from an intensity that is known, by a formula or by a model.
+//! `simulate`: events from an intensity that is a formula, that of a model, or drawn itself.
 
 use super::summary::brief;
 use super::{Context, Failure, Outcome, predict, spec, window};
-use crate::args::SimulateArgs;
+use crate::args::{Places, SimulateArgs};
 use crate::io::{self, Column, ModelFile, TimeAxis, TimeUnit};
+use pointillist::baseline::sgcp;
 use pointillist::{Axis, Error, Intensity, Points, Simulation, Window};
+use std::path::Path;
 
 /// Most numbers in an answer.
 const MOST_VALUES: f64 = 50_000_000.0;
+/// Most points of the grid of --truth: the intensity is computed at all of them at once.
+const MOST_POINTS: usize = 200_000;
 /// The names of the axes unless --columns gives others.
 const NAMES: [&str; 3] = ["x", "y", "t"];
 /// The column that tells the draws apart.
 const DRAW: &str = "draw";
+/// The column of the intensity in the file of --truth.
+const RATE: &str = "rate";
+/// What to say if no intensity is given.
+const NOTHING: &str = "there is nothing to draw from; give --intensity with a formula, as in \
+    --intensity '5*sin(x^2) + 6' --window 0,5, --sgcp with parameters, or --model with a model file";
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
 /// What the events are drawn from.
@@ -22,7 +31,15 @@ enum Source<'a> {
     Posterior(&'a str),
     /// The posterior mean of a model, the same each draw.
     Mean(&'a str),
-    // A draw from the sigmoidal Gaussian Cox process (--sgcp) will stand here: one more arm in `source` and in `run`.
+    /// An intensity from a sigmoidal Gaussian Cox process, the same each draw.
+    Sgcp(&'a str),
+}
+
+/// What comes out.
+struct Simulated {
+    events: Vec<Column>,
+    /// The intensity on a grid, if it is asked for.
+    truth: Option<Vec<Column>>,
 }
 
 /// Does what was asked for.
@@ -31,40 +48,68 @@ pub fn run(args: &SimulateArgs, context: &Context) -> Result<Outcome, Failure> {
         return Err("--draws 0 asks for nothing; take at least 1".to_string().into());
     }
     let source = source(args)?;
-    if let Some(path) = &args.output {
+    for path in args.output.iter().chain(&args.truth) {
         io::check_target(path)?;
     }
-    let columns = match source {
+    let simulated = match source {
         Source::Formula(formula) => from_formula(formula, args, context)?,
         Source::Posterior(model) => from_posterior(model, args, context)?,
         Source::Mean(model) => from_mean(model, args, context)?,
+        Source::Sgcp(parameters) => from_sgcp(parameters, args, context)?,
     };
-    context.emit_columns(args.output.as_deref(), &columns)?;
+    if let Some(truth) = &simulated.truth {
+        // CSV whatever --json says of the events: `compare` reads no other.
+        context.emit(args.truth.as_deref(), &io::csv_text(truth))?;
+    }
+    context.emit_columns(args.output.as_deref(), &simulated.events)?;
     Ok(Outcome::Done)
 }
 
 /// What is asked for, once it is found to make sense.
 fn source(args: &SimulateArgs) -> Result<Source<'_>, Failure> {
-    let one = "give --intensity with a formula, as in --intensity '5*sin(x^2) + 6' --window 0,5, or --model with a model file";
-    match (&args.intensity, &args.model) {
-        (Some(_), Some(_)) => Err("--intensity and --model exclude each other; give one of them".to_string().into()),
-        (None, None) => Err(format!("there is nothing to draw from; {one}").into()),
-        (Some(_), None) if args.mean => {
-            Err("--mean is for a model; a formula is its own mean, so leave it out".to_string().into())
+    let source = match (&args.intensity, &args.sgcp, &args.model) {
+        (Some(formula), None, None) => Source::Formula(formula),
+        (None, Some(parameters), None) => Source::Sgcp(parameters),
+        (None, None, Some(model)) if args.mean => Source::Mean(model),
+        (None, None, Some(model)) => Source::Posterior(model),
+        (None, None, None) => return Err(NOTHING.to_string().into()),
+        (formula, parameters, model) => {
+            let given = [("--intensity", formula), ("--sgcp", parameters), ("--model", model)];
+            let given: Vec<&str> = given.iter().filter(|option| option.1.is_some()).map(|option| option.0).collect();
+            return Err(format!("{} exclude each other; give one of them", given.join(" and ")).into());
         }
-        (Some(formula), None) => Ok(Source::Formula(formula)),
-        (None, Some(model)) => match own_to_formulas(args) {
-            Some(option) => {
-                Err(format!("{option} is for --intensity; a model has its own window, so leave it out").into())
-            }
-            None if args.mean => Ok(Source::Mean(model)),
-            None => Ok(Source::Posterior(model)),
-        },
+    };
+    match objection(&source, args) {
+        Some(sentence) => Err(sentence.into()),
+        None => Ok(source),
     }
 }
 
-/// An option that was given and says nothing of a model.
-fn own_to_formulas(args: &SimulateArgs) -> Option<&'static str> {
+/// What is wrong with the options beside the source.
+fn objection(source: &Source, args: &SimulateArgs) -> Option<String> {
+    let is_model = matches!(source, Source::Posterior(_) | Source::Mean(_));
+    let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    Some(match own_window(args) {
+        Some(option) if is_model => {
+            format!("{option} is for --intensity and --sgcp; a model has its own window, so leave it out")
+        }
+        _ if args.mean && !is_model => "--mean is for a model; leave it out".into(),
+        _ if args.grid.is_some() && args.truth.is_none() => {
+            "--grid is for --truth; say with it where to write the intensity".into()
+        }
+        _ if args.truth.is_some() && matches!(source, Source::Posterior(_)) => {
+            "--truth is for one intensity, and a model gives each draw another one; take its mean with --mean".into()
+        }
+        _ if args.truth.as_deref() == Some(output) => {
+            let path = output.display();
+            format!("--truth {path} is where the events go; write them to another file with --output")
+        }
+        _ => return None,
+    })
+}
+
+/// An option that was given and describes a window, as a model does itself.
+fn own_window(args: &SimulateArgs) -> Option<&'static str> {
     let given = [
         ("--window", !args.window.is_empty()),
         ("--columns", args.columns.is_some()),
@@ -75,8 +120,9 @@ fn own_to_formulas(args: &SimulateArgs) -> Option<&'static str> {
     given.into_iter().find(|option| option.1).map(|option| option.0)
 }
 
-fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result<Vec<Column>, Failure> {
-    let window = place(args)?;
+fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
+    let window = place("--intensity", args)?;
+    let grid = grid(args, &window, context)?;
     let names: Vec<&str> = window.axes().iter().map(|axis| axis.name.as_str()).collect();
     let intensity = Intensity::parse(formula, &names).map_err(|error| {
         let pointing = error.pointing(formula).replace('\n', "\n  ");
@@ -87,26 +133,66 @@ fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result
     // Where the quadrature has no answer, what the draws will cost has one.
     let expected = simulation.expected();
     check_size(expected.unwrap_or(simulation.candidates()), args.draws, &window)?;
-    drawn(&window, expected, args.draws, context, |draw| {
+    let events = drawn(&window, expected, args.draws, context, |draw| {
         simulation.draw(context.seed(), draw).map_err(|error| fault(error, window.axes()))
+    })?;
+    Ok(Simulated {
+        events,
+        truth: grid.map(|grid| truth(&grid, &window, grid.rows().map(|row| intensity.at(row)).collect())),
     })
 }
 
-fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result<Vec<Column>, Failure> {
+fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
     let posterior = ModelFile::read(model)?.posterior;
     let expected = posterior.count(posterior.window())?.mean;
     check_size(expected, args.draws, posterior.window())?;
-    drawn(posterior.window(), Some(expected), args.draws, context, |draw| {
+    let events = drawn(posterior.window(), Some(expected), args.draws, context, |draw| {
         Ok(posterior.sample_events(context.seed(), draw)?)
-    })
+    })?;
+    Ok(Simulated { events, truth: None })
 }
 
-fn from_mean(model: &str, args: &SimulateArgs, context: &Context) -> Result<Vec<Column>, Failure> {
+fn from_mean(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
     let posterior = ModelFile::read(model)?.posterior;
-    let expected = posterior.count(posterior.window())?.mean;
-    check_size(expected, args.draws, posterior.window())?;
-    let simulation = Simulation::of_batches(posterior.window(), |points| Ok(posterior.rate(points)?.mean))?;
-    drawn(posterior.window(), Some(expected), args.draws, context, |draw| Ok(simulation.draw(context.seed(), draw)?))
+    let window = posterior.window();
+    let expected = posterior.count(window)?.mean;
+    check_size(expected, args.draws, window)?;
+    let simulation = Simulation::of_batches(window, |points| Ok(posterior.rate(points)?.mean))?;
+    let events = drawn(window, Some(expected), args.draws, context, |draw| Ok(simulation.draw(context.seed(), draw)?))?;
+    let on_grid = |grid: Points| Ok::<_, Failure>(truth(&grid, window, posterior.rate(&grid)?.mean));
+    Ok(Simulated { events, truth: grid(args, window, context)?.map(on_grid).transpose()? })
+}
+
+fn from_sgcp(parameters: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
+    let window = place("--sgcp", args)?;
+    let parameters = spec::sgcp(parameters, window.axes())?;
+    let (grid, nowhere) = (grid(args, &window, context)?, Points::new(window.dims(), vec![])?);
+    let sgcp::Simulated { rate, sets } =
+        sgcp::draw(&window, &parameters, grid.as_ref().unwrap_or(&nowhere), args.draws, context.seed())
+            .map_err(sgcp_fault)?;
+    let set = |draw: u64| Ok(sets[draw as usize].points().clone());
+    let events = drawn(&window, None, args.draws, context, set)?;
+    Ok(Simulated { events, truth: grid.map(|grid| truth(&grid, &window, rate)) })
+}
+
+/// The points at which the intensity is asked for.
+fn grid(args: &SimulateArgs, window: &Window, context: &Context) -> Result<Option<Points>, Failure> {
+    if args.truth.is_none() {
+        return Ok(None);
+    }
+    let places = Places { at: None, grid: args.grid.clone() };
+    let grid = predict::place(&places, None, window, MOST_POINTS, context)?;
+    let inside = grid.filter(|row| window.contains(row));
+    if inside.is_empty() {
+        return Err("no point of the grid lies inside the window; ask for more with --grid".to_string().into());
+    }
+    Ok(Some(inside))
+}
+
+/// The intensity on a grid; without dates, so that `compare` finds the axes' columns and one more.
+fn truth(grid: &Points, window: &Window, rate: Vec<f64>) -> Vec<Column> {
+    let axes = predict::coordinates(grid, window).into_iter().take(window.dims());
+    axes.chain([Column::Numbers(RATE.into(), rate)]).collect()
 }
 
 /// All draws as columns; their number first if there are several.
@@ -159,17 +245,28 @@ fn fault(error: Error, axes: &[Axis]) -> Failure {
     }
 }
 
-/// The window that the options describe.
-fn place(args: &SimulateArgs) -> Result<Window, Failure> {
+/// An error of the sigmoidal process, in the words of the options.
+fn sgcp_fault(error: Error) -> Failure {
+    match error {
+        Error::Setting { name, requirement, .. } if name == "exposure" => {
+            format!("--exposure with --sgcp: {requirement}; leave it out").into()
+        }
+        Error::Setting { name, value, requirement } => format!("--sgcp: {name} = {value}: {requirement}").into(),
+        error => error.into(),
+    }
+}
+
+/// The window that the options describe, of which `option` has need.
+fn place(option: &str, args: &SimulateArgs) -> Result<Window, Failure> {
     let Some(first) = args.window.first() else {
-        return Err("--intensity needs --window, as in --window 0,50; or give a GeoJSON border".to_string().into());
+        return Err(format!("{option} needs --window, as in --window 0,50; or give a GeoJSON border").into());
     };
     let unit: TimeUnit = match &args.time_unit {
         Some(text) => text.parse().map_err(|error| format!("--time-unit: {error}"))?,
         None => TimeUnit::default(),
     };
     let names = match &args.columns {
-        Some(names) => checked(names, args.draws)?,
+        Some(names) => checked(names, args)?,
         None => usual_names(first)?,
     };
     let axes: Vec<Axis> = names.iter().enumerate().map(|(r, name)| axis(name, r, &args.window, unit)).collect();
@@ -179,15 +276,18 @@ fn place(args: &SimulateArgs) -> Result<Window, Failure> {
 }
 
 /// The names asked for, each of which must mean one column.
-fn checked(names: &[String], draws: usize) -> Result<Vec<String>, Failure> {
+fn checked(names: &[String], args: &SimulateArgs) -> Result<Vec<String>, Failure> {
     for (place, name) in names.iter().enumerate() {
         if name.is_empty() {
             return Err("--columns has an empty name; write it as in --columns lon,lat".to_string().into());
         }
-        if names[..place].contains(name) || (name == DRAW && draws > 1) {
-            let why = if name == DRAW && draws > 1 { "is taken by the number of the draw" } else { "stands twice" };
-            return Err(format!("--columns: `{name}` {why}; give each axis a name of its own").into());
-        }
+        let why = match name.as_str() {
+            DRAW if args.draws > 1 => "is taken by the number of the draw",
+            RATE if args.truth.is_some() => "is taken by the intensity of --truth",
+            _ if names[..place].contains(name) => "stands twice",
+            _ => continue,
+        };
+        return Err(format!("--columns: `{name}` {why}; give each axis a name of its own").into());
     }
     Ok(names.to_vec())
 }
@@ -207,7 +307,7 @@ fn usual_names(window: &str) -> Result<Vec<String>, Failure> {
 
 /// How many axes of a window are those of a border, and the ends on the others.
 fn parts(window: &str) -> (usize, Vec<&str>) {
-    if std::path::Path::new(window).is_file() {
+    if Path::new(window).is_file() {
         return (2, Vec::new());
     }
     let parts: Vec<&str> = window.split(',').map(str::trim).collect();

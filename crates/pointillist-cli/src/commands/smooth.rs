@@ -1,12 +1,11 @@
 //! `smooth`: kernel smoothing, scored and predicted as the model is.
 
-use super::input::{self, Strictness};
 use super::summary::{brief, rate_unit};
-use super::{Context, Failure, Outcome, json_line, predict, spec};
-use crate::args::{EdgeName, SmoothArgs, Where};
+use super::{Context, Failure, Outcome, input, json_line, predict, spec};
+use crate::args::{EdgeName, SmoothArgs};
 use crate::io::{self, Column};
+use pointillist::Events;
 use pointillist::baseline::{EdgeCorrection, KernelSmoother};
-use pointillist::{Events, Points};
 use serde::Serialize;
 
 /// Most points of a grid.
@@ -26,7 +25,8 @@ struct Smoothed {
 
 /// Does what was asked for.
 pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
-    let loaded = input::events(&args.events, &args.options)?;
+    let rival = &args.rival;
+    let loaded = input::events(&rival.events, &rival.options)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = &loaded.events;
     let (edges, name) = match args.edge_correction {
@@ -38,37 +38,26 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
         None => KernelSmoother::fit(events, edges)?,
     };
     smoother.warnings.iter().for_each(|warning| context.warn(warning));
-    let held_out = args.test.as_ref().map(|path| held_out(path, events, args.options.clip, context)).transpose()?;
+    let test = input::held_out(rival, events.window(), context)?;
     let smoothed = Smoothed {
         events: events.len(),
         bandwidth: smoother.bandwidth().to_vec(),
         loo: smoother.loo(),
         edge_correction: name,
-        log_likelihood: held_out.map(|points| smoother.log_likelihood(&points)).transpose()?,
+        log_likelihood: test.map(|points| smoother.log_likelihood(&points)).transpose()?,
         warnings: smoother.warnings.clone(),
     };
-    let asked = args.place.at.is_some() || args.place.grid.is_some() || args.output.is_some();
-    if asked {
-        let place = Where { at: args.place.at.clone(), grid: args.place.grid.clone(), columns: None };
-        let points = predict::place(&place, events.window(), MOST_POINTS, context)?;
+    if rival.asks_for_rates() {
+        let points = predict::place(&rival.place, None, events.window(), MOST_POINTS, context)?;
         let mut columns = predict::coordinates(&points, events.window());
         columns.push(Column::Numbers("mean".into(), smoother.rate(&points)?));
         columns.extend(predict::inside(&points, events.window()));
-        context.emit_columns(args.output.as_deref(), &columns)?;
+        context.emit_columns(rival.output.as_deref(), &columns)?;
     }
-    if !asked || args.output.is_some() {
+    if !rival.asks_for_rates() || rival.output.is_some() {
         io::stdout_text(&if context.json() { json_line(&smoothed)? } else { smoothed.text(&loaded.source, events) })?;
     }
     Ok(Outcome::Done)
-}
-
-/// Held-out events on the axes of the others.
-pub fn held_out(path: &str, events: &Events, clip: bool, context: &Context) -> Result<Points, Failure> {
-    let mut placed = input::points(path, None, events.window().axes())?;
-    for dropped in placed.inside(events.window(), &Strictness { clip, remedy: "" })? {
-        context.warn(&dropped);
-    }
-    Ok(placed.points)
 }
 
 impl Smoothed {

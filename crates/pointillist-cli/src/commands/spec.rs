@@ -1,7 +1,9 @@
-//! Small languages of the options: grids, quantiles, priors, held values, inducing points; and the model they make.
+//! Small languages of the options: grids, quantiles, priors, held values, inducing points, sigmoidal processes; and the
+//! model they make.
 
 use super::{Failure, input};
 use crate::args::{FitOptions, MeanName, MethodName};
+use pointillist::baseline::sgcp;
 use pointillist::kernel::{Expression, Unit};
 use pointillist::{Axis, Error, Factor, Inducing, Method, Model, Prior, PriorMean};
 
@@ -164,6 +166,50 @@ fn must_be_positive(name: &str) -> bool {
     last == "variance" || called.peek().is_some() && called.all(|parameter| parameter.unit != Unit::Place)
 }
 
+/// `ceiling=10, lengthscale=0.2, variance=1, mean=0`: a sigmoidal process on these axes.
+pub fn sgcp(text: &str, axes: &[Axis]) -> Result<sgcp::Parameters, String> {
+    let of_axis = |r: usize| [format!("lengthscale[{}]", axes[r].name), format!("lengthscale[{r}]")];
+    let mut names: Vec<String> = ["ceiling", "lengthscale", "variance", "mean"].map(String::from).to_vec();
+    names.extend((0..axes.len()).flat_map(of_axis));
+    let mut said: Vec<(&str, f64)> = Vec::new();
+    for part in text.split(',') {
+        let (name, value) = sgcp_parameter(part.trim(), &names, &axes[0].name)?;
+        if said.iter().any(|(known, _)| *known == name) {
+            return Err(format!("--sgcp: {name} is given twice; keep one of them"));
+        }
+        said.push((name, value));
+    }
+    let find = |name: &str| said.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let missing = |name: &str, what: &str, example: &str| {
+        format!("--sgcp '{text}' has no {name}, {what}; add it, as in {name}={example}")
+    };
+    let lengthscale = |r: usize| {
+        let own = of_axis(r).iter().find_map(|name| find(name)).or(find("lengthscale"));
+        own.ok_or_else(|| missing("lengthscale", &format!("over which the rate changes along {}", axes[r].name), "0.2"))
+    };
+    Ok(sgcp::Parameters {
+        ceiling: find("ceiling").ok_or_else(|| missing("ceiling", "above which no rate lies", "10"))?,
+        lengthscales: (0..axes.len()).map(lengthscale).collect::<Result<_, _>>()?,
+        variance: find("variance").unwrap_or(1.0),
+        mean: find("mean").unwrap_or(0.0),
+    })
+}
+
+/// `ceiling=10`: one of these names, and its value.
+fn sgcp_parameter<'a>(text: &'a str, names: &[String], axis: &str) -> Result<(&'a str, f64), String> {
+    let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) else {
+        return Err(format!("--sgcp: `{text}` is not understood; write it as in 'ceiling=10, lengthscale=0.2'"));
+    };
+    if !names.iter().any(|known| known == name) {
+        let there = format!("ceiling, lengthscale (lengthscale[{axis}] for one axis), variance and mean");
+        return Err(format!("--sgcp: there is no parameter `{name}`; there are {there}"));
+    }
+    match value.parse() {
+        Ok(number) => Ok((name, number)),
+        Err(_) => Err(format!("--sgcp: {name}={value} is not a number; write it as in {name}=1")),
+    }
+}
+
 /// An error of a fit, in the words of the options that led to it.
 pub fn fault(error: Error, options: &FitOptions) -> Failure {
     let Error::Setting { name: setting, value: asked, requirement } = &error else { return error.into() };
@@ -231,6 +277,32 @@ mod tests {
             ["lengthscale", "lengthscale=", "lengthscale=-1", "variance=0", "se.lengthscale[t]=-1", "=1", "mean=nan"]
         {
             assert!(matches!(fixed(text), Err(Failure::Sentence(s)) if s.starts_with("--fix")), "{text}");
+        }
+    }
+
+    #[test]
+    fn sigmoidal_processes_are_read() {
+        let read = |text: &str| sgcp(text, &axes(&["lon", "lat"]));
+        let parameters = |ceiling, lengthscales: [f64; 2], variance, mean| {
+            Ok(sgcp::Parameters { ceiling, lengthscales: lengthscales.to_vec(), variance, mean })
+        };
+        assert_eq!(read("ceiling=10,lengthscale=0.2"), parameters(10.0, [0.2; 2], 1.0, 0.0));
+        let all = " mean = -1, variance=2e-1 ,lengthscale=3, lengthscale[lat]=4, ceiling=5";
+        assert_eq!(read(all), parameters(5.0, [3.0, 4.0], 0.2, -1.0));
+        assert_eq!(read("ceiling=1, lengthscale[1]=2, lengthscale[lon]=3"), parameters(1.0, [3.0, 2.0], 1.0, 0.0));
+        for (text, what) in [
+            ("", "`` is not understood"),
+            ("10", "ceiling=10, lengthscale=0.2"),
+            ("ceiling=10, lengthscale=0.2,", "`` is not understood"),
+            ("lengthscale=1", "no ceiling"),
+            ("ceiling=1, lengthscale[lon]=1", "along lat"),
+            ("ceiling=ten, lengthscale=1", "ceiling=ten is not a number"),
+            ("ceiling=1, lengthscale=0.1:0.3", "lengthscale=0.1:0.3 is not a number"),
+            ("ceiling=1, ceiling=2", "ceiling is given twice"),
+            ("ceiling=1, lengthscale[x]=2", "lengthscale[lon] for one axis"),
+            ("rate=1", "no parameter `rate`"),
+        ] {
+            assert!(read(text).is_err_and(|error| error.starts_with("--sgcp") && error.contains(what)), "{text}");
         }
     }
 

@@ -369,6 +369,12 @@ fn singular(unit: &str) -> &str {
     unit.strip_suffix('s').filter(|short| short.len() > 2).unwrap_or(unit)
 }
 
+/// The smallest of the sorted values that at least a part `p` of them does not exceed: a count stays a count.
+pub fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let rank = (p * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
 /// Six significant digits.
 pub fn brief(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -421,5 +427,14 @@ mod tests {
         assert_eq!(brief(1851.2026), "1851.2");
         assert_eq!(brief(1e-9), "1.00000e-9");
         assert_eq!(brief(100.0), "100");
+    }
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let sorted = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(quantile(&sorted, 0.25), 1.0);
+        assert_eq!(quantile(&sorted, 0.26), 2.0);
+        assert_eq!(quantile(&sorted, 0.999), 4.0);
+        assert_eq!(quantile(&sorted, 1e-9), 1.0);
     }
 }

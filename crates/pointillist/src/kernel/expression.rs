@@ -6,12 +6,8 @@
 
 use super::parse::parse;
 use super::{Factor, Kernel, Parameter, Part, Term, Unit};
+use crate::text::{ExpressionError, is_word};
 use std::collections::HashMap;
-
-/// Most characters of a text that an error points into; of a longer one it shows a piece.
-const LONGEST_LINE: usize = 100;
-/// Characters before the one in question in such a piece.
-const BEFORE: usize = 40;
 
 /// What is said of one parameter, in the user's units.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,16 +45,6 @@ pub struct TermExpression {
 pub struct Expression {
     /// The terms of the sum.
     pub terms: Vec<TermExpression>,
-}
-
-/// A text that is no kernel: what is wrong, and at which character of it (from 0).
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{message}")]
-pub struct ExpressionError {
-    /// What is wrong, and what would be right.
-    pub message: String,
-    /// Where, in characters from the start.
-    pub at: usize,
 }
 
 impl Expression {
@@ -102,31 +88,6 @@ impl Expression {
     pub fn parse(text: &str, axes: &[&str]) -> Result<Self, ExpressionError> {
         parse(text, axes)
     }
-}
-
-impl ExpressionError {
-    /// The text on a line, and below it a `^` under the character in question. Of a long text, the piece around it.
-    pub fn pointing(&self, text: &str) -> String {
-        let length = text.chars().count();
-        let first = if length > LONGEST_LINE { self.at.min(length).saturating_sub(BEFORE) } else { 0 };
-        let piece = || text.chars().skip(first).take(LONGEST_LINE);
-        // one line whatever was typed
-        let line: String = piece().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let blank = |c| if is_wide(c) { '\u{3000}' } else { ' ' };
-        let margin: String = piece().chain([' ']).take(self.at.saturating_sub(first)).map(blank).collect();
-        format!("{line}\n{margin}^")
-    }
-}
-
-/// Whether a character takes two columns of a terminal.
-fn is_wide(c: char) -> bool {
-    matches!(c as u32, 0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60 | 0x1f300..=0x1faff | 0x20000..=0x3fffd)
-}
-
-/// Whether names may have this character without quotes.
-pub(super) fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '.')
 }
 
 /// The axis of this name, else of this number, which may be too large.
@@ -472,19 +433,5 @@ mod tests {
         for (index, name) in names.iter().enumerate() {
             assert_eq!(kernel.parameters_called(name, &SPACE_TIME), [index], "{name}");
         }
-    }
-
-    #[test]
-    fn an_error_points_at_its_character() {
-        let pointing = |at, text: &str| ExpressionError { message: String::new(), at }.pointing(text);
-        assert_eq!(pointing(0, "se"), "se\n^");
-        assert_eq!(pointing(2, "sé(x)"), "sé(x)\n  ^");
-        assert_eq!(pointing(4, "se +"), "se +\n    ^");
-        assert_eq!(pointing(3, "a\n\tb"), "a  b\n   ^");
-        assert_eq!(pointing(1, "漢x"), "漢x\n\u{3000}^");
-        let long = pointing(500, &format!("{}!{}", "a".repeat(500), "b".repeat(500)));
-        let (line, mark) = long.split_once('\n').unwrap();
-        assert_eq!(line.chars().nth(mark.chars().count() - 1), Some('!'));
-        assert!(pointing(9999, "se").chars().count() < 10);
     }
 }

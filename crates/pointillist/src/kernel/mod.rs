@@ -15,7 +15,8 @@ mod integrals;
 mod parse;
 mod poly_exp;
 
-pub use expression::{Expression, ExpressionError, PartExpression, Said, TermExpression};
+pub use crate::text::ExpressionError;
+pub use expression::{Expression, PartExpression, Said, TermExpression};
 pub use factor::*;
 pub(crate) use formula::SLOTS;
 pub use formula::{Formula, Parameter, Unit};

@@ -15,8 +15,9 @@
 //! It does not know windows: a value is what was typed. Sizes and depth are limited, so any text is read in little time
 //! and stack.
 
-use super::expression::{Expression, ExpressionError, PartExpression, Said, TermExpression, axis_called, is_word};
+use super::expression::{Expression, PartExpression, Said, TermExpression, axis_called};
 use super::{Factor, Unit};
+use crate::text::{Result, Text, begins_name, error, is_word, shown};
 use std::collections::HashMap;
 
 /// Most terms of a sum after its brackets are multiplied out: each costs as much as a kernel of its own.
@@ -25,12 +26,8 @@ const MOST_TERMS: usize = 64;
 const MOST_FACTORS: usize = 64;
 /// Most brackets inside each other; the reader calls itself for each.
 const DEEPEST: usize = 64;
-/// Characters of the user's own words that a message repeats.
-const LONGEST_QUOTE: usize = 40;
 /// What others call the squared exponential.
 const NAMES_FOR_SE: [&str; 5] = ["rbf", "eq", "gaussian", "squared_exponential", "exponentiated_quadratic"];
-
-type Result<T> = std::result::Result<T, ExpressionError>;
 
 /// Numbers of atoms that multiply.
 type Product = Vec<usize>;
@@ -69,7 +66,7 @@ struct Tie {
 
 /// The expression that `text` is, over axes of these names.
 pub(super) fn parse(text: &str, axes: &[&str]) -> Result<Expression> {
-    let mut reader = Reader { text: text.chars().collect(), at: 0, depth: 0, axes, atoms: Vec::new() };
+    let mut reader = Reader { text: Text::new(text), depth: 0, axes, atoms: Vec::new() };
     let sum = reader.whole()?;
     let mut atoms = reader.atoms;
     agree_on_labels(&mut atoms)?;
@@ -77,89 +74,30 @@ pub(super) fn parse(text: &str, axes: &[&str]) -> Result<Expression> {
     assemble(&sum, &atoms)
 }
 
-fn error<T>(at: usize, message: impl Into<String>) -> Result<T> {
-    Err(ExpressionError { message: message.into(), at })
-}
-
-/// The user's word, fit for a message.
-fn shown(word: &str) -> String {
-    let mut start: String = word.chars().take(LONGEST_QUOTE).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if word.chars().nth(LONGEST_QUOTE).is_some() {
-        start.push('…');
-    }
-    format!("`{start}`")
-}
-
-/// The text and how far it is read. Each method that reads skips white space first.
+/// The text and the factors so far. Each method that reads skips white space first.
 struct Reader<'a> {
-    text: Vec<char>,
-    at: usize,
+    text: Text,
     depth: usize,
     axes: &'a [&'a str],
     atoms: Vec<Atom>,
 }
 
-/// Characters and words.
+/// Words and numbers.
 impl Reader<'_> {
-    /// Where the next character that is no white space stands.
-    fn here(&mut self) -> usize {
-        while self.text.get(self.at).is_some_and(|c| c.is_whitespace()) {
-            self.at += 1;
-        }
-        self.at
-    }
-
-    fn peek(&mut self) -> Option<char> {
-        let here = self.here();
-        self.text.get(here).copied()
-    }
-
-    /// Reads this character, if it is the next.
-    fn take(&mut self, wanted: char) -> bool {
-        let found = self.peek() == Some(wanted);
-        self.at += usize::from(found);
-        found
-    }
-
     /// Reads a run of letters, digits, `_` and `.`; nothing if there is none.
     fn word(&mut self) -> String {
-        let start = self.here();
-        while self.text.get(self.at).copied().is_some_and(is_word) {
-            self.at += 1;
-        }
-        self.text[start..self.at].iter().collect()
+        self.text.here();
+        self.text.run(is_word)
     }
 
-    /// Reads a name in quotes; a quote in it is doubled.
-    fn quoted(&mut self) -> Result<String> {
-        let open = self.here();
-        let mut name = String::new();
-        self.at += 1;
-        while let Some(&c) = self.text.get(self.at) {
-            self.at += 1;
-            if c != '"' {
-                name.push(c);
-            } else if self.text.get(self.at) == Some(&'"') {
-                name.push('"');
-                self.at += 1;
-            } else {
-                return Ok(name);
-            }
-        }
-        error(open, "this quote is not closed; add a `\"` after the name")
-    }
-
-    /// Reads a finite number. A sign may follow the `e` of an exponent.
+    /// Reads a finite number. A sign may stand first, and after the `e` of an exponent.
     fn number(&mut self, parameter: &str) -> Result<f64> {
-        let start = self.here();
-        while let Some(&c) = self.text.get(self.at) {
-            let after_exponent = self.at > start && matches!(self.text[self.at - 1], 'e' | 'E');
-            if !(is_word(c) || matches!(c, '+' | '-') && (self.at == start || after_exponent)) {
-                break;
-            }
-            self.at += 1;
-        }
-        let text: String = self.text[start..self.at].iter().collect();
+        let (start, mut before) = (self.text.here(), 'e');
+        let text = self.text.run(|c| {
+            let is_sign = matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
+            before = c;
+            is_sign || is_word(c)
+        });
         match text.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(value),
             Ok(_) => error(start, format!("{} is not a finite number; give {parameter} one", shown(&text))),
@@ -172,12 +110,12 @@ impl Reader<'_> {
 /// Sums and products.
 impl Reader<'_> {
     fn whole(&mut self) -> Result<Sum> {
-        if self.peek().is_none() {
+        if self.text.peek().is_none() {
             return error(0, "there is no kernel in this text; write one, as in se");
         }
         let sum = self.sum()?;
-        let at = self.here();
-        match self.peek() {
+        let at = self.text.here();
+        match self.text.peek() {
             None => Ok(sum),
             Some(')') => error(at, "this `)` closes nothing; remove it, or add a `(` before"),
             Some(c) => error(at, format!("{} is not expected here; go on with `*` or `+`", shown(&c.to_string()))),
@@ -186,8 +124,8 @@ impl Reader<'_> {
 
     fn sum(&mut self) -> Result<Sum> {
         let mut sum = self.product()?;
-        while self.take('+') {
-            let at = self.here();
+        while self.text.take('+') {
+            let at = self.text.here();
             sum.extend(self.product()?);
             at_most(sum.len(), MOST_TERMS, "terms after its brackets are multiplied out", at)?;
         }
@@ -196,16 +134,16 @@ impl Reader<'_> {
 
     fn product(&mut self) -> Result<Sum> {
         let mut product = self.primary()?;
-        while self.take('*') {
-            let at = self.here();
+        while self.text.take('*') {
+            let at = self.text.here();
             product = multiplied(&product, &self.primary()?, at)?;
         }
         Ok(product)
     }
 
     fn primary(&mut self) -> Result<Sum> {
-        let open = self.here();
-        if !self.take('(') {
+        let open = self.text.here();
+        if !self.text.take('(') {
             return self.atom();
         }
         if self.depth == DEEPEST {
@@ -214,13 +152,13 @@ impl Reader<'_> {
         self.depth += 1;
         let sum = self.sum()?;
         self.depth -= 1;
-        if self.take(')') { Ok(sum) } else { self.not_closed(open, "`*`, `+` or `)`") }
+        if self.text.take(')') { Ok(sum) } else { self.not_closed(open, "`*`, `+` or `)`") }
     }
 
     /// The text ended before the bracket did, or something else stands where it may not.
     fn not_closed<T>(&mut self, open: usize, expected: &str) -> Result<T> {
-        let at = self.here();
-        match self.peek() {
+        let at = self.text.here();
+        match self.text.peek() {
             None => error(open, "this `(` is not closed; add a `)`"),
             Some('-') => error(at, format!("`-` is not expected here but {expected}; quote a name that has one")),
             Some(c) => error(at, format!("{} is not expected here but {expected}", shown(&c.to_string()))),
@@ -247,7 +185,7 @@ fn multiplied(left: &Sum, right: &Sum, at: usize) -> Result<Sum> {
 /// Factors and their arguments.
 impl Reader<'_> {
     fn atom(&mut self) -> Result<Sum> {
-        let at = self.here();
+        let at = self.text.here();
         let name = self.word();
         if name.is_empty() {
             return self.no_factor();
@@ -255,7 +193,7 @@ impl Reader<'_> {
         let Some(factor) = Factor::by_name(&name) else { return error(at, self.unknown_factor(&name)) };
         let parameters = factor.parameters().iter().map(|_| None).collect();
         let mut atom = Atom { factor, at, axes: Vec::new(), parameters, variance: None };
-        if self.peek() == Some('(') {
+        if self.text.peek() == Some('(') {
             self.arguments(&mut atom)?;
         }
         if atom.axes.is_empty() {
@@ -266,8 +204,8 @@ impl Reader<'_> {
     }
 
     fn no_factor<T>(&mut self) -> Result<T> {
-        let at = self.here();
-        match self.peek() {
+        let at = self.text.here();
+        match self.text.peek() {
             None => error(at, "a kernel is missing at the end; write one, as in se"),
             Some(c) => error(at, format!("a kernel is missing before {}; write one, as in se", shown(&c.to_string()))),
         }
@@ -288,33 +226,33 @@ impl Reader<'_> {
     }
 
     fn arguments(&mut self, atom: &mut Atom) -> Result<()> {
-        let open = self.here();
-        self.at += 1;
-        if self.take(')') {
+        let open = self.text.here();
+        self.text.at += 1;
+        if self.text.take(')') {
             return Ok(());
         }
         loop {
             self.argument(atom, open)?;
-            if self.take(')') {
+            if self.text.take(')') {
                 return Ok(());
             }
-            if !self.take(',') {
+            if !self.text.take(',') {
                 return self.not_closed(open, "`,` or `)`");
             }
         }
     }
 
     fn argument(&mut self, atom: &mut Atom, open: usize) -> Result<()> {
-        let at = self.here();
-        match self.peek() {
+        let at = self.text.here();
+        match self.text.peek() {
             Some('"') => {
-                let name = self.quoted()?;
+                let name = self.text.quoted()?;
                 let axis = self.axes.iter().position(|axis| *axis == name);
                 self.add_axis(atom, axis, &name, at)
             }
             Some(c) if is_word(c) => {
                 let word = self.word();
-                if self.take('=') {
+                if self.text.take('=') {
                     return self.parameter(atom, &word, at);
                 }
                 let axis = axis_called(&word, self.axes).filter(|&axis| axis < self.axes.len());
@@ -357,28 +295,28 @@ impl Reader<'_> {
 
     /// What stands after `parameter=`.
     fn said(&mut self, parameter: &str, unit: Option<Unit>) -> Result<Mention> {
-        let at = self.here();
+        let at = self.text.here();
         let label = self.label(parameter)?;
-        if label.is_some() && !self.take(':') {
-            let hold = self.here();
-            return match self.take('!') {
+        if label.is_some() && !self.text.take(':') {
+            let hold = self.text.here();
+            return match self.text.take('!') {
                 true => error(hold, "a label is held at a value; write it as in label:1!"),
                 false => Ok(Mention { said: Said { label, ..Said::default() }, at }),
             };
         }
-        let at = self.here();
+        let at = self.text.here();
         let value = self.number(parameter)?;
         if value <= 0.0 && unit != Some(Unit::Place) {
             return error(at, format!("{parameter} must be greater than 0; write it as in {parameter}=1"));
         }
-        Ok(Mention { said: Said { value: Some(value), held: self.take('!'), label }, at })
+        Ok(Mention { said: Said { value: Some(value), held: self.text.take('!'), label }, at })
     }
 
     /// Reads a word that is no number.
     fn label(&mut self, parameter: &str) -> Result<Option<String>> {
-        let at = self.here();
-        match self.peek() {
-            Some(c) if c.is_alphabetic() || c == '_' => {}
+        let at = self.text.here();
+        match self.text.peek() {
+            Some(c) if begins_name(c) => {}
             Some(c) if is_word(c) || matches!(c, '+' | '-') => return Ok(None),
             _ => return error(at, format!("a value or a label is missing here, as in {parameter}=1")),
         }

@@ -13,11 +13,14 @@ use crate::points::Points;
 use crate::sample::gaussian;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
+use std::f64::consts::TAU;
 
 /// Part of the jitter up to which directions may be missing from a draw: less than anything a root can see.
 const NEGLIGIBLE: f64 = 1e-2;
 /// Columns of a root that are made together.
 const PANEL: usize = 16;
+/// Length-scales by which a box seems longer to [`rank`] than it is.
+const AT_ENDS: f64 = 2.5;
 /// Points after which an order is fine enough: what is between them is interpolated.
 const SPREAD: usize = 128;
 
@@ -257,27 +260,61 @@ pub(super) fn cross_times(new: &Points, known: &Points, lengthscales: &[f64], we
 
 /// A draw from the prior at points, all but a hundredth of `jitter` of its variance.
 pub(super) fn prior_draw(rng: &mut impl Rng, points: &Points, lengthscales: &[f64], jitter: f64) -> Vec<f64> {
-    let (size, dims, x) = (points.len(), points.dims(), scaled(points, lengthscales));
-    let mut out = vec![0.0; size];
-    let mut left = vec![1.0f64; size];
+    prior_draw_in_turn(rng, &[points], lengthscales, jitter).concat()
+}
+
+/// The same at one group of points after the other: what is drawn at a group does not depend on those after it.
+pub(super) fn prior_draw_in_turn(
+    rng: &mut impl Rng,
+    groups: &[&Points],
+    lengthscales: &[f64],
+    jitter: f64,
+) -> Vec<Vec<f64>> {
+    let (dims, x) = (lengthscales.len(), groups.iter().flat_map(|g| scaled(g, lengthscales)).collect::<Vec<_>>());
+    let mut out = vec![0.0; x.len() / dims];
+    let mut left = vec![1.0f64; out.len()];
     let mut directions: Vec<Vec<f64>> = Vec::new();
-    while let Some(pivot) = (0..size).max_by(|&i, &j| left[i].total_cmp(&left[j])) {
-        if left[pivot] <= NEGLIGIBLE * jitter {
-            break;
+    let mut end = 0;
+    for group in groups {
+        let start = end;
+        end += group.len();
+        while let Some(pivot) = (start..end).max_by(|&i, &j| left[i].total_cmp(&left[j])) {
+            if left[pivot] <= NEGLIGIBLE * jitter {
+                break;
+            }
+            let mut direction = vec![0.0; out.len()];
+            correlations(&x, &x[pivot * dims..(pivot + 1) * dims], &mut direction);
+            for known in &directions {
+                linalg::add_scaled(&mut direction, -known[pivot], known);
+            }
+            let scale = 1.0 / left[pivot].sqrt();
+            direction.iter_mut().for_each(|d| *d *= scale);
+            left.iter_mut().zip(&direction).for_each(|(left, d)| *left = (*left - d * d).max(0.0));
+            left[pivot] = 0.0;
+            linalg::add_scaled(&mut out, StandardNormal.sample(rng), &direction);
+            directions.push(direction);
         }
-        let mut direction = vec![0.0; size];
-        correlations(&x, &x[pivot * dims..(pivot + 1) * dims], &mut direction);
-        for known in &directions {
-            linalg::add_scaled(&mut direction, -known[pivot], known);
-        }
-        let scale = 1.0 / left[pivot].sqrt();
-        direction.iter_mut().for_each(|d| *d *= scale);
-        left.iter_mut().zip(&direction).for_each(|(left, d)| *left = (*left - d * d).max(0.0));
-        left[pivot] = 0.0;
-        linalg::add_scaled(&mut out, StandardNormal.sample(rng), &direction);
-        directions.push(direction);
     }
-    out
+    let mut out = out.into_iter();
+    groups.iter().map(|group| out.by_ref().take(group.len()).collect()).collect()
+}
+
+/// About how many numbers a draw at many points in a box is made of. Waves that are shorter than 2πℓ/c have less than a
+/// hundredth of `jitter` of the variance; a box holds as many of the longer ones as a ball of radius c, in units of 1/ℓ,
+/// times Π side/2π, and some more because it ends.
+pub(super) fn rank(sides: &[f64], lengthscales: &[f64], jitter: f64) -> f64 {
+    let c = (-2.0 * (NEGLIGIBLE * jitter).ln()).sqrt();
+    let waves = |(side, l): (&f64, &f64)| c * (side / l + AT_ENDS) / TAU;
+    unit_ball(sides.len()) * sides.iter().zip(lengthscales).map(waves).product::<f64>()
+}
+
+/// The volume of the ball of radius 1.
+fn unit_ball(dims: usize) -> f64 {
+    match dims {
+        0 => 1.0,
+        1 => 2.0,
+        _ => unit_ball(dims - 2) * TAU / dims as f64,
+    }
 }
 
 /// What white noise stands for at new points, given what other white noise stands for at those of a root. The length-scales may be others
@@ -301,6 +338,7 @@ pub(super) fn continued(
 mod tests {
     use super::*;
     use crate::sample::stream;
+    use rand::RngExt;
 
     const JITTER: f64 = 1e-8;
 
@@ -378,5 +416,17 @@ mod tests {
             assert!(values.iter().zip(&again).all(|(a, b)| (a - b).abs() < 1e-3));
         }
         assert!((square - 1.0).abs() < 0.05, "{square}");
+    }
+
+    #[test]
+    fn ranks_are_foreseen() {
+        for (dims, side) in [(1, 5.0), (1, 100.0), (2, 3.0), (2, 10.0), (3, 3.0)] {
+            let mut rng = stream(7, 0);
+            let points = Points::of_rows(dims, (0..2000 * dims).map(|_| side * rng.random::<f64>()).collect());
+            let (order, keep) = (farthest_first(&points, &[1.0; 3]), Keep::Above(NEGLIGIBLE * JITTER));
+            let found = Root::new(&points, order, &[1.0; 3], keep).unwrap().active.len() as f64;
+            let foreseen = rank(&vec![side; dims], &[1.0; 3], JITTER);
+            assert!((0.8..1.6).contains(&(foreseen / found)), "{dims} axes, side {side}: {foreseen} for {found}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! variables, and with them the data are a homogeneous process (`state.rs` has the joint density). As in the paper, f is sampled by
 //! elliptical slices and the hyper-parameters by Hamiltonian Monte Carlo. Unlike there, all thinned events are drawn anew in one exact step
 //! a sweep (`moves.rs`), the hyper-parameters move in whitened coordinates (`hyper.rs`) and, with λ*, by steps that do not see the thinned
-//! events (`walk.rs`); and thinning is uniform, or on request adaptive after Gunter et al. (2014) (`regions.rs`). Several chains run side
+//! events (`walk.rs`); and thinning is adaptive after Gunter et al. (2014) (`regions.rs`), or on request uniform. Several chains run side
 //! by side until R̂ and effective numbers of draws are as asked for.
 //!
 //! ```

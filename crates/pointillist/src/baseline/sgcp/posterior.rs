@@ -135,23 +135,40 @@ impl SgcpPosterior {
     /// Scores held-out events that were looked for in the same window, with `draws` draws of the rate at them and at the quadrature
     /// nodes, jointly.
     pub fn score(&self, held_out: &Points, draws: usize, seed: u64) -> Result<SgcpScore> {
-        self.window.check_inside(held_out)?;
+        let mut scores = self.scores(std::slice::from_ref(held_out), draws, seed)?;
+        scores.pop().ok_or(Error::NoEvents)
+    }
+
+    /// Scores several such sets, each on its own, with the same draws of the rate.
+    pub fn scores(&self, held_out: &[Points], draws: usize, seed: u64) -> Result<Vec<SgcpScore>> {
+        held_out.iter().try_for_each(|set| self.window.check_inside(set))?;
         let nodes = self.score_nodes();
-        let rates = self.rate_draws(&held_out.followed_by(&nodes.points), at_least_two(draws)?, seed)?;
+        let all = held_out.iter().fold(nodes.points.clone(), |all, set| all.followed_by(set));
+        let rates = self.rate_draws(&all, at_least_two(draws)?, seed)?;
+        let mut first = nodes.points.len();
+        let score = |set: &Points| {
+            let own = first..first + set.len();
+            first = own.end;
+            self.score_of(own, &nodes.weights, &rates)
+        };
+        Ok(held_out.iter().map(score).collect())
+    }
+
+    /// The score of the events in these places of each draw, which begins with the rates at the nodes.
+    fn score_of(&self, events: std::ops::Range<usize>, weights: &[f64], rates: &[Vec<f64>]) -> SgcpScore {
         let log_likelihood = |rates: &[f64]| {
-            let (at_events, at_nodes) = rates.split_at(held_out.len());
-            let integral: f64 = at_nodes.iter().zip(&nodes.weights).map(|(rate, w)| rate * w).sum();
-            at_events.iter().map(|rate| rate.ln()).sum::<f64>() - integral
+            let integral: f64 = rates.iter().zip(weights).map(|(rate, w)| rate * w).sum();
+            rates[events.clone()].iter().map(|rate| rate.ln()).sum::<f64>() - integral
         };
         let logs: Vec<f64> = rates.iter().map(|rates| log_likelihood(rates)).collect();
         let mut log_predictive = importance::log_mean(&logs);
         log_predictive.se *= self.dependence(&logs);
-        Ok(SgcpScore {
-            events: held_out.len(),
+        SgcpScore {
+            events: events.len(),
             log_predictive,
-            expected_log: logs.iter().sum::<f64>() / draws as f64,
-            plug_in: log_likelihood(&means(&rates)),
-        })
+            expected_log: logs.iter().sum::<f64>() / rates.len() as f64,
+            plug_in: log_likelihood(&means(rates)),
+        }
     }
 
     /// Nodes fine enough for a rate that varies over half the shorter length-scales of the states.

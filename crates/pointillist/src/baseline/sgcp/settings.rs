@@ -127,7 +127,7 @@ impl Default for Settings {
             mean: Normal { mean: 0.0, sd: 2.0 },
             ceiling: None,
             fixed: Fixed::default(),
-            thinning: Thinning::Uniform,
+            thinning: Thinning::Adaptive { regions: None },
             chains: 4,
             warm_up: 500,
             keep_every: 2,

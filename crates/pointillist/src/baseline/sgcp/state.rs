@@ -23,6 +23,12 @@ use rand::Rng;
 /// Most nodes for the integral that is watched while sampling.
 const WATCHED_NODES: usize = 600;
 
+/// What the process is not made for.
+pub(super) fn refuse_exposure(window: &Window) -> Result<()> {
+    let why = "the SGCP knows windows, polygons and repeats, but no exposure that varies from place to place";
+    if window.exposure().is_some() { Err(Error::setting("exposure", "given", why)) } else { Ok(()) }
+}
+
 /// What all chains share.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
@@ -45,11 +51,7 @@ impl Problem {
     pub(super) fn new(events: &Events, settings: &Settings) -> Result<Self> {
         let window = events.window();
         settings.check(window.dims())?;
-        if window.exposure().is_some() {
-            let why =
-                "the SGCP sampler knows windows, polygons and repeats, but no exposure that varies from place to place";
-            return Err(Error::setting("exposure", "given", why));
-        }
+        refuse_exposure(window)?;
         let regions = Regions::new(window, events.len(), settings)?;
         let sides: Vec<f64> = window.bounding_box().iter().map(|span| span.length()).collect();
         let lengths: Vec<f64> = sides.iter().map(|side| side / 4.0).collect();
