@@ -563,7 +563,7 @@ pub struct CompareArgs {
     pub train: String,
     /// Held-out events from the same window (default: a random half of the events)
     pub test: Option<String>,
-    /// Which methods: vbpp, ks+ec, ks-ec, homogeneous, sgcp (the last takes minutes)
+    /// Which methods: vbpp, averaged (vbpp over many length-scales), ks+ec, ks-ec, homogeneous, sgcp (takes minutes)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "vbpp,ks+ec,ks-ec,homogeneous")]
     pub methods: Vec<String>,
     /// Number of random halves

@@ -3,6 +3,7 @@
 //! Two scores that all can have: the log-likelihood of the held-out events at the mean rate (plug-in), and, where a method has a posterior,
 //! log E[p(H|λ)] with its Monte Carlo error. Training and held-out events are two halves of one set, so that both have the same rate.
 
+use crate::average::Averaged;
 use crate::baseline::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpScore};
 use crate::baseline::{EdgeCorrection, Homogeneous, KernelSmoother};
 use crate::error::{Error, Result};
@@ -16,10 +17,10 @@ use rand::RngExt;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// Draws for sampled scores.
-const SAMPLES: usize = 10_000;
-/// Draws of the sigmoidal process at points.
-const SGCP_DRAWS: usize = 1000;
+/// Draws for sampled scores that suffice for most purposes.
+pub const SAMPLES: usize = 10_000;
+/// A draw of the sigmoidal process at points costs a root of its own: there are so many times fewer.
+const DEARER: usize = 10;
 
 /// The band of a rate: these quantiles.
 const BAND: [f64; 2] = [0.05, 0.95];
@@ -29,6 +30,8 @@ const BAND: [f64; 2] = [0.05, 0.95];
 pub enum Contender {
     /// This library's own model.
     Variational(Model),
+    /// The same, averaged over the length of the length-scales.
+    Averaged(Model),
     /// Kernel smoothing.
     Smoother(EdgeCorrection),
     /// One rate everywhere.
@@ -50,6 +53,7 @@ pub struct Fitted {
 #[derive(Debug)]
 enum Answer {
     Variational(Box<Posterior>),
+    Averaged(Averaged),
     Smoother(KernelSmoother),
     Homogeneous(Homogeneous),
     Sgcp(Box<SgcpPosterior>),
@@ -119,10 +123,17 @@ fn sampled(score: &SgcpScore) -> Scores {
 }
 
 impl Contender {
-    /// Fits to `train` and scores on `held_out`, which was looked for in the same window; the rate at `at` too.
-    pub fn perform(&self, train: &Events, held_out: &Points, at: &Points, seed: u64) -> Result<Performance> {
+    /// Fits to `train` and scores on `held_out`, which was looked for in the same window, with so many draws; the rate at `at` too.
+    pub fn perform(
+        &self,
+        train: &Events,
+        held_out: &Points,
+        at: &Points,
+        samples: usize,
+        seed: u64,
+    ) -> Result<Performance> {
         let fitted = self.fit(train)?;
-        let (scores, rates) = (fitted.score(held_out, seed)?, fitted.rates(at, seed)?);
+        let (scores, rates) = (fitted.score(held_out, samples, seed)?, fitted.rates(at, samples, seed)?);
         let r_hat = fitted.diagnostics().map(Diagnostics::worst_r_hat);
         Ok(Performance { scores, rates, seconds: fitted.seconds, converged: fitted.converged, r_hat })
     }
@@ -135,6 +146,7 @@ impl Contender {
                 let fit = model.fit(train)?;
                 (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
+            Contender::Averaged(model) => (Answer::Averaged(Averaged::fit(model, train)?), true),
             Contender::Smoother(edges) => (Answer::Smoother(KernelSmoother::fit(train, *edges)?), true),
             Contender::Homogeneous => (Answer::Homogeneous(Homogeneous::fit(train)?), true),
             Contender::Sgcp(settings) => {
@@ -149,22 +161,22 @@ impl Contender {
 
 impl Fitted {
     /// Scores sets of events, each on its own, that were looked for in the same window as those it was fitted to.
-    pub fn scores(&self, held_out: &[Points], seed: u64) -> Result<Vec<Scores>> {
+    pub fn scores(&self, held_out: &[Points], samples: usize, seed: u64) -> Result<Vec<Scores>> {
         match &self.answer {
             // The draws of the rate cost most, and serve all sets.
             Answer::Sgcp(posterior) => {
-                let scores = posterior.scores(held_out, SGCP_DRAWS, seed)?.into_iter();
+                let scores = posterior.scores(held_out, samples.div_ceil(DEARER), seed)?.into_iter();
                 Ok(scores.map(|score| sampled(&score)).collect())
             }
-            _ => held_out.iter().map(|set| self.score(set, seed)).collect(),
+            _ => held_out.iter().map(|set| self.score(set, samples, seed)).collect(),
         }
     }
 
     /// Scores one set.
-    pub fn score(&self, held_out: &Points, seed: u64) -> Result<Scores> {
+    pub fn score(&self, held_out: &Points, samples: usize, seed: u64) -> Result<Scores> {
         Ok(match &self.answer {
             Answer::Variational(posterior) => {
-                let score = posterior.score(held_out, SAMPLES, seed)?;
+                let score = posterior.score(held_out, samples, seed)?;
                 Scores {
                     log_likelihood: posterior.log_likelihood(held_out)?,
                     m_p: Some(score.m_p),
@@ -173,17 +185,21 @@ impl Fitted {
                     m_0: Some(score.m_0),
                 }
             }
+            Answer::Averaged(posterior) => {
+                let (m_p, l_p) = posterior.score(held_out, samples, seed)?;
+                Scores { m_p: Some(m_p), l_p: Some(l_p), ..plain(posterior.log_likelihood(held_out)?) }
+            }
             Answer::Smoother(smoother) => plain(smoother.log_likelihood(held_out)?),
             Answer::Homogeneous(rate) => {
                 let exact = LogMean { value: rate.log_predictive(held_out.len()), se: 0.0, k: f64::NEG_INFINITY };
                 Scores { m_p: Some(exact), ..plain(rate.log_likelihood(held_out.len())) }
             }
-            Answer::Sgcp(posterior) => sampled(&posterior.score(held_out, SGCP_DRAWS, seed)?),
+            Answer::Sgcp(posterior) => sampled(&posterior.score(held_out, samples.div_ceil(DEARER), seed)?),
         })
     }
 
     /// The rate at points.
-    pub fn rates(&self, at: &Points, seed: u64) -> Result<Rates> {
+    pub fn rates(&self, at: &Points, samples: usize, seed: u64) -> Result<Rates> {
         if at.is_empty() {
             return Ok(Rates { mean: vec![], band: None });
         }
@@ -192,13 +208,16 @@ impl Fitted {
             Answer::Variational(posterior) => {
                 Rates { mean: posterior.rate(at)?.mean, band: band(posterior.quantiles(at, &BAND)?) }
             }
+            Answer::Averaged(posterior) => {
+                Rates { mean: posterior.rate(at)?.mean, band: band(posterior.quantiles(at, &BAND)?) }
+            }
             Answer::Smoother(smoother) => Rates { mean: smoother.rate(at)?, band: None },
             Answer::Homogeneous(rate) => {
                 let level = |value: f64| vec![value; at.len()];
                 Rates { mean: level(rate.mean()), band: band(rate.quantiles(&BAND)?.into_iter().map(level).collect()) }
             }
             Answer::Sgcp(posterior) => {
-                let (rate, quantiles) = posterior.rate_and_quantiles(at, &BAND, SGCP_DRAWS, seed)?;
+                let (rate, quantiles) = posterior.rate_and_quantiles(at, &BAND, samples.div_ceil(DEARER), seed)?;
                 Rates { mean: rate.mean, band: band(quantiles) }
             }
         })

@@ -37,6 +37,7 @@ pub mod posterior;
 pub mod score;
 pub mod intensity;
 pub mod exact;
+pub mod average;
 pub mod baseline;
 pub mod compare;
 mod sample;
@@ -44,6 +45,7 @@ pub mod numerics;
 mod parallel;
 pub mod testing;
 
+pub use average::Averaged;
 pub use basis::PriorMean;
 pub use error::{Error, Result};
 pub use events::Events;

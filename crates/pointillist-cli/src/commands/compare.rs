@@ -4,12 +4,12 @@ use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CompareArgs;
 use crate::io::{self, Column};
 use pointillist::baseline::{EdgeCorrection, sgcp};
-use pointillist::compare::{Contender, Performance, halves, paired};
+use pointillist::compare::{Contender, Performance, SAMPLES, halves, paired};
 use pointillist::{Events, Points};
 use serde::Serialize;
 
 /// The names of the methods.
-const METHODS: [&str; 5] = ["vbpp", "ks+ec", "ks-ec", "homogeneous", "sgcp"];
+const METHODS: [&str; 6] = ["vbpp", "averaged", "ks+ec", "ks-ec", "homogeneous", "sgcp"];
 
 /// The true rate of the training events at points.
 struct Truth {
@@ -72,7 +72,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     for (number, (train, test)) in splits.iter().enumerate() {
         for ((name, contender), list) in contenders.iter().zip(&mut performances) {
             context.detail(&format!("split {}: {name}", number + 1));
-            list.push(contender.perform(train, test, at, context.seed())?);
+            list.push(contender.perform(train, test, at, SAMPLES, context.seed())?);
         }
     }
     if let Some(path) = &args.csv {
@@ -95,6 +95,7 @@ fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Conten
     let contender = |name: &String| -> Result<Contender, Failure> {
         Ok(match name.as_str() {
             "vbpp" => Contender::Variational(spec::model(&args.options, events.window().axes())?),
+            "averaged" => Contender::Averaged(spec::model(&args.options, events.window().axes())?),
             "ks+ec" => Contender::Smoother(EdgeCorrection::Truncate),
             "ks-ec" => Contender::Smoother(EdgeCorrection::None),
             "homogeneous" => Contender::Homogeneous,

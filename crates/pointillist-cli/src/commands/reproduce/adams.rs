@@ -8,7 +8,7 @@ use pointillist::{Intensity, Simulation};
 const DRAWS: (usize, usize) = (100, 2);
 const POINTS: usize = 500;
 /// Sweeps of the sampler.
-const SWEEPS: usize = 800;
+const SWEEPS: usize = 500;
 
 /// A known intensity on [0, end].
 struct Truth {
@@ -44,7 +44,7 @@ pub fn run(bench: &Bench) -> Result<Section, Failure> {
     };
     for (number, truth) in TRUTHS.iter().enumerate() {
         let window = Window::interval(0.0, truth.end)?;
-        let methods = methods(&window, bench.sgcp(SWEEPS));
+        let methods = methods(bench.sgcp(SWEEPS));
         let (trial, first) = trial(bench, truth, &window, &methods)?;
         section.tables.push(table(number, truth, &methods, &trial));
         section.goals.extend(goals(number, &methods, &trial));
@@ -98,7 +98,7 @@ fn table(number: usize, truth: &Truth, methods: &[Method], trial: &Trial) -> Tab
 fn goals(number: usize, methods: &[Method], trial: &Trial) -> Vec<Goal> {
     let place = |name: &str| methods.iter().position(|method| method.name == name).unwrap_or_default();
     let mut goals = Vec::new();
-    for ours in [ML, MAP] {
+    for ours in [ML, AVERAGED] {
         for rival in [TRUNCATED, SGCP] {
             let what = |measure: &str| format!("{}: {ours}, {measure} than {rival}, by 2 standard errors", number + 1);
             let errors = difference(&trial.squared_error(place(rival)), &trial.squared_error(place(ours)));
@@ -133,8 +133,10 @@ fn picture(number: usize, truth: &Truth, methods: &[Method], trial: &Trial, firs
     for (method, performance) in methods.iter().zip(&trial.all[0]) {
         let band = performance.rates.band.clone().map(|[lower, upper]| (lower, upper));
         match method.name {
-            MAP => series
-                .push(Series { band, ..curve(&format!("{MAP}, 90 % band"), &performance.rates.mean, Stroke::Solid) }),
+            AVERAGED => series.push(Series {
+                band,
+                ..curve(&format!("{AVERAGED}, 90 % band"), &performance.rates.mean, Stroke::Solid)
+            }),
             ML | TRUNCATED | SGCP => series.push(curve(method.name, &performance.rates.mean, Stroke::Dashed)),
             _ => {}
         }

@@ -17,8 +17,8 @@ use crate::io;
 use clap::{Parser, ValueEnum};
 use pointillist::baseline::EdgeCorrection;
 use pointillist::baseline::sgcp;
-use pointillist::compare::{Contender, Performance, paired};
-use pointillist::{Events, Model, Points, Prior, Window};
+use pointillist::compare::{Contender, Performance, SAMPLES, paired};
+use pointillist::{Events, Model, Points, Window};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use report::{Cell, Goal, Picture, Record, Section, Table};
 use std::fs;
@@ -125,9 +125,14 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// Draws for scores.
+    fn samples(&self) -> usize {
+        self.size(SAMPLES, 200)
+    }
+
     /// One contender on one split.
     fn perform(&self, method: &Method, train: &Events, test: &Points, at: &Points) -> Result<Performance, Failure> {
-        let performance = method.contender.perform(train, test, at, self.seed)?;
+        let performance = method.contender.perform(train, test, at, self.samples(), self.seed)?;
         self.tick(method.name);
         Ok(performance)
     }
@@ -140,32 +145,23 @@ struct Method {
 }
 
 const ML: &str = "VBPP (ML)";
-const MAP: &str = "VBPP (MAP)";
+const AVERAGED: &str = "VBPP (averaged)";
 const TRUNCATED: &str = "KS+EC";
 const PLAIN: &str = "KS−EC";
 const HOMOGENEOUS: &str = "homogeneous";
 const SGCP: &str = "SGCP";
 
-/// All methods on a window.
-fn methods(window: &Window, sgcp: Contender) -> Vec<Method> {
+/// All methods.
+fn methods(sgcp: Contender) -> Vec<Method> {
     let method = |name, contender| Method { name, contender };
     vec![
         method(ML, Contender::Variational(Model::default())),
-        method(MAP, Contender::Variational(with_prior(window))),
+        method(AVERAGED, Contender::Averaged(Model::default())),
         method(TRUNCATED, Contender::Smoother(EdgeCorrection::Truncate)),
         method(PLAIN, Contender::Smoother(EdgeCorrection::None)),
         method(HOMOGENEOUS, Contender::Homogeneous),
         method(SGCP, sgcp),
     ]
-}
-
-/// The model with the prior on length-scales that the sampler has: log-normal, in units of the window's sides.
-fn with_prior(window: &Window) -> Model {
-    let sgcp::LogNormal { median, log_sd } = sgcp::Settings::default().lengthscale;
-    let prior = |side: f64| Prior::LogNormal { location: (median * side).ln(), scale: log_sd };
-    let sides = window.bounding_box().into_iter().map(|span| span.length()).enumerate();
-    let name = |axis: usize| if window.dims() == 1 { "lengthscale".into() } else { format!("lengthscale[{axis}]") };
-    Model { priors: sides.map(|(axis, side)| (name(axis), prior(side))).collect(), ..Model::default() }
 }
 
 /// Bundled events, as `fit` with these words reads them.

@@ -1,0 +1,261 @@
+//! The posterior averaged over how long the length-scales are, which few events do not determine.
+//!
+//! All length-scales are multiplied by one factor, e^t; for each t of a grid the other hyper-parameters are found anew, and the posterior there
+//! counts by exp(bound) times the prior. So the band of the rate holds what is not known of its smoothness, which a single best value leaves
+//! out.
+//!
+//! What it does not do: average over the variance and the mean. Cost: some ten fits.
+
+use crate::bound::Marginals;
+use crate::error::{Error, Result};
+use crate::events::Events;
+use crate::infer::{Inducing, Model, Prior};
+use crate::numerics::special::normal_cdf;
+use crate::points::Points;
+use crate::posterior::{Posterior, Rate};
+use crate::sample::importance::LogMean;
+use crate::window::Window;
+
+/// What a length-scale is called.
+const LENGTHSCALE: &str = "lengthscale";
+/// The prior of a length-scale of which nothing is said: its median, in units of the window's side, and the spread of its logarithm.
+const MEDIAN: f64 = 0.2;
+const SPREAD: f64 = 1.0;
+/// From one t to the next.
+const STEP: f64 = 0.5;
+/// Values of t on either side of the best, unless they count for less than e^−this of it before.
+const MOST_STEPS: i32 = 6;
+const NEGLIGIBLE: f64 = 5.0;
+/// Inducing points of a part: at most so many in all (or as many as the best fit has), and no fewer than so many an axis if that has them.
+const MOST_POINTS: usize = 576;
+const FEWEST_POINTS: usize = 8;
+/// Weights up to which a part is left out of a score, and the fewest draws for one that is not.
+const UNHEARD: f64 = 1e-3;
+const FEWEST_DRAWS: usize = 1000;
+/// Halvings of an interval that holds a quantile.
+const HALVINGS: usize = 50;
+
+/// A posterior that is a sum of posteriors, one for each length of the length-scales.
+#[derive(Debug, Clone)]
+pub struct Averaged {
+    parts: Vec<(f64, Posterior)>,
+}
+
+impl Averaged {
+    /// Fits the model, and again with shorter and longer length-scales. Where it has no prior on them, each has a log-normal one with a fifth
+    /// of the window's side as its median and 1 as the standard deviation of its logarithm.
+    pub fn fit(model: &Model, events: &Events) -> Result<Self> {
+        let model = &with_prior(model, events.window());
+        let best = model.fit(events)?;
+        let lengthscales = best.posterior.kernel().lengthscales();
+        if lengthscales.len() != events.window().dims() {
+            let remedy = "must have one length-scale an axis to be averaged over; take se or a Matern kernel";
+            return Err(Error::setting("kernel", "sum or product", remedy));
+        }
+        // `lengthscale` is that of every axis, `lengthscale[0]` that of one.
+        let axes = |name: &str| if name == LENGTHSCALE { lengthscales.len() } else { 1 };
+        let believed: usize = priors_on_lengthscales(model).map(axes).sum();
+        let at = |t: f64| -> Result<(f64, Posterior)> {
+            let name = |axis| format!("lengthscale[{axis}]");
+            let held = lengthscales.iter().enumerate().map(|(axis, l)| (name(axis), l * t.exp()));
+            let fixed = model.fixed.iter().cloned().chain(held).collect();
+            let inducing = match &model.inducing {
+                Inducing::Auto => Inducing::Grid(scaled(&best.report.inducing, t)),
+                chosen => chosen.clone(),
+            };
+            let fit = Model { fixed, inducing, ..model.clone() }.fit(events)?;
+            // The prior is a density of the length-scales; this makes it one of their logarithms.
+            let log_prior = fit.report.log_prior + believed as f64 * t;
+            Ok((fit.report.bound.total() + log_prior, fit.posterior))
+        };
+        let top = best.report.bound.total() + best.report.log_prior;
+        let mut parts = vec![(top, best.posterior.clone())];
+        for direction in [-1.0, 1.0] {
+            for step in 1..=MOST_STEPS {
+                let part = at(direction * STEP * f64::from(step))?;
+                let highest = parts.iter().map(|part| part.0).fold(part.0, f64::max);
+                let negligible = part.0 < highest - NEGLIGIBLE;
+                parts.push(part);
+                if negligible {
+                    break;
+                }
+            }
+        }
+        Ok(Self::weighted(parts))
+    }
+
+    /// From the logarithms of weights.
+    fn weighted(mut parts: Vec<(f64, Posterior)>) -> Self {
+        let top = parts.iter().map(|part| part.0).fold(f64::NEG_INFINITY, f64::max);
+        parts.iter_mut().for_each(|part| part.0 = (part.0 - top).exp());
+        let total: f64 = parts.iter().map(|part| part.0).sum();
+        parts.iter_mut().for_each(|part| part.0 /= total);
+        Self { parts }
+    }
+
+    /// The posteriors and their weights, which add up to 1.
+    pub fn parts(&self) -> &[(f64, Posterior)] {
+        &self.parts
+    }
+
+    /// Where events were looked for.
+    pub fn window(&self) -> &Window {
+        self.parts[0].1.window()
+    }
+
+    /// Mean and standard deviation of the rate at points.
+    pub fn rate(&self, points: &Points) -> Result<Rate> {
+        let mut mean = vec![0.0; points.len()];
+        let mut square = vec![0.0; points.len()];
+        for (weight, posterior) in &self.parts {
+            let rate = posterior.rate(points)?;
+            for (i, (m, sd)) in rate.mean.iter().zip(&rate.sd).enumerate() {
+                mean[i] += weight * m;
+                square[i] += weight * (m * m + sd * sd);
+            }
+        }
+        let sd = mean.iter().zip(&square).map(|(m, s)| (s - m * m).max(0.0).sqrt()).collect();
+        Ok(Rate { mean, sd })
+    }
+
+    /// Quantiles of the rate: for each probability, one value a point.
+    pub fn quantiles(&self, points: &Points, probabilities: &[f64]) -> Result<Vec<Vec<f64>>> {
+        let marginals = self.parts.iter().map(|part| part.1.marginals(points)).collect::<Result<Vec<_>>>()?;
+        let of_parts = self.parts.iter().map(|part| part.1.quantiles(points, probabilities));
+        let of_parts = of_parts.collect::<Result<Vec<_>>>()?;
+        let below = |i: usize, rate: f64| -> f64 {
+            let share = |((weight, _), f): (&(f64, Posterior), &Marginals)| {
+                let (mean, sd, root) = (f.mean[i], f.variance[i].max(0.0).sqrt(), rate.sqrt());
+                let standard = |x: f64| if sd > 0.0 { normal_cdf((x - mean) / sd) } else { f64::from(x >= mean) };
+                weight * (standard(root) - standard(-root))
+            };
+            self.parts.iter().zip(&marginals).map(share).sum()
+        };
+        let quantile = |which: usize, i: usize| {
+            // Between the quantiles of the parts.
+            let each = || of_parts.iter().map(|part| part[which][i]);
+            let (mut low, mut high) = (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max));
+            for _ in 0..HALVINGS {
+                let middle = 0.5 * (low + high);
+                if below(i, middle) < probabilities[which] { low = middle } else { high = middle }
+            }
+            0.5 * (low + high)
+        };
+        Ok((0..probabilities.len()).map(|which| (0..points.len()).map(|i| quantile(which, i)).collect()).collect())
+    }
+
+    /// The log-likelihood of held-out events at the mean rate.
+    pub fn log_likelihood(&self, held_out: &Points) -> Result<f64> {
+        let window = self.window();
+        window.check_inside(held_out)?;
+        let rates = self.rate(held_out)?.mean;
+        let mut expected = 0.0;
+        for (weight, posterior) in &self.parts {
+            expected += weight * posterior.count(window)?.mean;
+        }
+        let log = |(row, rate): (&[f64], &f64)| (window.exposure_at(row) * rate).ln();
+        Ok(held_out.rows().zip(&rates).map(log).sum::<f64>() - expected)
+    }
+
+    /// log E[p(H|f)] and E[log p(H|f)] for held-out events.
+    pub fn score(&self, held_out: &Points, samples: usize, seed: u64) -> Result<(LogMean, f64)> {
+        // Draws where they count.
+        let draws = |weight: f64| ((samples as f64 * weight) as usize).max(FEWEST_DRAWS.min(samples));
+        let score = |(weight, posterior): &&(f64, Posterior)| posterior.score(held_out, draws(*weight), seed);
+        let heard: Vec<&(f64, Posterior)> = self.parts.iter().filter(|part| part.0 > UNHEARD).collect();
+        let scores = heard.iter().map(score).collect::<Result<Vec<_>>>()?;
+        let logs: Vec<f64> = heard.iter().zip(&scores).map(|((w, _), score)| w.ln() + score.m_p.value).collect();
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = logs.iter().map(|log| (log - top).exp()).sum();
+        let shares: Vec<f64> = logs.iter().map(|log| (log - top).exp() / total).collect();
+        let variance: f64 = shares.iter().zip(&scores).map(|(share, score)| (share * score.m_p.se).powi(2)).sum();
+        // A part without a say cannot make the sum unsure.
+        let unsure = shares.iter().zip(&scores).filter(|(share, _)| **share > 0.01).map(|(_, score)| score.m_p.k);
+        let k = unsure.fold(f64::NEG_INFINITY, f64::max);
+        let m_p = LogMean { value: top + total.ln(), se: variance.sqrt(), k };
+        Ok((m_p, heard.iter().zip(&scores).map(|((weight, _), score)| weight * score.l_p).sum()))
+    }
+}
+
+/// A grid as fine for length-scales that are e^t as long, as far as it can be.
+fn scaled(counts: &[usize], t: f64) -> Vec<usize> {
+    let whole = counts.iter().product::<usize>().max(MOST_POINTS) as f64;
+    let growth = (-t).exp().min((whole / counts.iter().product::<usize>() as f64).powf(1.0 / counts.len() as f64));
+    counts.iter().map(|&count| ((count as f64 * growth).ceil() as usize).max(count.min(FEWEST_POINTS))).collect()
+}
+
+fn priors_on_lengthscales(model: &Model) -> impl Iterator<Item = &str> {
+    model.priors.iter().map(|prior| prior.0.as_str()).filter(|name| name.starts_with(LENGTHSCALE))
+}
+
+fn with_prior(model: &Model, window: &Window) -> Model {
+    let mut model = model.clone();
+    if priors_on_lengthscales(&model).next().is_none() {
+        let prior = |side: f64| Prior::LogNormal { location: (MEDIAN * side).ln(), scale: SPREAD };
+        let sides = window.bounding_box().into_iter().enumerate();
+        model.priors.extend(sides.map(|(axis, span)| (format!("{LENGTHSCALE}[{axis}]"), prior(span.length()))));
+    }
+    model
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events() -> Events {
+        let times: Vec<f64> = (0..60).map(|i| 10.0 * (f64::from(i) / 60.0).powi(2)).collect();
+        Events::new(Points::line(&times).unwrap(), Window::interval(0.0, 10.0).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_single_part_is_itself() {
+        let posterior = Model::default().fit(&events()).unwrap().posterior;
+        let alone = Averaged::weighted(vec![(-3.0, posterior.clone())]);
+        let at = Points::line(&[0.1, 2.0, 9.5]).unwrap();
+        let held_out = Points::line(&[0.5, 1.0, 4.0]).unwrap();
+        assert_eq!(alone.rate(&at).unwrap().mean, posterior.rate(&at).unwrap().mean);
+        let probabilities = [0.05, 0.5, 0.95];
+        let pairs = alone.quantiles(&at, &probabilities).unwrap().concat().into_iter();
+        for (ours, theirs) in pairs.zip(posterior.quantiles(&at, &probabilities).unwrap().concat()) {
+            assert!((ours / theirs - 1.0).abs() < 1e-9, "{ours} {theirs}");
+        }
+        let (m_p, l_p) = alone.score(&held_out, 2000, 1).unwrap();
+        let score = posterior.score(&held_out, 2000, 1).unwrap();
+        assert!((m_p.value - score.m_p.value).abs() < 1e-12 && (l_p - score.l_p).abs() < 1e-12);
+        let both = [alone.log_likelihood(&held_out), posterior.log_likelihood(&held_out)].map(Result::unwrap);
+        assert!((both[0] - both[1]).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_average_has_the_moments_and_quantiles_of_its_draws() {
+        let averaged = Averaged::fit(&Model::default(), &events()).unwrap();
+        let weights: f64 = averaged.parts().iter().map(|part| part.0).sum();
+        assert!(averaged.parts().len() > 3 && (weights - 1.0).abs() < 1e-12);
+        let at = Points::line(&[1.0, 9.0]).unwrap();
+        let (rate, quantiles) = (averaged.rate(&at).unwrap(), averaged.quantiles(&at, &[0.1, 0.9]).unwrap());
+        let draws = 40_000.0;
+        let mut seen = [[0.0; 4]; 2];
+        for (number, (weight, posterior)) in averaged.parts().iter().enumerate() {
+            let count = (draws * weight) as usize;
+            for draw in posterior.sample(&at, count, number as u64).unwrap() {
+                for (i, tally) in seen.iter_mut().enumerate() {
+                    let below = [quantiles[0][i], quantiles[1][i]].map(|q| f64::from(draw[i] < q));
+                    let parts = [draw[i], draw[i] * draw[i], below[0], below[1]];
+                    tally.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / draws);
+                }
+            }
+        }
+        for (i, [mean, square, low, high]) in seen.into_iter().enumerate() {
+            assert!((mean / rate.mean[i] - 1.0).abs() < 0.02, "{mean} {}", rate.mean[i]);
+            assert!(((square - mean * mean).sqrt() / rate.sd[i] - 1.0).abs() < 0.04);
+            assert!((low - 0.1).abs() < 0.01 && (high - 0.9).abs() < 0.01, "{low} {high}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_single_length_is_refused() {
+        let kernel = crate::kernel::Expression::parse("se + matern32", &["x"]).unwrap();
+        let error = Averaged::fit(&Model { kernel: Some(kernel), ..Model::default() }, &events()).unwrap_err();
+        assert!(error.to_string().contains("one length-scale an axis"), "{error}");
+    }
+}
