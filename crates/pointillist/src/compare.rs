@@ -14,6 +14,7 @@ use crate::posterior::Posterior;
 use crate::sample;
 use crate::sample::importance::LogMean;
 use rand::RngExt;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -168,7 +169,7 @@ impl Fitted {
                 let scores = posterior.scores(held_out, samples.div_ceil(DEARER), seed)?.into_iter();
                 Ok(scores.map(|score| sampled(&score)).collect())
             }
-            _ => held_out.iter().map(|set| self.score(set, samples, seed)).collect(),
+            _ => held_out.par_iter().map(|set| self.score(set, samples, seed)).collect(),
         }
     }
 

@@ -38,11 +38,10 @@ struct Answer {
 }
 
 pub fn run(bench: &Bench) -> Result<Section, Failure> {
-    let functions = bench.size(FUNCTIONS.len(), 1);
     let mut rows = Vec::new();
     let mut all = Vec::new();
     let mut maps = None;
-    for number in 0..functions {
+    for number in bench.size(0..FUNCTIONS.len(), 1..2) {
         let function = Function::draw(bench, number)?;
         let results = function.results(bench)?;
         rows.extend(results.iter().map(|result| row(number, function.train.len(), result)));
