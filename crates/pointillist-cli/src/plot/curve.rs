@@ -3,10 +3,9 @@
 //! Draws what it is given; it computes no intensity and no interval.
 
 use super::CurveFigure;
-use super::scale::{Range, count, event_count, finite_range, fitted_axis, is_drawable, usable};
+use super::scale::{Range, count, event_count, finite_range, fitted_axis, usable};
 use super::svg::{
-    FRAME, Frame, GRID, INK, LEGEND_MIDDLE, QUIET_INK, Svg, TICK_SIZE, fit_text, polyline, px, runs, text_width,
-    y_axis_room,
+    FRAME, Frame, INK, LEGEND_MIDDLE, QUIET_INK, Svg, TICK_SIZE, fit_text, polyline, px, text_width, y_axis_room,
 };
 use std::fmt::Write;
 
@@ -69,15 +68,7 @@ pub(super) fn draw(figure: &CurveFigure) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT - RUG_HEIGHT + marks);
     svg.title(left, &figure.title);
     draw_gaps(&mut svg, &frame, &figure.gaps);
-    let grid = format!(r#"stroke="{GRID}" stroke-width="1""#);
-    for tick in &y_axis.ticks {
-        let at = frame.py(tick.value);
-        svg.line((frame.left, at), (frame.right(), at), &grid);
-    }
-    for tick in &x_axis.ticks {
-        let at = frame.px(tick.value);
-        svg.line((at, frame.top), (at, frame.bottom()), &grid);
-    }
+    frame.grid(&mut svg, &x_axis, &y_axis);
     draw_band(&mut svg, &frame, figure);
     draw_mean(&mut svg, &frame, figure);
     let axis_line = format!(r#"stroke="{FRAME}" stroke-width="1.2""#);
@@ -111,37 +102,22 @@ fn draw_gaps(svg: &mut Svg, frame: &Frame, gaps: &[Range]) {
 
 fn draw_band(svg: &mut Svg, frame: &Frame, figure: &CurveFigure) {
     let Some(band) = &figure.band else { return };
-    let ends = figure.x.iter().zip(band.lower.iter().zip(&band.upper));
-    let edges = ends.map(|(&x, (&lower, &upper))| {
-        let there = is_drawable(x) && !lower.is_nan() && !upper.is_nan();
-        // An unbounded end reaches the edge of the frame.
-        let inside = |y: f64| frame.py(y.clamp(frame.y.0, frame.y.1));
-        there.then(|| (frame.px(x), inside(lower), inside(upper)))
-    });
-    for run in runs(edges) {
-        let there = run.iter().map(|&(x, _, upper)| (x, upper));
-        let back = run.iter().rev().map(|&(x, lower, _)| (x, lower));
-        // The thin outline keeps a band of a single position visible.
-        let style = format!(r##"{BAND_STYLE} stroke="#1b5e9e" stroke-opacity="0.25" stroke-width="0.8""##);
-        svg.path(&(polyline(there.chain(back)) + "Z"), &style);
+    // The thin outline keeps a band of a single position visible.
+    let style = format!(r##"{BAND_STYLE} stroke="#1b5e9e" stroke-opacity="0.25" stroke-width="0.8""##);
+    for piece in frame.band_pieces(&figure.x, &band.lower, &band.upper) {
+        svg.path(&piece, &style);
     }
 }
 
 fn draw_mean(svg: &mut Svg, frame: &Frame, figure: &CurveFigure) {
-    let points = figure.x.iter().zip(&figure.mean).map(|(&x, &mean)| {
-        let there = is_drawable(x) && is_drawable(mean);
-        there.then(|| (frame.px(x), frame.py(mean)))
-    });
-    let runs = runs(points);
-    if runs.is_empty() {
-        let centre = (frame.left + frame.width / 2.0, frame.top + frame.height / 2.0);
-        let style = format!(r#"fill="{FRAME}" text-anchor="middle""#);
-        svg.text(centre, TICK_SIZE, &style, "nothing to draw");
+    let pieces = frame.line_pieces(&figure.x, &figure.mean);
+    if pieces.is_empty() {
+        frame.nothing_to_draw(svg);
     }
-    for run in runs {
-        match run[..] {
+    for piece in pieces {
+        match piece[..] {
             [point] => svg.circle(point, 3.0, r##"fill="#1b5e9e""##),
-            _ => svg.path(&polyline(run), MEAN_STYLE),
+            _ => svg.path(&polyline(piece), MEAN_STYLE),
         }
     }
 }

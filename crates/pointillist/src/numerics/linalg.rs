@@ -265,6 +265,13 @@ pub fn product_columns(a: &Matrix, b: &[f64], out: &mut [f64]) {
     matmul::matmul(columns_mut(out, a.rows), Accum::Replace, a.view(), columns(b, a.cols), 1.0, Par::Seq);
 }
 
+/// The rows of `A B` from `first` on, for lists of columns of length `rows`; those before stay as they are in `out`.
+pub fn product_rows_from(first: usize, rows: usize, a: &[f64], b: &[f64], out: &mut [f64]) {
+    let (a, count) = (columns(a, rows), rows - first);
+    let out = columns_mut(out, rows).subrows_mut(first, count);
+    matmul::matmul(out, Accum::Replace, a.subrows(first, count), columns(b, a.ncols()), 1.0, Par::Seq);
+}
+
 /// `L B` for a lower triangular L and a list of columns.
 pub fn lower_product_columns(l: &Matrix, b: &[f64], out: &mut [f64]) {
     triangular::matmul(

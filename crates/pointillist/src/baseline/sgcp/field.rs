@@ -122,15 +122,14 @@ impl Growing {
         Some(())
     }
 
-    /// The correlations of these places with all points, less what the columns so far explain: one matrix product.
+    /// The correlations of these places with all points, less what the columns so far explain: one matrix product. Places rise.
     fn unexplained(&self, panel: &[usize]) -> Vec<f64> {
         let (size, dims) = (self.left.len(), self.dims);
         let mut fresh = vec![0.0; size * panel.len()];
         if !self.columns.is_empty() {
-            let known = Matrix::from_columns(size, self.columns.clone());
-            let rows: Vec<f64> =
-                panel.iter().flat_map(|&j| (0..known.cols()).map(move |k| (j, k))).map(|at| known[at]).collect();
-            linalg::product_columns(&known, &rows, &mut fresh);
+            let rows: Vec<f64> = panel.iter().flat_map(|&j| self.columns[j..].iter().step_by(size)).copied().collect();
+            // Rows above the panel are not looked at.
+            linalg::product_rows_from(panel[0], size, &self.columns, &rows, &mut fresh);
         }
         let mut column = vec![0.0; size];
         for (&j, explained) in panel.iter().zip(fresh.chunks_exact_mut(size)) {
