@@ -45,34 +45,20 @@ impl Averaged {
     /// Fits the model, and again with shorter and longer length-scales. Where it has no prior on them, each has a log-normal one with a fifth
     /// of the window's side as its median and 1 as the standard deviation of its logarithm.
     pub fn fit(model: &Model, events: &Events) -> Result<Self> {
-        let model = &with_prior(model, events.window());
+        let model = with_prior(model, events.window());
         let best = model.fit(events)?;
         let lengthscales = best.posterior.kernel().lengthscales();
-        if lengthscales.len() != events.window().dims() {
-            let remedy = "must have one length-scale an axis to be averaged over; take se or a Matern kernel";
-            return Err(Error::setting("kernel", "sum or product", remedy));
+        let held = model.fixed.iter().any(|(name, _)| name.starts_with(LENGTHSCALE));
+        if lengthscales.len() != events.window().dims() || held {
+            let remedy =
+                "must have one length-scale an axis, not held, to be averaged over; take se or a Matern kernel";
+            return Err(Error::setting("kernel", format!("{} length-scales", lengthscales.len()), remedy));
         }
-        // `lengthscale` is that of every axis, `lengthscale[0]` that of one.
-        let axes = |name: &str| if name == LENGTHSCALE { lengthscales.len() } else { 1 };
-        let believed: usize = priors_on_lengthscales(model).map(axes).sum();
-        let at = |t: f64| -> Result<(f64, Posterior)> {
-            let name = |axis| format!("lengthscale[{axis}]");
-            let held = lengthscales.iter().enumerate().map(|(axis, l)| (name(axis), l * t.exp()));
-            let fixed = model.fixed.iter().cloned().chain(held).collect();
-            let inducing = match &model.inducing {
-                Inducing::Auto => Inducing::Grid(scaled(&best.report.inducing, t)),
-                chosen => chosen.clone(),
-            };
-            let fit = Model { fixed, inducing, ..model.clone() }.fit(events)?;
-            // The prior is a density of the length-scales; this makes it one of their logarithms.
-            let log_prior = fit.report.log_prior + believed as f64 * t;
-            Ok((fit.report.bound.total() + log_prior, fit.posterior))
-        };
-        let top = best.report.bound.total() + best.report.log_prior;
-        let mut parts = vec![(top, best.posterior.clone())];
-        for direction in [-1.0, 1.0] {
+        let family = Family { model: &model, events, lengthscales, inducing: &best.report.inducing };
+        let mut parts = vec![(best.report.bound.total() + best.report.log_prior, best.posterior)];
+        for direction in [-STEP, STEP] {
             for step in 1..=MOST_STEPS {
-                let part = at(direction * STEP * f64::from(step))?;
+                let part = family.member(direction * f64::from(step))?;
                 let highest = parts.iter().map(|part| part.0).fold(part.0, f64::max);
                 let negligible = part.0 < highest - NEGLIGIBLE;
                 parts.push(part);
@@ -174,6 +160,37 @@ impl Averaged {
         let k = unsure.fold(f64::NEG_INFINITY, f64::max);
         let m_p = LogMean { value: top + total.ln(), se: variance.sqrt(), k };
         Ok((m_p, heard.iter().zip(&scores).map(|((weight, _), score)| weight * score.l_p).sum()))
+    }
+}
+
+/// The models with length-scales that are e^t as long as the best.
+struct Family<'a> {
+    model: &'a Model,
+    events: &'a Events,
+    lengthscales: Vec<f64>,
+    inducing: &'a [usize],
+}
+
+impl Family<'_> {
+    /// The logarithm of its weight, and the posterior.
+    fn member(&self, t: f64) -> Result<(f64, Posterior)> {
+        let held =
+            self.lengthscales.iter().enumerate().map(|(axis, l)| (format!("{LENGTHSCALE}[{axis}]"), l * t.exp()));
+        let fixed = self.model.fixed.iter().cloned().chain(held).collect();
+        let inducing = match &self.model.inducing {
+            Inducing::Auto => Inducing::Grid(scaled(self.inducing, t)),
+            chosen => chosen.clone(),
+        };
+        let fit = Model { fixed, inducing, ..self.model.clone() }.fit(self.events)?;
+        // The prior is a density of the length-scales; this makes it one of their logarithms.
+        let log_prior = fit.report.log_prior + self.believed() as f64 * t;
+        Ok((fit.report.bound.total() + log_prior, fit.posterior))
+    }
+
+    /// The number of length-scales with a prior: `lengthscale` is that of every axis, `lengthscale[0]` that of one.
+    fn believed(&self) -> usize {
+        let axes = |name: &str| if name == LENGTHSCALE { self.lengthscales.len() } else { 1 };
+        priors_on_lengthscales(self.model).map(axes).sum()
     }
 }
 
