@@ -77,6 +77,13 @@ pub struct Scores {
     pub m_0: Option<LogMean>,
 }
 
+impl Scores {
+    /// M_p, or the log-likelihood where there is no posterior: the same definition, since such a method has one rate only.
+    pub fn predictive(&self) -> f64 {
+        self.m_p.map_or(self.log_likelihood, |m_p| m_p.value)
+    }
+}
+
 /// Rates at points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rates {

@@ -603,26 +603,11 @@ mod tests {
     fn no_text_is_too_odd() {
         let tokens = "lon lat t x0 x9 pi e 1 2.5 .5 1e3 2e- . ( ( ) ) , + - * / ^ ^ ! = \" é \u{0} 漢 exp( log( sqrt( sin( \
             tan( min( max( step( sigmoid( interp( interp(t,0,1, abs ln(";
-        let mut tokens: Vec<&str> = tokens.split(' ').collect();
-        tokens.push(" ");
-        let (mut state, mut good) = (1u64, 0);
-        let mut random = |below: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) as usize % below
-        };
-        for _ in 0..50_000 {
-            let text: String = (0..random(14)).map(|_| tokens[random(tokens.len())]).collect();
-            match Intensity::parse(&text, &AXES) {
-                Ok(intensity) => {
-                    intensity.at(&[0.0, -1.5, 1e300]);
-                    good += 1;
-                }
-                Err(error) => {
-                    assert!(error.at <= text.chars().count() && !error.message.is_empty(), "{text}");
-                    assert_eq!(error.pointing(&text).lines().count(), 2, "{text}");
-                }
-            }
-        }
+        let good = crate::text::read_odd_texts(tokens, |text| {
+            let intensity = Intensity::parse(text, &AXES)?;
+            intensity.at(&[0.0, -1.5, 1e300]);
+            Ok(true)
+        });
         assert!(good > 500, "only {good} were formulas");
     }
 }

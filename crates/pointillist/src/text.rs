@@ -125,6 +125,29 @@ impl Text {
     }
 }
 
+/// Has 50,000 texts read that are put together from tokens (those between blanks, and a blank): an error must say something, about a place
+/// in the text. How many of them were read as something.
+#[cfg(test)]
+pub(crate) fn read_odd_texts(tokens: &str, read: impl Fn(&str) -> Result<bool>) -> usize {
+    let tokens: Vec<&str> = tokens.split(' ').chain([" "]).collect();
+    let (mut state, mut good) = (1u64, 0);
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..50_000 {
+        let text: String = (0..random(14)).map(|_| tokens[random(tokens.len())]).collect();
+        match read(&text) {
+            Ok(is_something) => good += usize::from(is_something),
+            Err(error) => {
+                assert!(error.at <= text.chars().count() && !error.message.is_empty(), "{text}");
+                assert_eq!(error.pointing(&text).lines().count(), 2, "{text}");
+            }
+        }
+    }
+    good
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

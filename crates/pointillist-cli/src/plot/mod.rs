@@ -129,6 +129,13 @@ pub struct Series {
     pub marks: bool,
 }
 
+impl Series {
+    /// A plain line.
+    pub fn line(label: impl Into<String>, x: &[f64], y: Vec<f64>, stroke: Stroke) -> Self {
+        Self { label: label.into(), x: x.to_vec(), y, error: vec![], band: None, stroke, marks: false }
+    }
+}
+
 /// A height to compare with: a horizontal line across a chart.
 #[derive(Clone, Debug)]
 pub struct Level {

@@ -722,23 +722,7 @@ mod tests {
     fn no_text_is_too_odd() {
         let tokens = "se periodic polynomial constant t lon 0 7 ( ( ) ) , = ! : + * - . \" 1 2e5 -1 1e a a b é \u{0} \
             lengthscale= period= variance= degree= se(t) se(lon)* (se(t)+ 漢";
-        let mut tokens: Vec<&str> = tokens.split(' ').collect();
-        tokens.push(" ");
-        let (mut state, mut good) = (1u64, 0);
-        let mut random = |below: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) as usize % below
-        };
-        for _ in 0..50_000 {
-            let text: String = (0..random(14)).map(|_| tokens[random(tokens.len())]).collect();
-            match parse(&text, &AXES) {
-                Ok(expression) => good += usize::from(!expression.terms.is_empty()),
-                Err(error) => {
-                    assert!(error.at <= text.chars().count() && !error.message.is_empty(), "{text}");
-                    assert_eq!(error.pointing(&text).lines().count(), 2, "{text}");
-                }
-            }
-        }
+        let good = crate::text::read_odd_texts(tokens, |text| Ok(!parse(text, &AXES)?.terms.is_empty()));
         assert!(good > 100, "only {good} were kernels");
     }
 }

@@ -96,7 +96,7 @@ fn table(number: usize, truth: &Truth, methods: &[Method], trial: &Trial) -> Tab
 }
 
 fn goals(number: usize, methods: &[Method], trial: &Trial) -> Vec<Goal> {
-    let place = |name: &str| methods.iter().position(|method| method.name == name).unwrap_or_default();
+    let place = |name: &str| index(methods, name);
     let mut goals = Vec::new();
     for ours in [ML, AVERAGED] {
         for rival in [TRUNCATED, SGCP] {
@@ -120,15 +120,7 @@ fn goals(number: usize, methods: &[Method], trial: &Trial) -> Vec<Goal> {
 fn picture(number: usize, truth: &Truth, methods: &[Method], trial: &Trial, first: &Events) -> Picture {
     let step = truth.end / POINTS as f64;
     let x: Vec<f64> = (0..POINTS).map(|i| step * (i as f64 + 0.5)).collect();
-    let curve = |label: &str, y: &[f64], stroke| Series {
-        label: label.into(),
-        x: x.clone(),
-        y: y.to_vec(),
-        error: vec![],
-        band: None,
-        stroke,
-        marks: false,
-    };
+    let curve = |label: &str, y: &[f64], stroke| Series::line(label, &x, y.to_vec(), stroke);
     let mut series = vec![curve("truth", &trial.truth, Stroke::Solid)];
     for (method, performance) in methods.iter().zip(&trial.all[0]) {
         let band = performance.rates.band.clone().map(|[lower, upper]| (lower, upper));

@@ -127,10 +127,6 @@ fn scores_table(methods: &[Method], all: &[Vec<Performance>]) -> Table {
     }
 }
 
-fn index(methods: &[Method], name: &str) -> usize {
-    methods.iter().position(|method| method.name == name).unwrap_or_default()
-}
-
 fn goals(methods: &[Method], all: &[Vec<Performance>]) -> Vec<Goal> {
     let scores = |name: &str| column(all, index(methods, name), predictive);
     let apart = |a: &str, b: &str| difference(&scores(a), &scores(b));
@@ -200,14 +196,10 @@ fn levels(methods: &[Method], all: &[Vec<Performance>]) -> Vec<Level> {
 }
 
 fn scores_picture(set: &Set, how: &str, name: &str, of: &ByInducing, levels: &[Level]) -> Picture {
-    let series = |(label, pick, stroke): &(&str, Pick, Stroke)| Series {
-        label: label.to_string(),
-        x: of.counts.iter().map(|&count| count as f64).collect(),
-        y: (0..of.counts.len()).map(|i| of.cell(i, *pick).value().unwrap_or(f64::NAN)).collect(),
-        error: vec![],
-        band: None,
-        stroke: *stroke,
-        marks: true,
+    let x: Vec<f64> = of.counts.iter().map(|&count| count as f64).collect();
+    let series = |(label, pick, stroke): &(&str, Pick, Stroke)| {
+        let y = (0..of.counts.len()).map(|i| of.cell(i, *pick).value().unwrap_or(f64::NAN)).collect();
+        Series { marks: true, ..Series::line(*label, &x, y, *stroke) }
     };
     let figure = ChartFigure {
         title: format!("{}: scores, inducing points {how}", set.title),
@@ -233,15 +225,12 @@ fn rates_picture(bench: &Bench, set: &Set, events: &Events) -> Result<Picture, F
         let rates = method.contender.fit(events)?.rates(&at, bench.samples(), bench.seed)?;
         bench.tick(method.name);
         let ours = method.name == ML;
-        Ok(Series {
-            label: if ours { format!("{ML}, 90 % band") } else { method.name.into() },
-            x: at.coordinates().to_vec(),
-            y: rates.mean,
-            error: vec![],
-            band: rates.band.filter(|_| ours).map(|[lower, upper]| (lower, upper)),
-            stroke: if ours { Stroke::Solid } else { Stroke::Dashed },
-            marks: false,
-        })
+        let (label, stroke) = match ours {
+            true => (format!("{ML}, 90 % band"), Stroke::Solid),
+            false => (method.name.into(), Stroke::Dashed),
+        };
+        let band = rates.band.filter(|_| ours).map(|[lower, upper]| (lower, upper));
+        Ok(Series { band, ..Series::line(label, at.coordinates(), rates.mean, stroke) })
     };
     let shown = methods(bench.sgcp(SWEEPS.1)).into_iter().filter(|m| ![AVERAGED, HOMOGENEOUS].contains(&m.name));
     let figure = ChartFigure {

@@ -14,15 +14,7 @@ pub fn run() -> Result<Section, Failure> {
     // With mean m and variance 1, z = m²/2; the naive log of the mean square, beside the expectation itself.
     let expectation = z.iter().map(|&z| expected_log_square((2.0 * z).sqrt(), 1.0).value).collect();
     let naive = z.iter().map(|&z| (2.0 * z + 1.0).ln()).collect();
-    let series = |label: &str, y: Vec<f64>, stroke: Stroke| Series {
-        label: label.into(),
-        x: z.clone(),
-        y,
-        error: vec![],
-        band: None,
-        stroke,
-        marks: false,
-    };
+    let series = |label: &str, y: Vec<f64>, stroke: Stroke| Series::line(label, &z, y, stroke);
     let figure = ChartFigure {
         title: "The link: G̃ and the expectation it gives".into(),
         x_label: "z = m²/(2σ²)".into(),

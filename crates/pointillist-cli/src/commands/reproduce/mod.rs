@@ -164,6 +164,11 @@ fn methods(sgcp: Contender) -> Vec<Method> {
     ]
 }
 
+/// The place of a method among others.
+fn index(methods: &[Method], name: &str) -> usize {
+    methods.iter().position(|method| method.name == name).unwrap_or_default()
+}
+
 /// Bundled events, as `fit` with these words reads them.
 fn bundled(words: &str) -> Result<Events, Failure> {
     let line = ["pointillist", "fit"].into_iter().chain(words.split(' '));
@@ -194,9 +199,8 @@ fn log_likelihood(performance: &Performance) -> Option<f64> {
     Some(performance.scores.log_likelihood)
 }
 
-/// M_p, or the log-likelihood where there is no posterior: the same definition, since such a method has one rate only.
 fn predictive(performance: &Performance) -> Option<f64> {
-    Some(performance.scores.m_p.map_or(performance.scores.log_likelihood, |m| m.value))
+    Some(performance.scores.predictive())
 }
 
 /// The mean of `a − b` over splits with its standard error; nothing if one is missing.

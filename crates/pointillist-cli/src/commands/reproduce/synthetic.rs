@@ -122,7 +122,7 @@ impl Answer {
 
     /// M_p, or the log-likelihood where there is no posterior.
     fn predictive(&self) -> Vec<Option<f64>> {
-        self.over(|s| Some(s.m_p.map_or(s.log_likelihood, |m| m.value)))
+        self.over(|s| Some(s.predictive()))
     }
 }
 
