@@ -3,6 +3,7 @@
 mod common;
 
 use common::Folder;
+use serde_json::json;
 
 #[test]
 fn tables_that_are_none() {
@@ -176,20 +177,28 @@ fn models_that_are_none() {
             folder.run(&format!("{verb} bad.json")).refused(&[&["bad.json"], words].concat());
         }
     };
-    refuse(&|model| model["version"] = 3.into(), &["newer", "update"]);
+    refuse(&|model| model["version"] = 4.into(), &["newer", "update"]);
     refuse(&|model| model["version"] = 1.into(), &["older", "fit again"]);
     refuse(&|model| model["version"] = 0.into(), &["damaged"]);
     refuse(&|model| model["format"] = "other".into(), &["not a model"]);
-    refuse(&|model| model["posterior"]["q_mean"] = serde_json::json!([1.0]), &["damaged"]);
-    refuse(&|model| model["posterior"]["jitter"] = (-1.0).into(), &["damaged"]);
-    refuse(&|model| model["posterior"]["kernel"]["terms"][0]["variance"] = (-1.0).into(), &["damaged"]);
-    refuse(&|model| model["posterior"]["kernel"]["terms"][0]["parts"][0]["parameters"] = [0; 0].into(), &["damaged"]);
-    refuse(&|model| model["posterior"]["kernel"]["terms"][0]["parts"][0]["axis"] = 1.into(), &["damaged"]);
-    refuse(&|model| model["posterior"]["kernel"]["terms"][0]["parts"][0]["factor"] = "sse".into(), &["damaged"]);
-    refuse(&|model| model["posterior"]["kernel"]["terms"] = serde_json::json!([]), &["damaged"]);
-    refuse(&|model| model["posterior"]["kernel"]["dims"] = 2.into(), &["damaged"]);
-    refuse(&|model| model["posterior"]["inducing"]["dims"] = 0.into(), &["damaged"]);
-    refuse(&|model| model["posterior"]["inducing"]["dims"] = 3.into(), &["damaged"]);
+    let numbers = [
+        ("q_mean", json!([1.0])),
+        ("jitter", json!(-1.0)),
+        ("prior_mean", json!("zero")),
+        ("kernel/terms/0/variance", json!(-1.0)),
+        ("kernel/terms/0/parts/0/parameters", json!([])),
+        ("kernel/terms/0/parts/0/axis", json!(1)),
+        ("kernel/terms/0/parts/0/factor", json!("sse")),
+        ("kernel/terms", json!([])),
+        ("kernel/dims", json!(2)),
+        ("inducing/dims", json!(0)),
+        ("inducing/dims", json!(3)),
+    ];
+    for (place, value) in numbers {
+        let place = format!("/posterior/basis/inducing/{place}");
+        refuse(&|model| *model.pointer_mut(&place).unwrap() = value.clone(), &["damaged"]);
+    }
+    refuse(&|model| model["posterior"]["basis"] = json!({ "splines": {} }), &["damaged"]);
     refuse(&|model| model["posterior"]["window"]["pieces"][0]["spans"][0]["lo"] = 9.into(), &["damaged"]);
     refuse(&|model| model["posterior"]["window"]["pieces"][0]["repeats"] = (-1).into(), &["damaged"]);
     refuse(&|model| model["posterior"]["window"]["pieces"][0]["repeats"] = 0.into(), &["damaged"]);
@@ -198,16 +207,15 @@ fn models_that_are_none() {
     refuse(
         &|model| {
             model["posterior"]["window"]["exposure"] =
-                serde_json::json!({ "grid": { "axes": [1], "lines": [[0.0, 9.0]], "values": [1.0, 1.0] } })
+                json!({ "grid": { "axes": [1], "lines": [[0.0, 9.0]], "values": [1.0, 1.0] } })
         },
         &["damaged"],
     );
     refuse(&|model| model["events"]["trials"] = [0; 2].into(), &["damaged"]);
-    refuse(&|model| model["posterior"]["window"]["axes"] = serde_json::json!([]), &["damaged"]);
-    refuse(&|model| model["posterior"]["prior_mean"] = "zero".into(), &["damaged"]);
-    refuse(&|model| model["events"]["points"][0] = serde_json::json!([1.0, 2.0]), &["damaged"]);
+    refuse(&|model| model["posterior"]["window"]["axes"] = json!([]), &["damaged"]);
+    refuse(&|model| model["events"]["points"][0] = json!([1.0, 2.0]), &["damaged"]);
     refuse(&|model| model["event_count"] = 7.into(), &["damaged"]);
-    refuse(&|model| *model = serde_json::json!({ "type": "Polygon", "coordinates": [] }), &["not a model"]);
+    refuse(&|model| *model = json!({ "type": "Polygon", "coordinates": [] }), &["not a model"]);
     folder.write("notes.txt", "hello\n").write("list.json", "[1, 2]").write("nothing.json", "");
     folder.run("predict notes.txt").refused(&["notes.txt", "not a model", "fit"]);
     folder.run("predict list.json").refused(&["not a model"]);

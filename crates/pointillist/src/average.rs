@@ -9,7 +9,7 @@
 use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::events::Events;
-use crate::infer::{Inducing, Model, Prior};
+use crate::infer::{Fit, Inducing, Model, Prior};
 use crate::numerics::special::normal_cdf;
 use crate::points::Points;
 use crate::posterior::{Posterior, Rate};
@@ -39,6 +39,14 @@ const HALVINGS: usize = 50;
 #[derive(Debug, Clone)]
 pub struct Averaged {
     parts: Vec<(f64, Posterior)>,
+    converged: bool,
+}
+
+/// One member of the family: the logarithm of its weight, the posterior, and whether its fit converged.
+struct Part {
+    log_weight: f64,
+    posterior: Posterior,
+    converged: bool,
 }
 
 impl Averaged {
@@ -54,13 +62,13 @@ impl Averaged {
                 "must have one length-scale an axis, not held, to be averaged over; take se or a Matern kernel";
             return Err(Error::setting("kernel", format!("{} length-scales", lengthscales.len()), remedy));
         }
-        let family = Family { model: &model, events, lengthscales, inducing: &best.report.inducing };
-        let mut parts = vec![(best.report.bound.total() + best.report.log_prior, best.posterior)];
+        let family = Family { model: &model, events, lengthscales, inducing: &best.report.inducing.clone() };
+        let mut parts = vec![Part::of(best, 0.0)];
         for direction in [-STEP, STEP] {
             for step in 1..=MOST_STEPS {
                 let part = family.member(direction * f64::from(step))?;
-                let highest = parts.iter().map(|part| part.0).fold(part.0, f64::max);
-                let negligible = part.0 < highest - NEGLIGIBLE;
+                let highest = parts.iter().map(|part| part.log_weight).fold(part.log_weight, f64::max);
+                let negligible = part.log_weight < highest - NEGLIGIBLE;
                 parts.push(part);
                 if negligible {
                     break;
@@ -71,12 +79,17 @@ impl Averaged {
     }
 
     /// From the logarithms of weights.
-    fn weighted(mut parts: Vec<(f64, Posterior)>) -> Self {
-        let top = parts.iter().map(|part| part.0).fold(f64::NEG_INFINITY, f64::max);
-        parts.iter_mut().for_each(|part| part.0 = (part.0 - top).exp());
-        let total: f64 = parts.iter().map(|part| part.0).sum();
-        parts.iter_mut().for_each(|part| part.0 /= total);
-        Self { parts }
+    fn weighted(parts: Vec<Part>) -> Self {
+        let top = parts.iter().map(|part| part.log_weight).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = parts.iter().map(|part| (part.log_weight - top).exp()).sum();
+        let weight = |part: &Part| (part.log_weight - top).exp() / total;
+        let converged = parts.iter().all(|part| part.converged || weight(part) < UNHEARD);
+        Self { parts: parts.into_iter().map(|part| (weight(&part), part.posterior)).collect(), converged }
+    }
+
+    /// Whether the fits of all parts that count converged.
+    pub fn converged(&self) -> bool {
+        self.converged
     }
 
     /// The posteriors and their weights, which add up to 1.
@@ -163,6 +176,14 @@ impl Averaged {
     }
 }
 
+impl Part {
+    /// From a fit, with something to add to its log prior.
+    fn of(fit: Fit, more: f64) -> Self {
+        let log_weight = fit.report.bound.total() + fit.report.log_prior + more;
+        Self { log_weight, posterior: fit.posterior, converged: fit.report.stop.converged() }
+    }
+}
+
 /// The models with length-scales that are e^t as long as the best.
 struct Family<'a> {
     model: &'a Model,
@@ -172,8 +193,7 @@ struct Family<'a> {
 }
 
 impl Family<'_> {
-    /// The logarithm of its weight, and the posterior.
-    fn member(&self, t: f64) -> Result<(f64, Posterior)> {
+    fn member(&self, t: f64) -> Result<Part> {
         let held =
             self.lengthscales.iter().enumerate().map(|(axis, l)| (format!("{LENGTHSCALE}[{axis}]"), l * t.exp()));
         let fixed = self.model.fixed.iter().cloned().chain(held).collect();
@@ -183,8 +203,7 @@ impl Family<'_> {
         };
         let fit = Model { fixed, inducing, ..self.model.clone() }.fit(self.events)?;
         // The prior is a density of the length-scales; this makes it one of their logarithms.
-        let log_prior = fit.report.log_prior + self.believed() as f64 * t;
-        Ok((fit.report.bound.total() + log_prior, fit.posterior))
+        Ok(Part::of(fit, self.believed() as f64 * t))
     }
 
     /// The number of length-scales with a prior: `lengthscale` is that of every axis, `lengthscale[0]` that of one.
@@ -227,7 +246,8 @@ mod tests {
     #[test]
     fn a_single_part_is_itself() {
         let posterior = Model::default().fit(&events()).unwrap().posterior;
-        let alone = Averaged::weighted(vec![(-3.0, posterior.clone())]);
+        let alone = Averaged::weighted(vec![Part { log_weight: -3.0, posterior: posterior.clone(), converged: false }]);
+        assert!(!alone.converged());
         let at = Points::line(&[0.1, 2.0, 9.5]).unwrap();
         let held_out = Points::line(&[0.5, 1.0, 4.0]).unwrap();
         assert_eq!(alone.rate(&at).unwrap().mean, posterior.rate(&at).unwrap().mean);
@@ -247,7 +267,7 @@ mod tests {
     fn an_average_has_the_moments_and_quantiles_of_its_draws() {
         let averaged = Averaged::fit(&Model::default(), &events()).unwrap();
         let weights: f64 = averaged.parts().iter().map(|part| part.0).sum();
-        assert!(averaged.parts().len() > 3 && (weights - 1.0).abs() < 1e-12);
+        assert!(averaged.converged() && averaged.parts().len() > 3 && (weights - 1.0).abs() < 1e-12);
         let at = Points::line(&[1.0, 9.0]).unwrap();
         let (rate, quantiles) = (averaged.rate(&at).unwrap(), averaged.quantiles(&at, &[0.1, 0.9]).unwrap());
         let draws = 40_000.0;

@@ -156,7 +156,11 @@ impl Contender {
                 let fit = model.fit(train)?;
                 (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
-            Contender::Averaged(model) => (Answer::Averaged(Averaged::fit(model, train)?), true),
+            Contender::Averaged(model) => {
+                let averaged = Averaged::fit(model, train)?;
+                let converged = averaged.converged();
+                (Answer::Averaged(averaged), converged)
+            }
             Contender::Smoother(edges) => (Answer::Smoother(Box::new(KernelSmoother::fit(train, *edges)?)), true),
             Contender::Homogeneous => (Answer::Homogeneous(Homogeneous::fit(train)?), true),
             Contender::Sgcp(settings) => {

@@ -5,14 +5,13 @@
 //! (`score.rs`). What is left, Π f(x_n)², is sampled by elliptical slice moves about the Gaussian at its mode. Cost: N·D a move, D the number of
 //! directions.
 
-use crate::bound::Gaussian;
 use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
 use crate::points::Points;
 use crate::posterior::Posterior;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, elliptical_slice, gaussian};
-use crate::score::{Representation, SquareProduct};
+use crate::score::SquareProduct;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Part of the curvature at the mode that the reference Gaussian has: a little wider than the target.
@@ -61,7 +60,7 @@ impl Posterior {
             return Err(Error::setting("draws", 0, "must be at least 1"));
         }
         let inner = self.scaling().points_inward(&events.followed_by(points));
-        let joint = self.prior_representation(&inner).folded()?.0;
+        let joint = self.field().prior_folded(&inner, &self.window().scaled(self.scaling()))?.0;
         let seen = joint.first(events.len());
         let volume = self.scaling().volume();
         let chain = |chain: usize| {
@@ -84,31 +83,18 @@ impl Posterior {
     pub fn coverage_of_q(&self, events: &Points, samples: usize, seed: u64) -> Result<LogMean> {
         self.window().check_inside(events)?;
         let points = self.scaling().points_inward(events);
-        let (features, region) = (self.basis().at(&points), self.basis().over(&self.window().scaled(self.scaling())));
-        let (prior_mean, offset) = self.basis().prior();
         let exposures: f64 = events.rows().map(|row| self.window().exposure_at(row).ln()).sum();
         let units = events.len() as f64 * self.scaling().volume().ln() - exposures;
-        let log_root: f64 = (0..prior_mean.len()).map(|i| self.q().root[(i, i)].abs().ln()).sum();
-        let weight = |draw: usize| {
-            let mut rng = sample::stream(seed, draw as u64);
-            let noise = gaussian::standard_normal(&mut rng, prior_mean.len());
-            let mut v = linalg::lower_times(&self.q().root, &noise);
-            linalg::add_scaled(&mut v, 1.0, &self.q().mean);
-            let f = |n: usize| offset + linalg::dot(features.a.col(n), &v);
-            let log_rate: f64 = (0..events.len()).map(|n| (f(n).powi(2) + features.residual[n]).ln()).sum();
-            let integral = crate::bound::integral_of_mean_square(&region, offset, &v) + region.residual;
-            let from_prior: f64 = v.iter().zip(&prior_mean).map(|(v, b)| (v - b) * (v - b)).sum();
-            log_rate - integral - 0.5 * from_prior + 0.5 * linalg::dot(&noise, &noise) + log_root - units
+        let (field, window) = (self.field(), self.window().scaled(self.scaling()));
+        let (at, over) = (field.at(&points)?, field.over(&window)?);
+        let weight = |draw: usize| -> Result<f64> {
+            let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), field.size());
+            let coefficients = field.draw(&noise)?;
+            let f = at.mean(&coefficients);
+            let log_rate: f64 = f.iter().zip(at.residual()).map(|(f, c)| (f * f + c).ln()).sum();
+            Ok(log_rate - over(&coefficients) + field.log_prior_over_q(&coefficients, &noise)? - units)
         };
-        Ok(importance::log_mean(&(0..samples).into_par_iter().map(weight).collect::<Vec<_>>()))
-    }
-
-    /// f at points and its integral under the prior.
-    fn prior_representation(&self, points: &Points) -> Representation {
-        let (mean, _) = self.basis().prior();
-        let prior = Gaussian { root: Matrix::scaled_identity(mean.len(), 1.0), mean };
-        let window = self.window().scaled(self.scaling());
-        Representation::new(self, points, &window, &self.basis().at(points), &prior)
+        Ok(importance::log_mean(&(0..samples).into_par_iter().map(weight).collect::<Result<Vec<_>>>()?))
     }
 }
 

@@ -54,7 +54,7 @@ pub use infer::{Fit, Inducing, Method, Model, Prior, Progress, Report, Stop};
 pub use intensity::Intensity;
 pub use kernel::{Factor, Kernel};
 pub use points::Points;
-pub use posterior::{Count, Posterior, PosteriorState, Rate};
+pub use posterior::{BasisState, Count, InducingState, Posterior, PosteriorState, Rate};
 pub use sample::importance::LogMean;
 pub use sample::simulate::{Simulation, simulate};
 pub use score::Score;

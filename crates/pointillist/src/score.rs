@@ -2,27 +2,20 @@
 //!
 //! L_p = E[log p(H|f)] is the bound without its KL term, L_0 the same with q collapsed to its mean. M_p and M_0 are
 //! log E[p(H|f)], the quantities that those bound, by sampling: f at the held-out points and ∫f² are written in terms of
-//! ε ~ N(0, I) (`Representation`), exp(−∫f²) is folded into the Gaussian exactly, and only Π f_k² is averaged, over draws from
+//! ε ~ N(0, I), exp(−∫f²) is folded into the Gaussian exactly (`Field::folded`), and only Π f_k² is averaged, over draws from
 //! Gaussians at its modes (f may have either sign at each point, so there can be several), weighted by importance. Where these are too many
 //! or too far from Gaussian, which the weights' Pareto k̂ tells, the average is annealed instead (`sample/annealing.rs`).
 
-use crate::basis::PointFeatures;
-use crate::bound::{self, Gaussian};
 use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::points::Points;
-use crate::posterior::{Posterior, residual_covariance};
+use crate::posterior::{Field, Posterior};
 use crate::sample::annealing::{self, Effort};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
-use crate::window::{AxisRule, Nodes, Window, node_count};
 use rand_chacha::ChaCha8Rng;
 
-/// Residual variance, relative to the prior's, up to which it is integrated out point by point.
-const NEGLIGIBLE: f64 = 1e-8;
-/// Most points (held-out and quadrature nodes together) at which the residual process is represented exactly.
-const EXACT_POINTS: usize = 2000;
 /// Draws made at a time: one matrix product.
 const BATCH: usize = 256;
 /// The proposal: this share of the draws from the Gaussians at the modes, with this part of their curvature. The last, which has none,
@@ -64,7 +57,8 @@ impl Posterior {
         self.window().check_inside(held_out)?;
         let rates = self.rate(held_out)?.mean;
         let log = |(row, rate): (&[f64], &f64)| (self.window().exposure_at(row) * rate).ln();
-        Ok(held_out.rows().zip(&rates).map(log).sum::<f64>() - self.count(self.window())?.mean)
+        let expected = self.field().expected(&self.window().scaled(self.scaling()))?;
+        Ok(held_out.rows().zip(&rates).map(log).sum::<f64>() - expected)
     }
 
     /// Scores held-out events that were looked for in the same window, with `samples` draws for M_p and M_0.
@@ -75,151 +69,23 @@ impl Posterior {
         }
         let points = self.scaling().points_inward(held_out);
         let window = self.window().scaled(self.scaling());
-        let features = self.basis().at(&points);
-        let region = self.basis().over(&window);
-        let collapsed =
-            Gaussian { mean: self.q().mean.clone(), root: Matrix::zeros(self.q().mean.len(), self.q().mean.len()) };
-        let expected = |q: &Gaussian| {
-            let f = bound::marginals(&features, self.inner_offset(), q);
-            let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();
-            log_rate
-                - bound::integral_of_mean_square(&region, self.inner_offset(), &q.mean)
-                - bound::integral_of_variance(&region, q)
-        };
         let exposures: f64 = held_out.rows().map(|row| self.window().exposure_at(row).ln()).sum();
         let units = points.len() as f64 * self.scaling().volume().ln() - exposures;
-        let sampled = |q: &Gaussian| {
-            let mut mean = Representation::new(self, &points, &window, &features, q).log_expectation(samples, seed)?;
-            mean.value -= units;
-            Ok(mean)
+        let expected = |field: &dyn Field| {
+            let f = field.marginals(&points)?;
+            let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();
+            Ok(log_rate - field.expected(&window)? - units)
         };
+        let sampled =
+            |field: &dyn Field| Ok::<_, Error>(field.log_predictive(&points, &window, samples, seed)?.times(-units));
+        let (field, collapsed) = (self.field(), self.field().collapsed());
         Ok(Score {
             events: points.len(),
-            l_p: expected(self.q()) - units,
-            l_0: expected(&collapsed) - units,
-            m_p: sampled(self.q())?,
-            m_0: sampled(&collapsed)?,
+            l_p: expected(field)?,
+            l_0: expected(&*collapsed)?,
+            m_p: sampled(field)?,
+            m_0: sampled(&*collapsed)?,
         })
-    }
-}
-
-/// f at the held-out points and ∫f² in terms of ε ~ N(0, I):
-/// f_k = mean_k + rows_kᵀ ε (+ independent noise of variance extra_k), ∫f² = constant + 2 linearᵀε + εᵀ square ε.
-pub(crate) struct Representation {
-    mean: Vec<f64>,
-    rows: Matrix, // (D, K)
-    extra: Vec<f64>,
-    constant: f64,
-    linear: Vec<f64>,
-    square: Matrix, // (D, D)
-}
-
-impl Representation {
-    /// By the features alone where they explain f, else by f at the points and at quadrature nodes, which leaves nothing out.
-    pub(crate) fn new(
-        posterior: &Posterior,
-        points: &Points,
-        window: &Window,
-        features: &PointFeatures,
-        q: &Gaussian,
-    ) -> Self {
-        let kernel = posterior.inner_kernel();
-        let region = posterior.basis().over(window);
-        let explained = region.residual <= NEGLIGIBLE * kernel.variance() * region.measure;
-        let room = EXACT_POINTS.saturating_sub(points.len());
-        if !explained {
-            let rules: Vec<AxisRule<'_>> = (0..kernel.dims).map(|r| AxisRule::smooth(kernel.length(r))).collect();
-            let nodes = window.nodes(&rules);
-            if node_count(&nodes) <= room {
-                return Self::by_values(posterior, points, &Nodes::of_pieces(&nodes), q);
-            }
-        }
-        Self::by_features(posterior, features, &region, q)
-    }
-
-    fn by_features(
-        posterior: &Posterior,
-        features: &PointFeatures,
-        region: &crate::basis::RegionFeatures,
-        q: &Gaussian,
-    ) -> Self {
-        let offset = posterior.inner_offset();
-        let rotate = Matrix::from_fn(q.mean.len(), q.mean.len(), |i, j| q.root[(j, i)]);
-        let mut pull = linalg::times(&region.square, &q.mean);
-        linalg::add_scaled(&mut pull, offset, &region.linear);
-        Self {
-            mean: (0..features.residual.len()).map(|k| offset + linalg::dot(features.a.col(k), &q.mean)).collect(),
-            rows: linalg::product(&rotate, &features.a),
-            extra: features.residual.clone(),
-            constant: bound::integral_of_mean_square(region, offset, &q.mean) + region.residual,
-            linear: linalg::times(&rotate, &pull),
-            square: linalg::product(&rotate, &linalg::product(&region.square, &q.root)),
-        }
-    }
-
-    fn by_values(posterior: &Posterior, points: &Points, nodes: &Nodes, q: &Gaussian) -> Self {
-        let all = points.followed_by(&nodes.points);
-        let features = posterior.basis().at(&all);
-        let mut covariance = residual_covariance(posterior.inner_kernel(), &all, &features.a);
-        let rotate = Matrix::from_fn(q.mean.len(), q.mean.len(), |i, j| q.root[(j, i)]);
-        let rotated = linalg::product(&rotate, &features.a);
-        for j in 0..all.len() {
-            for i in 0..all.len() {
-                covariance[(i, j)] += linalg::dot(rotated.col(i), rotated.col(j));
-            }
-        }
-        let factor = linalg::pivoted_cholesky(&covariance);
-        let (dims, count) = (factor.rows(), points.len());
-        let mean = |n: usize| posterior.inner_offset() + linalg::dot(features.a.col(n), &q.mean);
-        let mut square = Matrix::zeros(dims, dims);
-        let mut linear = vec![0.0; dims];
-        let mut constant = 0.0;
-        for (j, weight) in nodes.weights.iter().enumerate() {
-            let (row, level) = (factor.col(count + j), mean(count + j));
-            constant += weight * level * level;
-            linalg::add_scaled(&mut linear, weight * level, row);
-            let scaled: Vec<f64> = row.iter().map(|v| weight * v).collect();
-            linalg::add_outer_lower(&mut square, 1.0, &scaled, row);
-        }
-        square.mirror_lower();
-        Self {
-            mean: (0..count).map(mean).collect(),
-            rows: Matrix::from_fn(dims, count, |i, k| factor[(i, k)]),
-            extra: vec![0.0; count],
-            constant,
-            linear,
-            square,
-        }
-    }
-
-    /// f at the points under exp(−∫f²) N(ε; 0, I), which is a Gaussian again (precision T = I + 2B, mean −2T⁻¹l), in terms of δ ~ N(0, I);
-    /// and the log of its mass.
-    pub(crate) fn folded(self) -> Result<(SquareProduct, f64)> {
-        let dims = self.linear.len();
-        let mut t = Matrix::from_fn(dims, dims, |i, j| 2.0 * self.square[(i, j)]);
-        t.add_to_diagonal(1.0);
-        linalg::cholesky(&mut t).map_err(|pivot| Error::NotPositiveDefinite { pivot, size: dims, jitter: 0.0 })?;
-        let mut pull = self.linear.clone();
-        linalg::solve_lower(&t, &mut pull);
-        let log_normaliser = -self.constant - 0.5 * linalg::log_determinant(&t) + 2.0 * linalg::dot(&pull, &pull);
-        let mut rows = self.rows;
-        linalg::solve_lower(&t, rows.data_mut());
-        let mean: Vec<f64> =
-            self.mean.iter().enumerate().map(|(k, m)| m - 2.0 * linalg::dot(rows.col(k), &pull)).collect();
-        if rows.cols() < dims {
-            // Fewer points than directions: f at the points is all that matters.
-            let transposed = Matrix::from_fn(rows.cols(), dims, |k, d| rows[(d, k)]);
-            rows = linalg::pivoted_cholesky(&linalg::product(&transposed, &rows));
-        }
-        Ok((SquareProduct { mean, rows, extra: self.extra }, log_normaliser))
-    }
-
-    /// log E[exp(−∫f²) Π f_k²].
-    fn log_expectation(self, samples: usize, seed: u64) -> Result<LogMean> {
-        let (product, log_normaliser) = self.folded()?;
-        let mut log_mean = product.log_expectation(samples, seed)?;
-        log_mean.value += log_normaliser;
-        Ok(log_mean)
     }
 }
 
@@ -244,7 +110,8 @@ impl SquareProduct {
         (f * f + self.extra[k]).ln()
     }
 
-    fn log_expectation(&self, samples: usize, seed: u64) -> Result<LogMean> {
+    /// log of its expectation.
+    pub(crate) fn log_expectation(&self, samples: usize, seed: u64) -> Result<LogMean> {
         let dims = self.rows.rows();
         if dims == 0 || self.mean.is_empty() {
             let value = (0..self.mean.len()).map(|k| self.log_value(k, self.mean[k])).sum();

@@ -7,7 +7,7 @@ use pointillist::bound::Bound;
 use pointillist::infer::{Gradient, bound_at};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::Matrix;
-use pointillist::{Events, Kernel, Points, Posterior, PosteriorState, PriorMean, Window};
+use pointillist::{BasisState, Events, InducingState, Kernel, Points, Posterior, PosteriorState, PriorMean, Window};
 use serde_json::Value;
 
 fn points(rows: &[Vec<f64>], dims: usize) -> Points {
@@ -156,7 +156,7 @@ fn posterior(case: &Value) -> Posterior {
     // Whitened values have no unit: only the locations and the kernel move to the unit box.
     let unit: Vec<f64> = z.iter().flat_map(|z| z.iter().zip(&spans).map(|(z, s)| (z - s.lo) / s.length())).collect();
     let scales: Vec<f64> = kernel.lengthscales().iter().zip(&spans).map(|(l, s)| l / s.length()).collect();
-    Posterior::from_state(PosteriorState {
+    let basis = BasisState::Inducing(InducingState {
         kernel: Kernel::squared_exponential(kernel.variance() * volume, &scales).unwrap(),
         mean: mean * volume.sqrt(),
         prior_mean: prior_mean(case),
@@ -164,9 +164,8 @@ fn posterior(case: &Value) -> Posterior {
         inducing: Points::new(spans.len(), unit).unwrap(),
         q_mean: solve(numbers(&case["m"]).iter().map(|m| m - offset).collect()),
         q_root: (0..size).flat_map(|j| solve(root.col(j).to_vec())[j..].to_vec()).collect(),
-        window,
-    })
-    .unwrap()
+    });
+    Posterior::from_state(PosteriorState { window, basis }).unwrap()
 }
 
 #[test]

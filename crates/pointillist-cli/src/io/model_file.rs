@@ -12,7 +12,7 @@ use std::path::Path;
 /// What every model file says of itself.
 const FORMAT: &str = "pointillist-model";
 /// The version this program writes, and the only one it reads.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 /// Up to this many events are kept, for the pictures; they are no part of the model.
 pub const MOST_EVENTS: usize = 20_000;
 

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::kernel::{Expression, Factor};
 use crate::points::Points;
-use crate::posterior::Posterior;
+use crate::posterior::{InducingField, Posterior, PosteriorBasis};
 use crate::window::{Exposure, Scaling, Window};
 use lbfgs::Curvature;
 use natural::Sites;
@@ -423,15 +423,8 @@ impl Model {
             let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, problem.jitter);
             report.warnings.push(raised);
         }
-        let posterior = Posterior::new(
-            events.window().clone(),
-            scaling.clone(),
-            hyper,
-            self.prior_mean,
-            problem.jitter,
-            locations,
-            q,
-        )?;
+        let field = InducingField::new(hyper, self.prior_mean, problem.jitter, locations, q)?;
+        let posterior = Posterior::new(events.window().clone(), scaling.clone(), PosteriorBasis::Inducing(field));
         Ok(Fit { posterior, report })
     }
 }

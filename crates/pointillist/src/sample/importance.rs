@@ -14,6 +14,13 @@ pub struct LogMean {
     pub k: f64,
 }
 
+impl LogMean {
+    /// With all weights multiplied by one factor, of which this is the logarithm.
+    pub(crate) fn times(self, log_factor: f64) -> Self {
+        Self { value: self.value + log_factor, ..self }
+    }
+}
+
 /// log of the mean of exp(log_weights).
 pub(crate) fn log_mean(log_weights: &[f64]) -> LogMean {
     let n = log_weights.len() as f64;

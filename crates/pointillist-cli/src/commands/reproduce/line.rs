@@ -16,7 +16,7 @@ const SPLITS_BY_INDUCING: (usize, usize) = (10, 2);
 /// Numbers of inducing points.
 const INDUCING: (&[usize], &[usize]) = (&[4, 6, 8, 12, 16, 24, 31, 40], &[4, 8]);
 /// Sweeps of the sampler: on a half, and on all events.
-const SWEEPS: (usize, usize) = (600, 2000);
+const SWEEPS: (usize, usize) = (1200, 2000);
 /// Points along a curve.
 const CURVE: usize = 501;
 /// Exact draws that the variational answer is held against.

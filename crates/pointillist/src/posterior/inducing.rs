@@ -1,0 +1,260 @@
+//! q(f) by inducing points: the coefficients are the whitened inducing values v, f(x) = β + a(x)ᵀv plus what they leave unexplained.
+
+use super::Count;
+use super::field::{Field, Given};
+use super::folding::Representation;
+use crate::basis::{Basis, Hyper, InducingSet, PriorMean, RegionFeatures, Scattered};
+use crate::bound::{self, Gaussian, Marginals};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::numerics::linalg::{self, Matrix};
+use crate::points::Points;
+use crate::sample::gaussian;
+use crate::score::SquareProduct;
+use crate::window::Window;
+use rand_chacha::ChaCha8Rng;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Up to this many points are drawn jointly to the last correlation; beyond, what the inducing points leave unexplained is drawn
+/// independently at each point.
+const JOINT_POINTS: usize = 2000;
+/// Residual variance, relative to the prior's, that is not worth a joint draw.
+const NEGLIGIBLE: f64 = 1e-6;
+
+/// q(f) by inducing points.
+#[derive(Clone)]
+pub(crate) struct InducingField {
+    pub(super) hyper: Hyper,
+    pub(super) prior_mean: PriorMean,
+    jitter: f64,
+    pub(super) locations: Points,
+    pub(super) q: Gaussian,
+    pub(super) basis: Arc<dyn Basis>,
+    /// The last region asked about: scores ask several times.
+    last: Arc<Mutex<Option<(Window, Arc<RegionFeatures>)>>>,
+}
+
+/// All its numbers, in the coordinates of the unit box.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct InducingState {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// ū.
+    pub mean: f64,
+    /// The kind of prior mean.
+    pub prior_mean: PriorMean,
+    /// Relative jitter on K.
+    pub jitter: f64,
+    /// Inducing locations.
+    pub inducing: Points,
+    /// Mean of q(v), v the whitened inducing values.
+    pub q_mean: Vec<f64>,
+    /// Lower triangle of the root of q(v)'s covariance, column by column.
+    pub q_root: Vec<f64>,
+}
+
+impl InducingField {
+    pub(crate) fn new(
+        hyper: Hyper,
+        prior_mean: PriorMean,
+        jitter: f64,
+        locations: Points,
+        q: Gaussian,
+    ) -> Result<Self> {
+        let basis = Scattered::new(locations.clone()).basis(&hyper, prior_mean, jitter)?.into();
+        Ok(Self { hyper, prior_mean, jitter, locations, q, basis, last: Arc::default() })
+    }
+
+    pub(super) fn state(&self) -> InducingState {
+        let size = self.q.mean.len();
+        InducingState {
+            kernel: self.hyper.kernel.clone(),
+            mean: self.hyper.mean,
+            prior_mean: self.prior_mean,
+            jitter: self.jitter,
+            inducing: self.locations.clone(),
+            q_mean: self.q.mean.clone(),
+            q_root: (0..size).flat_map(|j| self.q.root.col(j)[j..].to_vec()).collect(),
+        }
+    }
+
+    /// With these numbers, once they are found to make sense over a window of so many axes.
+    pub(super) fn from_state(state: InducingState, dims: usize) -> Result<Self> {
+        let InducingState { kernel, mean, prior_mean, jitter, inducing, q_mean, q_root } = state;
+        let inducing = Points::new(inducing.dims(), inducing.coordinates().to_vec())?;
+        let size = inducing.len();
+        kernel.check()?;
+        for (what, found) in [("kernel", kernel.dims), ("inducing locations", inducing.dims())] {
+            if found != dims {
+                return Err(Error::Dimension { what, expected: dims, found });
+            }
+        }
+        if size == 0 || q_mean.len() != size || q_root.len() != size * (size + 1) / 2 {
+            return Err(Error::setting("q", q_mean.len(), format!("does not fit {size} inducing points")));
+        }
+        let numbers = [&q_mean[..], &q_root, &[mean, jitter]].concat();
+        if numbers.iter().any(|v| !v.is_finite()) || jitter < 0.0 {
+            return Err(Error::setting("q", "a number", "is not finite"));
+        }
+        let mut root = Matrix::zeros(size, size);
+        let mut rest = &q_root[..];
+        for j in 0..size {
+            let (column, others) = rest.split_at(size - j);
+            root.col_mut(j)[j..].copy_from_slice(column);
+            rest = others;
+        }
+        let q = Gaussian { mean: q_mean, root };
+        Self::new(Hyper { kernel, mean }, prior_mean, jitter, inducing, q)
+    }
+
+    /// The features of a region.
+    pub(super) fn region(&self, window: &Window) -> Arc<RegionFeatures> {
+        // A thread that panicked leaves nothing half done here.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((known, features)) if known == window => features.clone(),
+            _ => {
+                let features = Arc::new(self.basis.over(window));
+                *last = Some((window.clone(), features.clone()));
+                features
+            }
+        }
+    }
+
+    /// β.
+    pub(super) fn offset(&self) -> f64 {
+        self.prior_mean.split(self.hyper.mean).0
+    }
+
+    /// k(x, x') − a(x)ᵀa(x') for all pairs of points.
+    pub(super) fn residual_covariance(&self, points: &Points, a: &Matrix) -> Matrix {
+        let mut covariance = self.hyper.kernel.gram(points);
+        let transposed = Matrix::from_fn(a.cols(), a.rows(), |n, m| a[(m, n)]);
+        let explained = linalg::product(&transposed, a);
+        linalg::add_scaled(covariance.data_mut(), -1.0, explained.data());
+        covariance
+    }
+}
+
+impl Field for InducingField {
+    fn marginals(&self, points: &Points) -> Result<Marginals> {
+        Ok(bound::marginals(&self.basis.at(points), self.offset(), &self.q))
+    }
+
+    /// What the inducing points leave unexplained counts in the mean, not in the standard deviation.
+    fn count(&self, region: &Window) -> Result<Count> {
+        let features = self.region(region);
+        let mean = self.expected(region)?;
+        // λ integrates to a quadratic form of v: Var = 2 tr(ASAS) + 4 hᵀSh, h = Am + βp
+        let mut inner = linalg::product(&features.square, &self.q.root);
+        let root = Matrix::from_fn(inner.rows(), inner.rows(), |i, j| self.q.root[(j, i)]);
+        inner = linalg::product(&root, &inner);
+        let mut pull = linalg::times(&features.square, &self.q.mean);
+        linalg::add_scaled(&mut pull, self.offset(), &features.linear);
+        let pull = linalg::times(&root, &pull);
+        let variance = 2.0 * linalg::dot(inner.data(), inner.data()) + 4.0 * linalg::dot(&pull, &pull);
+        Ok(Count { mean, sd: variance.sqrt() })
+    }
+
+    fn expected(&self, region: &Window) -> Result<f64> {
+        let features = self.region(region);
+        Ok(bound::integral_of_mean_square(&features, self.offset(), &self.q.mean)
+            + bound::integral_of_variance(&features, &self.q))
+    }
+
+    fn collapsed(&self) -> Arc<dyn Field> {
+        let q = Gaussian { mean: self.q.mean.clone(), root: Matrix::zeros(self.size(), self.size()) };
+        Arc::new(Self { q, ..self.clone() })
+    }
+
+    fn size(&self) -> usize {
+        self.q.mean.len()
+    }
+
+    fn draw(&self, noise: &[f64]) -> Result<Vec<f64>> {
+        let mut v = linalg::lower_times(&self.q.root, noise);
+        linalg::add_scaled(&mut v, 1.0, &self.q.mean);
+        Ok(v)
+    }
+
+    fn log_prior_over_q(&self, v: &[f64], noise: &[f64]) -> Result<f64> {
+        let from_prior: f64 = v.iter().zip(self.basis.prior().0).map(|(v, b)| (v - b) * (v - b)).sum();
+        let log_root: f64 = (0..self.size()).map(|i| self.q.root[(i, i)].abs().ln()).sum();
+        Ok(-0.5 * from_prior + 0.5 * linalg::dot(noise, noise) + log_root)
+    }
+
+    fn at<'a>(&'a self, points: &'a Points) -> Result<Box<dyn Given + 'a>> {
+        let features = self.basis.at(points);
+        Ok(Box::new(At { field: self, points, a: features.a, variances: features.residual, noise: OnceLock::new() }))
+    }
+
+    fn over(&self, region: &Window) -> Result<Box<dyn Fn(&[f64]) -> f64 + Send + Sync>> {
+        let (features, offset) = (self.region(region), self.offset());
+        Ok(Box::new(move |v| bound::integral_of_mean_square(&features, offset, v) + features.residual))
+    }
+
+    fn folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)> {
+        Representation::new(self, points, window, &self.q).folded()
+    }
+
+    fn prior_folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)> {
+        let (mean, _) = self.basis.prior();
+        let prior = Gaussian { root: Matrix::scaled_identity(mean.len(), 1.0), mean };
+        Representation::new(self, points, window, &prior).folded()
+    }
+}
+
+/// f at points: linear in v, plus what the inducing points leave unexplained.
+struct At<'a> {
+    field: &'a InducingField,
+    points: &'a Points,
+    a: Matrix,
+    variances: Vec<f64>,
+    noise: OnceLock<Residual>,
+}
+
+/// How what is left unexplained is drawn.
+enum Residual {
+    /// Standard deviations, drawn independently.
+    Independent(Vec<f64>),
+    /// Rows of a factor of the joint covariance. // (rank, N)
+    Joint(Matrix),
+}
+
+impl At<'_> {
+    fn noise(&self) -> Residual {
+        let largest = self.variances.iter().copied().fold(0.0, f64::max);
+        let small = largest <= NEGLIGIBLE * self.field.hyper.kernel.variance();
+        if small || self.points.len() > JOINT_POINTS {
+            Residual::Independent(self.variances.iter().map(|c| c.sqrt()).collect())
+        } else {
+            Residual::Joint(linalg::pivoted_cholesky(&self.field.residual_covariance(self.points, &self.a)))
+        }
+    }
+}
+
+impl Given for At<'_> {
+    fn mean(&self, v: &[f64]) -> Vec<f64> {
+        (0..self.a.cols()).map(|n| self.field.offset() + linalg::dot(self.a.col(n), v)).collect()
+    }
+
+    fn residual(&self) -> &[f64] {
+        &self.variances
+    }
+
+    fn draw(&self, v: &[f64], rng: &mut ChaCha8Rng) -> Vec<f64> {
+        let mut f = self.mean(v);
+        match self.noise.get_or_init(|| self.noise()) {
+            Residual::Independent(sd) => {
+                let noise = gaussian::standard_normal(rng, f.len());
+                f.iter_mut().zip(noise.iter().zip(sd)).for_each(|(f, (e, sd))| *f += e * sd);
+            }
+            Residual::Joint(factor) => {
+                let noise = gaussian::standard_normal(rng, factor.rows());
+                f.iter_mut().enumerate().for_each(|(n, f)| *f += linalg::dot(factor.col(n), &noise));
+            }
+        }
+        f
+    }
+}

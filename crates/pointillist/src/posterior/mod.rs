@@ -1,0 +1,274 @@
+//! The posterior of the intensity: rate, quantiles, counts, draws. It holds no events.
+//!
+//! λ(x) = f(x)² with f(x) ~ N(μ, σ²): mean μ² + σ², variance 2σ⁴ + 4μ²σ², exact quantiles (docs/derivation.md (25), (26)). Inside, coordinates are
+//! those of the unit box; everything that comes out is in the user's units. Cost: M² a point.
+
+mod field;
+mod folding;
+mod inducing;
+
+pub(crate) use field::Field;
+pub(crate) use inducing::InducingField;
+pub use inducing::InducingState;
+
+use crate::basis::PriorMean;
+use crate::bound::Marginals;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::numerics::special::square_quantile;
+use crate::points::Points;
+use crate::sample::{self, gaussian, thinning};
+use crate::window::{Exposure, Scaling, Window};
+use rand_chacha::ChaCha8Rng;
+
+/// The posterior of an intensity over a window.
+#[derive(Clone)]
+pub struct Posterior {
+    window: Window,
+    scaling: Scaling,
+    basis: PosteriorBasis,
+}
+
+/// What f is made of.
+#[derive(Clone)]
+pub(crate) enum PosteriorBasis {
+    Inducing(InducingField),
+}
+
+impl std::fmt::Debug for Posterior {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let size = self.field().size();
+        f.debug_struct("Posterior").field("window", &self.window).field("size", &size).finish_non_exhaustive()
+    }
+}
+
+/// Mean and standard deviation of the rate at points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rate {
+    /// Posterior means.
+    pub mean: Vec<f64>,
+    /// Posterior standard deviations.
+    pub sd: Vec<f64>,
+}
+
+/// The expected number of events in a region, as a random quantity: its posterior mean and standard deviation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Count {
+    /// Mean of ∫λ.
+    pub mean: f64,
+    /// Standard deviation of ∫λ.
+    pub sd: f64,
+}
+
+/// All numbers of a posterior: what a file must hold to give the same answers to the last bit.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PosteriorState {
+    /// The window, in the user's units.
+    pub window: Window,
+    /// What f is made of.
+    pub basis: BasisState,
+}
+
+/// The numbers of f, in the coordinates of the unit box.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum BasisState {
+    /// Inducing points.
+    Inducing(InducingState),
+}
+
+impl Posterior {
+    pub(crate) fn new(window: Window, scaling: Scaling, basis: PosteriorBasis) -> Self {
+        Self { window, scaling, basis }
+    }
+
+    /// All its numbers.
+    pub fn state(&self) -> PosteriorState {
+        let basis = match &self.basis {
+            PosteriorBasis::Inducing(field) => BasisState::Inducing(field.state()),
+        };
+        PosteriorState { window: self.window.clone(), basis }
+    }
+
+    /// The posterior with these numbers, once they are found to make sense.
+    pub fn from_state(state: PosteriorState) -> Result<Self> {
+        let window = state.window.checked()?;
+        let basis = match state.basis {
+            BasisState::Inducing(state) => PosteriorBasis::Inducing(InducingField::from_state(state, window.dims())?),
+        };
+        Ok(Self::new(window.clone(), Scaling::of(&window), basis))
+    }
+
+    /// The window.
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// The kernel, in the user's units.
+    pub fn kernel(&self) -> Kernel {
+        let PosteriorBasis::Inducing(field) = &self.basis;
+        field.hyper.kernel.outward(&self.scaling)
+    }
+
+    /// ū, in the user's units (the root of a rate).
+    pub fn mean(&self) -> f64 {
+        let PosteriorBasis::Inducing(field) = &self.basis;
+        field.hyper.mean / self.scaling.volume().sqrt()
+    }
+
+    /// The kind of prior mean.
+    pub fn prior_mean(&self) -> PriorMean {
+        let PosteriorBasis::Inducing(field) = &self.basis;
+        field.prior_mean
+    }
+
+    /// The inducing locations, in the user's units.
+    pub fn inducing(&self) -> Points {
+        let PosteriorBasis::Inducing(field) = &self.basis;
+        self.scaling.points_outward(&field.locations)
+    }
+
+    /// Mean and variance of f at points, in the user's units.
+    pub fn marginals(&self, points: &Points) -> Result<Marginals> {
+        self.check_dims(points)?;
+        let mut marginals = self.field().marginals(&self.scaling.points_inward(points))?;
+        let volume = self.scaling.volume();
+        marginals.mean.iter_mut().for_each(|m| *m /= volume.sqrt());
+        marginals.variance.iter_mut().for_each(|v| *v /= volume);
+        Ok(marginals)
+    }
+
+    fn check_dims(&self, points: &Points) -> Result<()> {
+        let (expected, found) = (self.window.dims(), points.dims());
+        if expected == found { Ok(()) } else { Err(Error::Dimension { what: "points", expected, found }) }
+    }
+
+    /// Mean and standard deviation of the rate at points.
+    pub fn rate(&self, points: &Points) -> Result<Rate> {
+        let f = self.marginals(points)?;
+        let mean = f.mean.iter().zip(&f.variance).map(|(m, v)| m * m + v).collect();
+        let sd = f.mean.iter().zip(&f.variance).map(|(m, v)| (2.0 * v * v + 4.0 * m * m * v).sqrt()).collect();
+        Ok(Rate { mean, sd })
+    }
+
+    /// Exact posterior quantiles of the rate: for each probability, one value a point.
+    pub fn quantiles(&self, points: &Points, probabilities: &[f64]) -> Result<Vec<Vec<f64>>> {
+        if let Some(p) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
+            return Err(Error::setting("quantile", p, "must lie between 0 and 1"));
+        }
+        let f = self.marginals(points)?;
+        let quantile = |p: f64| f.mean.iter().zip(&f.variance).map(|(m, v)| square_quantile(*m, v.sqrt(), p)).collect();
+        Ok(probabilities.iter().map(|&p| quantile(p)).collect())
+    }
+
+    /// `draws` joint draws of the intensity at points.
+    pub fn sample(&self, points: &Points, draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
+        self.check_dims(points)?;
+        let inner = self.scaling.points_inward(points);
+        let at = self.field().at(&inner)?;
+        let volume = self.scaling.volume();
+        (0..draws)
+            .map(|draw| {
+                let mut rng = sample::stream(seed, draw as u64);
+                let coefficients = self.draw_coefficients(&mut rng)?;
+                Ok(at.draw(&coefficients, &mut rng).iter().map(|f| f * f / volume).collect())
+            })
+            .collect()
+    }
+
+    fn draw_coefficients(&self, rng: &mut ChaCha8Rng) -> Result<Vec<f64>> {
+        self.field().draw(&gaussian::standard_normal(rng, self.field().size()))
+    }
+
+    /// The expected number of events in that part of a region that lies inside the window: of one repeat, unless the region says
+    /// otherwise, and under the window's exposure. What inducing points leave unexplained counts in the mean, not in the standard deviation.
+    pub fn count(&self, region: &Window) -> Result<Count> {
+        self.field().count(&self.region(region)?)
+    }
+
+    /// Draws of the expected number of events in a region, and of a number of events given each.
+    pub fn count_draws(&self, region: &Window, draws: usize, seed: u64) -> Result<Vec<(f64, u64)>> {
+        let over = self.field().over(&self.region(region)?)?;
+        (0..draws)
+            .map(|draw| {
+                let mut rng = sample::stream(seed, draw as u64);
+                let expected = over(&self.draw_coefficients(&mut rng)?);
+                Ok((expected, thinning::poisson(&mut rng, expected)))
+            })
+            .collect()
+    }
+
+    /// The part of a region that lies inside the window, in inner coordinates.
+    fn region(&self, region: &Window) -> Result<Window> {
+        if region.dims() != self.window.dims() {
+            return Err(Error::Dimension { what: "region", expected: self.window.dims(), found: region.dims() });
+        }
+        let ends = |window: &Window| {
+            window.bounding_box().iter().map(|s| format!("{},{}", s.lo, s.hi)).collect::<Vec<_>>().join(",")
+        };
+        let Some(inside) = self.window.intersection(region) else {
+            let requirement = format!("lies outside the window {}", ends(&self.window));
+            return Err(Error::setting("region", ends(region), requirement));
+        };
+        Ok(inside.scaled(&self.scaling))
+    }
+
+    /// A whole new set of events: an intensity from the posterior, then events from it. Draw number `draw` of `seed`.
+    pub fn sample_events(&self, seed: u64, draw: u64) -> Result<Points> {
+        if let Some(Exposure::Nodes { .. }) = self.window.exposure() {
+            return Err(Error::setting(
+                "exposure",
+                "weighted points",
+                "events cannot be drawn: it is known at these points only",
+            ));
+        }
+        let mut rng = sample::stream(seed, draw);
+        let coefficients = self.draw_coefficients(&mut rng)?;
+        let dims = self.window.dims();
+        let mut ceiling = self.ceiling(&coefficients)?;
+        let most = self.window.most_coverage();
+        loop {
+            let everywhere = thinning::candidates(&mut rng, &vec![0.0; dims], &vec![1.0; dims], most * ceiling);
+            let outer = self.scaling.points_outward(&Points::new(dims, everywhere)?);
+            let outer = outer.filter(|row| self.window.contains(row));
+            let inner = self.scaling.points_inward(&outer);
+            let f = self.field().at(&inner)?.draw(&coefficients, &mut rng);
+            let squares: Vec<f64> = f.iter().map(|f| f * f).collect();
+            let highest = squares.iter().copied().fold(0.0, f64::max);
+            if highest > ceiling {
+                ceiling = 1.5 * highest; // the ceiling was not one: thin anew under a true one
+                continue;
+            }
+            let rates: Vec<f64> = outer.rows().zip(&squares).map(|(row, f)| self.window.coverage(row) * f).collect();
+            let keep = thinning::keep(&mut rng, &rates, most * ceiling);
+            let kept = outer.rows().zip(keep).filter(|(_, keep)| *keep).flat_map(|(row, _)| row.to_vec()).collect();
+            return Points::new(dims, kept);
+        }
+    }
+
+    /// A rate that the intensity of these coefficients hardly exceeds: the largest on a grid, residual included, and a fifth more.
+    fn ceiling(&self, coefficients: &[f64]) -> Result<f64> {
+        let dims = self.window.dims();
+        let side = if dims == 1 { 400 } else { (10_000f64.powf(1.0 / dims as f64) as usize).max(5) };
+        let grid = self.window.grid(&vec![side; dims]);
+        let inside = grid.filter(|row| self.window.contains(row));
+        let grid = self.scaling.points_inward(if inside.is_empty() { &grid } else { &inside });
+        let at = self.field().at(&grid)?;
+        let f = at.mean(coefficients);
+        let rate = |(f, residual): (&f64, &f64)| (f.abs() + 4.0 * residual.sqrt()).powi(2);
+        Ok(1.2 * f.iter().zip(at.residual()).map(rate).fold(f64::MIN_POSITIVE, f64::max))
+    }
+
+    pub(crate) fn field(&self) -> &dyn Field {
+        match &self.basis {
+            PosteriorBasis::Inducing(field) => field,
+        }
+    }
+
+    pub(crate) fn scaling(&self) -> &Scaling {
+        &self.scaling
+    }
+}
