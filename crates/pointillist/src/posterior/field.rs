@@ -13,6 +13,9 @@ use crate::window::Window;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
+/// ∫f² as a function of the coefficients.
+pub(crate) type Integral = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+
 /// q(f).
 pub(crate) trait Field: Send + Sync {
     /// Mean and variance of f at points.
@@ -40,7 +43,7 @@ pub(crate) trait Field: Send + Sync {
     fn at<'a>(&'a self, points: &'a Points) -> Result<Box<dyn Given + 'a>>;
 
     /// ∫f² as a function of the coefficients; what they leave open counts by its mean.
-    fn over(&self, region: &Window) -> Result<Box<dyn Fn(&[f64]) -> f64 + Send + Sync>>;
+    fn over(&self, region: &Window) -> Result<Integral>;
 
     /// exp(−∫f²) times q is a Gaussian again: f at points under it, and the log of its mass.
     fn folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)>;

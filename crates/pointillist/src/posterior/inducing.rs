@@ -1,7 +1,7 @@
 //! q(f) by inducing points: the coefficients are the whitened inducing values v, f(x) = β + a(x)ᵀv plus what they leave unexplained.
 
 use super::Count;
-use super::field::{Field, Given};
+use super::field::{Field, Given, Integral};
 use super::folding::Representation;
 use crate::basis::{Basis, Hyper, InducingSet, PriorMean, RegionFeatures, Scattered};
 use crate::bound::{self, Gaussian, Marginals};
@@ -21,6 +21,8 @@ const JOINT_POINTS: usize = 2000;
 /// Residual variance, relative to the prior's, that is not worth a joint draw.
 const NEGLIGIBLE: f64 = 1e-6;
 
+type LastRegion = Option<(Window, Arc<RegionFeatures>)>;
+
 /// q(f) by inducing points.
 #[derive(Clone)]
 pub(crate) struct InducingField {
@@ -31,7 +33,7 @@ pub(crate) struct InducingField {
     pub(super) q: Gaussian,
     pub(super) basis: Arc<dyn Basis>,
     /// The last region asked about: scores ask several times.
-    last: Arc<Mutex<Option<(Window, Arc<RegionFeatures>)>>>,
+    last: Arc<Mutex<LastRegion>>,
 }
 
 /// All its numbers, in the coordinates of the unit box.
@@ -189,7 +191,7 @@ impl Field for InducingField {
         Ok(Box::new(At { field: self, points, a: features.a, variances: features.residual, noise: OnceLock::new() }))
     }
 
-    fn over(&self, region: &Window) -> Result<Box<dyn Fn(&[f64]) -> f64 + Send + Sync>> {
+    fn over(&self, region: &Window) -> Result<Integral> {
         let (features, offset) = (self.region(region), self.offset());
         Ok(Box::new(move |v| bound::integral_of_mean_square(&features, offset, v) + features.residual))
     }
