@@ -71,7 +71,7 @@ pub fn aftershocks(bench: &Bench) -> Result<Section, Failure> {
                 "Not in the paper: 208 earthquakes in the two weeks around a large one. Nothing happens for a week, then the rate jumps: \
                 hard for every smooth prior.",
             ],
-            sweeps: (600, 600),
+            sweeps: (300, 300),
         },
     )
 }

@@ -6,18 +6,18 @@ use pointillist::baseline::sgcp::Settings;
 
 /// Fits over which the median is taken; the sampler is run once.
 const REPEATS: (usize, usize) = (11, 1);
-/// Most sweeps of the sampler, which otherwise goes on until R̂ < 1.01 and 400 effective draws.
-const MOST_SWEEPS: usize = 3_000;
+/// The sets, and the most sweeps of the sampler, which otherwise goes on until R̂ < 1.01 and 400 effective draws: on tweets hours.
+const SETS: [(&str, usize); 2] = [("coal", 20_000), ("tweets", 1000)];
 /// The paper's seconds: VBPP, KS+EC, KS−EC, SGCP.
 const PAPER: [(&str, [f64; 4]); 2] = [("coal", [0.7, 0.0, 0.0, 417.6]), ("tweets", [0.5, 0.3, 0.2, 230.0])];
 
 pub fn run(bench: &Bench) -> Result<Section, Failure> {
     let mut rows = Vec::new();
     let mut goals = Vec::new();
-    for name in ["coal", "tweets"] {
+    for (name, most_sweeps) in SETS {
         let events = bundled(name)?;
         let paper = |method: usize| PAPER.iter().find(|row| row.0 == name).map(|row| row.1[method]);
-        let times = timed(bench, &events)?;
+        let times = timed(bench, &events, most_sweeps)?;
         let sampler = &times[times.len() - 1];
         for (i, time) in times.iter().enumerate() {
             let published = [Some(0), None, Some(1), Some(2), Some(3)][i].and_then(paper);
@@ -33,7 +33,10 @@ pub fn run(bench: &Bench) -> Result<Section, Failure> {
         let ratio = sampler.seconds / times[0].seconds;
         goals.push(Goal {
             what: format!("{name}: VBPP in at most 1/1000 of SGCP's time, until R̂ < 1.01 and 400 effective draws"),
-            measured: format!("1/{ratio:.0}{}", if sampler.note.is_empty() { "" } else { ", SGCP not there yet" }),
+            measured: match sampler.note.as_str() {
+                "" => format!("1/{ratio:.0}"),
+                note => format!("less than 1/{ratio:.0}: SGCP {note}"),
+            },
             reached: ratio >= 1000.0,
         });
     }
@@ -62,9 +65,9 @@ struct Time {
     note: String,
 }
 
-fn timed(bench: &Bench, events: &Events) -> Result<Vec<Time>, Failure> {
+fn timed(bench: &Bench, events: &Events, most_sweeps: usize) -> Result<Vec<Time>, Failure> {
     let grid = Model { inducing: Inducing::Grid(vec![31]), ..Model::default() };
-    let sampler = Settings { most_sweeps: bench.size(MOST_SWEEPS, 40), seed: bench.seed, ..Settings::default() };
+    let sampler = Settings { most_sweeps: bench.size(most_sweeps, 40), seed: bench.seed, ..Settings::default() };
     let sampler = bench.size(sampler.clone(), Settings { chains: 2, warm_up: 10, check_every: 20, ..sampler });
     let contenders = [
         ("VBPP, 31 points", Contender::Variational(grid)),
