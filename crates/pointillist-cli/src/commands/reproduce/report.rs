@@ -1,5 +1,6 @@
 //! What an experiment leaves: a section with tables, pictures and goals, as JSON (all numbers), CSV (each table) and a page.
 
+use crate::commands::Failure;
 use crate::io::{self, number};
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +39,10 @@ pub enum Cell {
     /// A mean and its standard error.
     Estimate {
         /// The mean.
+        #[serde(deserialize_with = "finite_or_nan")]
         mean: f64,
         /// Its standard error.
+        #[serde(deserialize_with = "finite_or_nan")]
         se: f64,
     },
     /// A number.
@@ -116,6 +119,11 @@ impl From<&str> for Cell {
     }
 }
 
+/// JSON has no infinite numbers: they are written as null.
+fn finite_or_nan<'de, D: serde::Deserializer<'de>>(number: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(number)?.unwrap_or(f64::NAN))
+}
+
 impl Cell {
     /// The mean of values, with its standard error; nothing if one is missing.
     pub fn mean(values: impl IntoIterator<Item = Option<f64>>) -> Self {
@@ -136,6 +144,7 @@ impl Cell {
 
     fn shown(&self) -> String {
         match self {
+            Cell::Estimate { mean, .. } if !mean.is_finite() => "not finite".into(),
             Cell::Estimate { mean, se } => format!("{} ± {}", short(*mean), short(*se)),
             Cell::Number(value) => short(*value),
             Cell::Text(text) => text.clone(),
@@ -265,13 +274,14 @@ pub fn machine() -> String {
     format!("{cpu}, {cores} cores, {}", std::env::consts::OS)
 }
 
-/// The record in a file, if it is one.
-pub fn read(path: &std::path::Path) -> Result<Option<Record>, io::InputError> {
+/// The record in a file, if there is one.
+pub fn read(path: &std::path::Path) -> Result<Option<Record>, Failure> {
     if !path.exists() {
         return Ok(None);
     }
     let bytes = io::read_file(&path.to_string_lossy())?;
-    Ok(serde_json::from_slice(&bytes).ok())
+    let damaged = |error| format!("{} is damaged ({error}); remove it, or run its part again", path.display());
+    Ok(Some(serde_json::from_slice(&bytes).map_err(damaged)?))
 }
 
 #[cfg(test)]
@@ -280,11 +290,13 @@ mod tests {
 
     fn record() -> Record {
         let cells = vec!["a, b".into(), Cell::mean([Some(1.0), Some(3.0)]), Cell::Missing(()), 0.25.into()];
+        let infinite = Cell::mean([Some(f64::NEG_INFINITY)]);
+        let others = vec!["c".into(), infinite, Cell::Missing(()), Cell::Missing(())];
         let table = Table {
             name: "scores".into(),
             caption: "Scores.".into(),
             columns: ["method", "LL", "M_p", "s"].map(String::from).to_vec(),
-            rows: vec![cells],
+            rows: vec![cells, others],
         };
         let goal = Goal { what: "one".into(), measured: "two".into(), reached: false };
         let section = Section {
@@ -301,7 +313,7 @@ mod tests {
     #[test]
     fn a_table_is_csv_and_markdown() {
         let table = &record().section.tables[0];
-        assert_eq!(table.csv(), "method,LL,LL se,M_p,s\n\"a, b\",2,1,,0.25\n");
+        assert_eq!(table.csv(), "method,LL,LL se,M_p,s\n\"a, b\",2,1,,0.25\nc,-inf,NaN,,\n");
         assert!(table.markdown().contains("| a, b | 2 ± 1 | – | 0.250 |"), "{}", table.markdown());
     }
 
@@ -311,8 +323,9 @@ mod tests {
         let names: Vec<&str> = files.iter().map(|file| file.0.as_str()).collect();
         assert_eq!(names, ["coal.json", "coal-scores.csv", "a.svg"]);
         let back: Record = serde_json::from_str(&files[0].1).unwrap();
-        assert_eq!(back.section.tables[0].rows, record().section.tables[0].rows);
+        assert_eq!(back.section.tables[0].rows[0], record().section.tables[0].rows[0]);
         let page = page(&[back]);
+        assert!(page.contains("| not finite |"), "{page}");
         assert!(
             page.contains("--seed 7") && page.contains("| one | two | **no** |") && !page.contains("quick variant")
         );
