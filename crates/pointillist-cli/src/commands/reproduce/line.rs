@@ -25,7 +25,7 @@ struct Set {
     name: &'static str,
     title: &'static str,
     text: &'static [&'static str],
-    /// Sweeps of the sampler on a half and on all events: fewer where a high peak makes each cost twenty times as much.
+    /// Sweeps of the sampler on a half and on all events: fewer where a high peak makes each cost much more.
     sweeps: (usize, usize),
 }
 

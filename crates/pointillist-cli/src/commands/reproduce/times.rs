@@ -6,7 +6,7 @@ use pointillist::baseline::sgcp::Settings;
 
 /// Fits over which the median is taken; the sampler is run once.
 const REPEATS: (usize, usize) = (11, 1);
-/// The sets, and the most sweeps of the sampler, which otherwise goes on until R̂ < 1.01 and 400 effective draws: on tweets hours.
+/// The sets, and the most sweeps of the sampler, which otherwise goes on until R̂ < 1.01 and 400 effective draws.
 const SETS: [(&str, usize); 2] = [("coal", 20_000), ("tweets", 1000)];
 /// The paper's seconds: VBPP, KS+EC, KS−EC, SGCP.
 const PAPER: [(&str, [f64; 4]); 2] = [("coal", [0.7, 0.0, 0.0, 417.6]), ("tweets", [0.5, 0.3, 0.2, 230.0])];
