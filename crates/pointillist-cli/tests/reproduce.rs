@@ -4,7 +4,8 @@ mod common;
 
 use common::Folder;
 
-const PARTS: [&str; 8] = ["synthetic", "coal", "twitter", "aftershocks", "malaria", "times", "link", "adams"];
+const PARTS: [&str; 9] =
+    ["synthetic", "coal", "twitter", "aftershocks", "malaria", "times", "link", "adams", "families"];
 
 fn text(folder: &Folder, name: &str) -> String {
     String::from_utf8(folder.read(name)).unwrap()

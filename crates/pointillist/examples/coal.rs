@@ -17,12 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let fit = Model { inducing, prior_mean, method, ..Model::default() }.fit(&events)?;
     println!("{:#?}", fit.report);
-    println!(
-        "variance {} lengthscale {:?} mean {}",
-        fit.posterior.kernel().variance(),
-        fit.posterior.kernel().lengthscales(),
-        fit.posterior.mean()
-    );
+    println!("kernel {:?} lattice {:?} mean {}", fit.posterior.kernel(), fit.posterior.lattice(), fit.posterior.mean());
     println!("bound {}", fit.report.bound.total());
     Ok(())
 }

@@ -9,7 +9,7 @@
 use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::events::Events;
-use crate::infer::{Fit, Inducing, Model, Prior};
+use crate::infer::{Family, Fit, Inducing, Model, Prior};
 use crate::numerics::special::normal_cdf;
 use crate::points::Points;
 use crate::posterior::{Posterior, Rate};
@@ -53,16 +53,16 @@ impl Averaged {
     /// Fits the model, and again with shorter and longer length-scales. Where it has no prior on them, each has a log-normal one with a fifth
     /// of the window's side as its median and 1 as the standard deviation of its logarithm.
     pub fn fit(model: &Model, events: &Events) -> Result<Self> {
-        let model = with_prior(model, events.window());
+        let model = Model { family: Family::Inducing, ..with_prior(model, events.window()) };
         let best = model.fit(events)?;
-        let lengthscales = best.posterior.kernel().lengthscales();
+        let lengthscales = best.posterior.kernel().map_or(vec![], |kernel| kernel.lengthscales());
         let held = model.fixed.iter().any(|(name, _)| name.starts_with(LENGTHSCALE));
         if lengthscales.len() != events.window().dims() || held {
             let remedy =
                 "must have one length-scale an axis, not held, to be averaged over; take se or a Matern kernel";
             return Err(Error::setting("kernel", format!("{} length-scales", lengthscales.len()), remedy));
         }
-        let family = Family { model: &model, events, lengthscales, inducing: &best.report.inducing.clone() };
+        let family = Scaled { model: &model, events, lengthscales, inducing: &best.report.inducing.clone() };
         let mut parts = vec![Part::of(best, 0.0)];
         for direction in [-STEP, STEP] {
             for step in 1..=MOST_STEPS {
@@ -185,14 +185,14 @@ impl Part {
 }
 
 /// The models with length-scales that are e^t as long as the best.
-struct Family<'a> {
+struct Scaled<'a> {
     model: &'a Model,
     events: &'a Events,
     lengthscales: Vec<f64>,
     inducing: &'a [usize],
 }
 
-impl Family<'_> {
+impl Scaled<'_> {
     fn member(&self, t: f64) -> Result<Part> {
         let held =
             self.lengthscales.iter().enumerate().map(|(axis, l)| (format!("{LENGTHSCALE}[{axis}]"), l * t.exp()));

@@ -37,11 +37,6 @@ impl Events {
         }
     }
 
-    /// Σ log e(x_n): what the exposure adds to the log-likelihood.
-    pub(crate) fn log_exposure(&self) -> f64 {
-        self.points.rows().map(|row| self.window.exposure_at(row).ln()).sum()
-    }
-
     /// The points.
     pub fn points(&self) -> &Points {
         &self.points

@@ -83,8 +83,7 @@ impl Posterior {
     pub fn coverage_of_q(&self, events: &Points, samples: usize, seed: u64) -> Result<LogMean> {
         self.window().check_inside(events)?;
         let points = self.scaling().points_inward(events);
-        let exposures: f64 = events.rows().map(|row| self.window().exposure_at(row).ln()).sum();
-        let units = events.len() as f64 * self.scaling().volume().ln() - exposures;
+        let units = self.scaling().log_units(self.window(), events);
         let (field, window) = (self.field(), self.window().scaled(self.scaling()));
         let (at, over) = (field.at(&points)?, field.over(&window)?);
         let weight = |draw: usize| -> Result<f64> {

@@ -69,8 +69,7 @@ impl Posterior {
         }
         let points = self.scaling().points_inward(held_out);
         let window = self.window().scaled(self.scaling());
-        let exposures: f64 = held_out.rows().map(|row| self.window().exposure_at(row).ln()).sum();
-        let units = points.len() as f64 * self.scaling().volume().ln() - exposures;
+        let units = self.scaling().log_units(self.window(), held_out);
         let expected = |field: &dyn Field| {
             let f = field.marginals(&points)?;
             let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();

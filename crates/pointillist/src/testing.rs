@@ -1,10 +1,16 @@
-//! Batteries that any kernel, basis or gradient can be put through. Public: an extension tests itself with the same ones.
+//! Batteries that any kernel, basis or gradient can be put through, and events whose rate is known. Public: an extension tests itself with the same ones.
 //!
 //! Each returns the largest disagreement it found; the caller says how much is too much.
 
+use crate::error::Result;
 use crate::kernel::{Formula, Kernel, SLOTS};
+use crate::lattice::{Factor, Grid, Prior, Smoothness, Theta};
 use crate::numerics::dual::Dual;
+use crate::points::Points;
 use crate::window::{AxisRule, Nodes, Span, Window};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Poisson, StandardNormal};
 
 /// Largest difference between `gradient` and central differences of `function` at `x`, relative to the largest component.
 pub fn check_gradient(function: impl Fn(&[f64]) -> f64, x: &[f64], gradient: &[f64]) -> f64 {
@@ -154,5 +160,56 @@ fn check_adjoints<F: Formula>(theta: &[f64], span: Span, z: &[f64], x: &[f64], m
     let scale = want_theta.iter().chain(&want_z).fold(1.0, |m: f64, v| m.max(v.abs()));
     for (got, want) in theta_bar.iter().zip(&want_theta).chain(z_bar.iter().zip(&want_z)) {
         note(&mut check.adjoints, *got, *want, scale);
+    }
+}
+
+/// A rate f², f drawn from the prior on a fine lattice of its own: about `events` events in the unit box, and f.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    grid: Grid,
+    f: Vec<f64>,
+    /// The events.
+    pub events: Points,
+}
+
+impl Drawn {
+    /// On a lattice with these nodes; `spread` is the part of the mean rate that is the variance of f.
+    pub fn new(
+        nodes: &[usize],
+        ranges: &[f64],
+        spread: f64,
+        events: f64,
+        smoothness: Smoothness,
+        seed: u64,
+    ) -> Result<Self> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let spans: Vec<Span> = ranges.iter().map(|r| Span { lo: -0.5 * r, hi: 1.0 + 0.5 * r }).collect();
+        let grid = Grid::new(&spans, nodes)?;
+        let theta = Theta::of_ranges(ranges, spread * events, ((1.0 - spread) * events).sqrt());
+        let factor = Factor::new(&Prior::new(&grid, smoothness).precision(&theta))?;
+        let mut f: Vec<f64> = (0..grid.size()).map(|_| StandardNormal.sample(&mut rng)).collect();
+        factor.solve_lower_transposed(&mut f);
+        f.iter_mut().for_each(|f| *f += theta.mean);
+        let mut drawn = Self { grid, f, events: Points::new(nodes.len(), vec![])? };
+        drawn.events = drawn.thinned(&mut rng)?;
+        Ok(drawn)
+    }
+
+    /// The rate f² at points.
+    pub fn rate(&self, at: &Points) -> Result<Vec<f64>> {
+        let hats = self.grid.at(at)?;
+        Ok((0..at.len()).map(|n| hats.sum(n, &self.f).powi(2)).collect())
+    }
+
+    /// Events of an inhomogeneous process: f² is largest at a node.
+    fn thinned(&self, rng: &mut ChaCha8Rng) -> Result<Points> {
+        let dims = self.grid.dims();
+        let most = self.f.iter().fold(0.0, |most: f64, f| most.max(f * f));
+        let count = Poisson::new(most).map_or(0.0, |count| count.sample(rng)) as usize;
+        let candidates = Points::new(dims, (0..dims * count).map(|_| rng.random()).collect())?;
+        let hats = self.grid.at(&candidates)?;
+        let keep: Vec<bool> = (0..count).map(|n| rng.random::<f64>() * most < hats.sum(n, &self.f).powi(2)).collect();
+        let kept = candidates.rows().zip(keep).filter(|(_, keep)| *keep);
+        Points::new(dims, kept.flat_map(|(row, _)| row.to_vec()).collect())
     }
 }

@@ -207,7 +207,7 @@ fn gaps_in_a_recording_do_not_change_what_is_said_between_them() {
 fn a_period_that_nobody_told_is_found() {
     let times = simulate(daily, DAILY_CEILING, DAYS, 3);
     let fit = fit_with("se*periodic", &times, &Window::interval(0.0, DAYS).unwrap());
-    let kernel = fit.posterior.kernel();
+    let kernel = fit.posterior.kernel().unwrap();
     let period = kernel.parameters_called("period", &["t"])[0];
     assert!((kernel.parameters()[period] - 1.0).abs() < 0.02, "{:?}", kernel.parameters());
 }

@@ -1,10 +1,11 @@
 //! `compare`: every method on the same events, scored in the same way.
 
+use super::score::check_samples;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CompareArgs;
 use crate::io::{self, Column};
 use pointillist::baseline::{EdgeCorrection, sgcp};
-use pointillist::compare::{Contender, Performance, SAMPLES, halves, paired};
+use pointillist::compare::{Contender, Performance, halves, paired};
 use pointillist::{Events, Points};
 use serde::Serialize;
 
@@ -60,6 +61,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.csv {
         io::check_target(path)?;
     }
+    check_samples(args.samples)?;
     let loaded = input::events(&args.train, &args.options.events)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = loaded.events;
@@ -72,7 +74,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     for (number, (train, test)) in splits.iter().enumerate() {
         for ((name, contender), list) in contenders.iter().zip(&mut performances) {
             context.detail(&format!("split {}: {name}", number + 1));
-            list.push(contender.perform(train, test, at, SAMPLES, context.seed())?);
+            list.push(contender.perform(train, test, at, args.samples, context.seed())?);
         }
     }
     if let Some(path) = &args.csv {

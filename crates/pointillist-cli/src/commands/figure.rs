@@ -51,8 +51,9 @@ fn curve(
 ) -> Result<Figure, Failure> {
     let window = posterior.window();
     let (axis, stretches) = (&window.axes()[0], stretches(window));
-    // Fine enough for the shortest wave that the inducing points can carry.
-    let places = along(&stretches, CURVE_POINTS.max(8 * posterior.inducing().len()).min(MOST_CURVE_POINTS));
+    // Fine enough for the shortest wave that the inducing points or the lattice can carry.
+    let unknowns = posterior.inducing().map_or_else(|| posterior.lattice().map_or(0, |l| l.nodes[0]), |z| z.len());
+    let places = along(&stretches, CURVE_POINTS.max(8 * unknowns).min(MOST_CURVE_POINTS));
     let points = Points::line(&places.concat())?;
     let rate = posterior.rate(&points)?;
     let mut quantiles = posterior.quantiles(&points, &[band.0, band.1])?;

@@ -86,7 +86,7 @@ pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fi
             "max_evaluations" => {
                 "the fit did not converge: the evaluations allowed were used up; allow more with --max-evaluations"
             }
-            _ => "the fit did not converge: no better point was found; try fewer inducing points or a larger --jitter",
+            _ => "the fit did not converge: no better point was found; try fewer inducing points or nodes, or a larger --jitter",
         });
     }
     let kept = (events.len() <= MOST_EVENTS).then(|| KeptEvents { points: events.points().clone(), trials });
@@ -105,8 +105,8 @@ fn watched(model: &Model, events: &Events, context: &Context) -> Result<Fit, Err
     let mut meter = Meter::new(context);
     let _fitting = interrupt::Fitting::begin();
     let mut watch = |progress: &Progress| {
-        let Progress { evaluations, bound, inducing, .. } = progress;
-        meter.show(|| format!("fitting: {evaluations} evaluations, bound {bound:.4}, {inducing} inducing points"));
+        let Progress { evaluations, bound, size, .. } = progress;
+        meter.show(|| format!("fitting: {evaluations} evaluations, bound {bound:.4}, {size} unknowns"));
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let fit = model.fit_watched(events, &mut watch);

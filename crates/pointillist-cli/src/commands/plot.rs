@@ -2,7 +2,7 @@
 
 use super::figure::{self, Look};
 use super::{Context, Failure, Outcome, colour, fit, input, json_line, spec, terminal};
-use crate::args::{FitOptions, PlotArgs};
+use crate::args::{BasisName, FitOptions, PlotArgs};
 use crate::io::{self, KeptEvents, ModelFile};
 use crate::plot;
 use std::path::Path;
@@ -96,8 +96,11 @@ fn fit_option_given(options: &FitOptions) -> Option<&'static str> {
         (options.events.trial_column.is_some(), "--trial-column"),
         (options.events.exposure.is_some(), "--exposure"),
         (options.events.clip, "--clip"),
-        (options.kernel != "se", "--kernel"),
-        (options.inducing != "auto", "--inducing"),
+        (options.basis != BasisName::Auto, "--basis"),
+        (options.nodes.is_some(), "--nodes"),
+        (options.smoothness.is_some(), "--smoothness"),
+        (options.kernel.is_some(), "--kernel"),
+        (options.inducing.is_some(), "--inducing"),
         (options.optimise_inducing, "--optimise-inducing"),
         (!options.prior.is_empty(), "--prior"),
         (!options.fix.is_empty(), "--fix"),

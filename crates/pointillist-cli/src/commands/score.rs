@@ -26,9 +26,7 @@ struct Scores {
 
 /// Does what was asked for.
 pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
-    if args.samples < 2 {
-        return Err(format!("--samples {} is too few; take at least 2", args.samples).into());
-    }
+    check_samples(args.samples)?;
     let model = ModelFile::read(&args.model)?;
     let window = model.posterior.window();
     let events = input::events_in(&args.heldout, args.columns.as_deref(), window, args.clip, context)?;
@@ -42,6 +40,11 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
     let text = if context.json() { json_line(&scores(&score, args.samples))? } else { table(&score) };
     io::stdout_text(&text)?;
     Ok(Outcome::Done)
+}
+
+/// Whether so many draws make a score.
+pub fn check_samples(samples: usize) -> Result<(), String> {
+    if samples < 2 { Err(format!("--samples {samples} is too few; take at least 2")) } else { Ok(()) }
 }
 
 fn scores(score: &Score, samples: usize) -> Scores {

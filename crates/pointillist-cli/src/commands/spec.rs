@@ -2,10 +2,10 @@
 //! model they make.
 
 use super::{Failure, input};
-use crate::args::{FitOptions, MeanName, MethodName};
+use crate::args::{BasisName, FitOptions, MeanName, MethodName};
 use pointillist::baseline::sgcp;
 use pointillist::kernel::{Expression, Unit};
-use pointillist::{Axis, Error, Factor, Inducing, Method, Model, Prior, PriorMean};
+use pointillist::{Axis, Error, Factor, Family, Inducing, LatticeChoice, Method, Model, Prior, PriorMean, Smoothness};
 
 /// Most inducing points: a dense q of more would not fit into the memory of most machines.
 const MOST_INDUCING: usize = 5_000;
@@ -22,12 +22,19 @@ pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
         return Err("--max-evaluations 0 leaves nothing to do; allow at least one".to_string().into());
     }
     Ok(Model {
-        kernel: Some(kernel(&options.kernel, axes)?),
+        family: match options.basis {
+            BasisName::Auto if options.inducing.is_some() => Family::Inducing,
+            BasisName::Auto => Family::Auto,
+            BasisName::Inducing => Family::Inducing,
+            BasisName::Lattice => Family::Lattice,
+        },
+        lattice: lattice(options, axes)?,
+        kernel: options.kernel.as_deref().map(|text| kernel(text, axes)).transpose()?,
         prior_mean: match options.mean {
             MeanName::Constant => PriorMean::Constant,
             MeanName::Paper => PriorMean::Paper,
         },
-        inducing: inducing(&options.inducing, axes)?,
+        inducing: options.inducing.as_deref().map_or(Ok(Inducing::Auto), |text| inducing(text, axes))?,
         optimise_inducing: options.optimise_inducing,
         method: match options.method {
             MethodName::Collapsed => Method::Collapsed,
@@ -39,6 +46,50 @@ pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
         most_evaluations: options.max_evaluations,
         ..default
     })
+}
+
+/// The lattice asked for.
+fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure> {
+    let first = |given: [(bool, &'static str); 3]| given.into_iter().find_map(|(given, name)| given.then_some(name));
+    let for_lattice = first([
+        (options.nodes.is_some(), "--nodes"),
+        (options.smoothness.is_some(), "--smoothness"),
+        (options.basis == BasisName::Lattice, "--basis lattice"),
+    ]);
+    let for_inducing = first([
+        (options.kernel.is_some(), "--kernel"),
+        (options.inducing.is_some(), "--inducing"),
+        (options.basis == BasisName::Inducing, "--basis inducing"),
+    ]);
+    if let (Some(lattice), Some(inducing)) = (for_lattice, for_inducing) {
+        return Err(
+            format!("{lattice} is for a lattice and {inducing} for inducing points; leave one of them out").into()
+        );
+    }
+    let smoothness = match options.smoothness.as_deref() {
+        None | Some("auto") => None,
+        Some("2") => Some(Smoothness::Two),
+        Some("4") => Some(Smoothness::Four),
+        Some(other) => return Err(format!("--smoothness {other} must be 2, 4 or auto").into()),
+    };
+    Ok(LatticeChoice {
+        nodes: options.nodes.as_deref().map(|text| counts("--nodes", text, axes)).transpose()?,
+        smoothness,
+        most_bytes: bytes(&options.max_memory)?,
+        exact: options.exact,
+    })
+}
+
+/// `500MB`, `8GB`.
+fn bytes(text: &str) -> Result<usize, Failure> {
+    let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
+    let read = |(unit, size): (&str, f64)| -> Option<f64> {
+        let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
+        (number > 0.0 && number.is_finite()).then_some(number * size)
+    };
+    let size = units.into_iter().find_map(read);
+    size.map(|size| size as usize)
+        .ok_or_else(|| format!("--max-memory {text} is no size; write it as in 500MB or 8GB").into())
 }
 
 /// The kernel asked for; a mistake is shown where it stands.
@@ -213,6 +264,13 @@ fn sgcp_parameter<'a>(text: &'a str, names: &[String], axis: &str) -> Result<(&'
 /// An error of a fit, in the words of the options that led to it.
 pub fn fault(error: Error, options: &FitOptions) -> Failure {
     let Error::Setting { name: setting, value: asked, requirement } = &error else { return error.into() };
+    if let ("nodes", Some(text)) = (setting.as_str(), &options.nodes) {
+        let remedy = if requirement.contains("memory") { "; or allow more with --max-memory" } else { "" };
+        return format!("--nodes {text} {requirement}{remedy}").into();
+    }
+    if setting == "basis" {
+        return format!("--basis {asked} {requirement}").into();
+    }
     let named = |text: &&String, sign| text.rsplit_once(sign).is_some_and(|(name, _)| name.trim() == *asked);
     let prior = options.prior.iter().find(|text| named(text, '~')).map(|text| format!("--prior '{text}'"));
     let fixed = || options.fix.iter().find(|text| named(text, '=')).map(|text| format!("--fix '{text}'"));

@@ -3,7 +3,7 @@
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::Piece;
-use pointillist::{Axis, Events, Fit, Kernel, Method, Model, PriorMean, Window};
+use pointillist::{Axis, Events, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -28,13 +28,26 @@ pub struct Summary {
     pub seconds: Option<f64>,
     /// Number of events.
     pub events: usize,
-    /// Number of inducing points.
+    /// What f is made of: `inducing` or `lattice`.
+    pub basis: &'static str,
+    /// The bases that were tried.
+    pub tried: Vec<TriedSummary>,
+    /// Number of inducing points; 0 on a lattice.
     pub inducing: usize,
     /// The same by axis, where they form a grid.
     pub inducing_grid: Vec<usize>,
-    /// How they were chosen.
-    pub inducing_choice: String,
-    /// Part of the prior variance that they leave unexplained.
+    /// Nodes of the lattice on each axis, if there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<usize>,
+    /// Smoothness of the lattice, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smoothness: Option<usize>,
+    /// How inducing points or nodes were chosen.
+    pub choice: String,
+    /// Weighted points that stood for the events, where these were many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_nodes: Option<EventNodes>,
+    /// Part of the prior variance that inducing points leave unexplained.
     pub unexplained: f64,
     /// The kernel.
     pub kernel: String,
@@ -54,6 +67,41 @@ pub struct Summary {
     pub jitter: f64,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// A basis that was tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct TriedSummary {
+    /// Its name.
+    pub name: String,
+    /// Its bound.
+    pub elbo: Option<f64>,
+    /// Why it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl TriedSummary {
+    fn new(tried: &Tried) -> Self {
+        let (elbo, note) = (tried.outcome.as_ref().ok().copied(), tried.outcome.as_ref().err().cloned());
+        Self { name: tried.name.clone(), elbo, note }
+    }
+
+    fn text(&self) -> String {
+        match (self.elbo, &self.note) {
+            (Some(elbo), _) => format!("{} {elbo:.4}", self.name),
+            (None, note) => format!("{} ({})", self.name, note.as_deref().unwrap_or("failed")),
+        }
+    }
+}
+
+/// Weighted points that stood for events.
+#[derive(Clone, Debug, Serialize)]
+pub struct EventNodes {
+    /// How many.
+    pub count: usize,
+    /// What they leave out of the bound, in nats, estimated.
+    pub error: f64,
 }
 
 /// A hyper-parameter.
@@ -146,9 +194,21 @@ impl Summary {
     /// Of a fit of `model` to `events`; `warnings` of the reading come before those of the fit.
     pub fn new(model: &Model, events: &Events, fit: &Fit, mut warnings: Vec<String>) -> Self {
         let (report, posterior, window) = (&fit.report, &fit.posterior, events.window());
-        let kernel = posterior.kernel();
+        let lattice = posterior.lattice();
         let axes: Vec<&str> = window.axes().iter().map(|axis| axis.name.as_str()).collect();
-        let parameters = parameters(&kernel, posterior.mean(), window);
+        let (kernel, hyperparameters, parameters) = match (posterior.kernel(), &lattice) {
+            (Some(kernel), _) => (
+                kernel.expression(&axes),
+                hyperparameters(&kernel, posterior.mean()),
+                parameters(&kernel, posterior.mean(), window),
+            ),
+            (None, Some(lattice)) => (
+                format!("matern on a lattice, smoothness {}", lattice.smoothness.alpha()),
+                serde_json::json!({ "variance": lattice.variance, "lengthscale": lattice.lengthscales, "mean": posterior.mean() }),
+                lattice_parameters(lattice, posterior.mean(), window),
+            ),
+            (None, None) => Default::default(),
+        };
         warnings.extend(report.warnings.iter().cloned());
         Self {
             elbo: report.bound.total(),
@@ -163,17 +223,22 @@ impl Summary {
             evaluations: report.evaluations,
             seconds: Some(report.seconds),
             events: events.len(),
-            inducing: posterior.inducing().len(),
+            basis: if lattice.is_some() { "lattice" } else { "inducing" },
+            tried: report.tried.iter().map(TriedSummary::new).collect(),
+            inducing: posterior.inducing().map_or(0, |locations| locations.len()),
             inducing_grid: report.inducing.clone(),
-            inducing_choice: report.inducing_choice.clone(),
+            smoothness: lattice.as_ref().map(|lattice| lattice.smoothness.alpha()),
+            nodes: lattice.map(|lattice| lattice.nodes).unwrap_or_default(),
+            choice: report.choice.clone(),
+            event_nodes: report.summarised.map(|(count, error)| EventNodes { count, error }),
             unexplained: report.unexplained,
-            kernel: kernel.expression(&axes),
+            kernel,
             prior_mean: posterior.prior_mean(),
             method: match model.method {
                 Method::Collapsed => "collapsed",
                 Method::Joint => "joint",
             },
-            hyperparameters: hyperparameters(&kernel, posterior.mean()),
+            hyperparameters,
             parameters,
             log_prior: report.log_prior,
             window: WindowSummary::new(window, report.integral_error),
@@ -196,7 +261,7 @@ impl Summary {
             format!("{} from {} to {}", axis.name, end(span[0]), end(span[1]))
         };
         let spans: Vec<String> = self.window.spans.iter().zip(axes).map(span).collect();
-        let grid: Vec<String> = self.inducing_grid.iter().map(usize::to_string).collect();
+        let grid = |counts: &[usize]| counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×");
         let seconds = self.seconds.map(|s| format!(", {}", duration(s))).unwrap_or_default();
         let stop = match self.stop {
             "converged" => "converged",
@@ -230,7 +295,19 @@ impl Summary {
         for (name, values) in parameters {
             row(&name, values);
         }
-        row("inducing", format!("{} points; {}", grid.join("×"), self.inducing_choice));
+        match self.basis {
+            "lattice" => row("lattice", format!("{} nodes; {}", grid(&self.nodes), self.choice)),
+            _ => row("inducing", format!("{} points; {}", grid(&self.inducing_grid), self.choice)),
+        }
+        if let Some(EventNodes { count, error }) = self.event_nodes {
+            row(
+                "events",
+                format!("{count} weighted points stood for them, which changed the bound by about {error:.1e}"),
+            );
+        }
+        if self.tried.len() > 1 {
+            row("tried", self.tried.iter().map(TriedSummary::text).collect::<Vec<_>>().join(", "));
+        }
         let (steps, evaluations) = (self.iterations, self.evaluations);
         row("stop", format!("{stop}; {steps} steps, {evaluations} evaluations{seconds}"));
         text
@@ -287,6 +364,19 @@ fn parameters(kernel: &Kernel, mean: f64, window: &Window) -> Vec<NamedValue> {
         .collect();
     all.push(NamedValue { name: "mean".into(), value: mean, unit: Some(format!("√({rate})")) });
     all
+}
+
+/// The same for a lattice.
+fn lattice_parameters(lattice: &LatticeSummary, mean: f64, window: &Window) -> Vec<NamedValue> {
+    let (axes, rate) = (window.axes(), rate_unit(window));
+    let lengthscale = |(axis, value): (&Axis, &f64)| {
+        let name = if axes.len() == 1 { "lengthscale".into() } else { format!("lengthscale[{}]", axis.name) };
+        NamedValue { name, value: *value, unit: axis.unit.clone() }
+    };
+    let variance = NamedValue { name: "variance".into(), value: lattice.variance, unit: Some(rate.clone()) };
+    let mean = NamedValue { name: "mean".into(), value: mean, unit: Some(format!("√({rate})")) };
+    let lengthscales = axes.iter().zip(&lattice.lengthscales).map(lengthscale);
+    [variance].into_iter().chain(lengthscales).chain([mean]).collect()
 }
 
 /// `lengthscale[1]` as `lengthscale[lat]`: the number in brackets is that of the axis.

@@ -3,8 +3,8 @@
 //! The bound never sees a kernel. It sees [`Features`]: with u = L v (+ mean), K = L Lᵀ, a point x has features
 //! a(x) = L⁻¹ k_z(x) and residual variance c(x) = k(x,x) − |a(x)|², the region has ∫ a aᵀ, ∫ a and ∫ c, and v has prior
 //! N(prior_mean, I) (math: whitened form). A [`Basis`] produces them and consumes cotangents of the same shape; it is the
-//! one trait chosen at run time. A basis whose prior precision is a band matrix and whose features are sparse would add a
-//! second kind of storage here; the bound and the steps ask only for products with it.
+//! one trait chosen at run time. Where the prior's precision is a band matrix and a point has few features, storage is of
+//! another kind, and so is the code: `lattice/`.
 
 mod region;
 mod scattered;

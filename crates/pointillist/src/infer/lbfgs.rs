@@ -14,6 +14,8 @@ const INCREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
 /// Longest first trial of a line search, in the largest component.
 const LONGEST_STEP: f64 = 1.5;
+/// A line search ends where less than this part of the gain that matters is left to it.
+const HARDLY: f64 = 0.1;
 /// Trials in one line search.
 const TRIALS: usize = 20;
 
@@ -39,6 +41,15 @@ pub(crate) enum End {
 /// Steps with the changes of the gradient along them: what is known of the curvature.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Curvature(VecDeque<Pair>);
+
+impl Curvature {
+    /// That of a function which is so many times as curved.
+    pub(crate) fn times(&self, factor: f64) -> Self {
+        let scaled = |change: &[f64]| change.iter().map(|c| factor * c).collect();
+        let pairs = self.0.iter().map(|(step, change, product)| (step.clone(), scaled(change), factor * product));
+        Self(pairs.collect())
+    }
+}
 
 /// A step, the fall of the gradient along it, and their product.
 type Pair = (Vec<f64>, Vec<f64>, f64);
@@ -76,11 +87,7 @@ impl<F: FnMut(&[f64], &mut [f64]) -> Result<Option<f64>>> Objective<'_, F> {
         let mut gradient = vec![0.0; x.len()];
         self.evaluations += 1;
         let value = (self.function)(&x, &mut gradient)?.filter(|v| v.is_finite());
-        for ((g, x), (lo, hi)) in gradient.iter_mut().zip(&x).zip(self.bounds) {
-            if (*g < 0.0 && x <= lo) || (*g > 0.0 && x >= hi) {
-                *g = 0.0;
-            }
-        }
+        stay_inside(&mut gradient, &x, self.bounds);
         Ok(value.map(|value| Trial { x, value, gradient }))
     }
 }
@@ -102,6 +109,7 @@ pub(crate) fn maximise(
     let mut iterations = 0;
     let end = loop {
         let mut direction = two_loop(&memory, &now.gradient);
+        stay_inside(&mut direction, &now.x, bounds);
         let mut slope = dot(&direction, &now.gradient);
         if slope <= 0.0 {
             memory.clear();
@@ -118,7 +126,7 @@ pub(crate) fn maximise(
         let longest = direction.iter().fold(0.0, |m: f64, d| m.max(d.abs()));
         let initial = if first { (settings.first_step / longest).min(1.0) } else { (LONGEST_STEP / longest).min(1.0) };
         let budget = settings.most_evaluations - objective.evaluations;
-        let Some(next) = line_search(&mut objective, &now, &direction, slope, initial, budget)? else {
+        let Some(next) = line_search(&mut objective, &now, &direction, slope, initial, settings.gain, budget)? else {
             if !first {
                 memory.clear(); // try once more along the gradient
                 continue;
@@ -142,6 +150,15 @@ pub(crate) fn maximise(
         #[cfg(test)]
         evaluations: objective.evaluations,
     }))
+}
+
+/// Takes out of a direction what would leave the bounds at once: along it the function would not change as its slope says.
+fn stay_inside(direction: &mut [f64], x: &[f64], bounds: &[(f64, f64)]) {
+    for ((d, x), (lo, hi)) in direction.iter_mut().zip(x).zip(bounds) {
+        if (*d < 0.0 && x <= lo) || (*d > 0.0 && x >= hi) {
+            *d = 0.0;
+        }
+    }
 }
 
 fn remember(memory: &mut VecDeque<Pair>, now: &Trial, next: &Trial) {
@@ -183,6 +200,7 @@ fn line_search<F: FnMut(&[f64], &mut [f64]) -> Result<Option<f64>>>(
     direction: &[f64],
     slope: f64,
     initial: f64,
+    gain: f64,
     budget: usize,
 ) -> Result<Option<Trial>> {
     let (mut low, mut low_value, mut low_slope) = (0.0, now.value, slope);
@@ -190,6 +208,9 @@ fn line_search<F: FnMut(&[f64], &mut [f64]) -> Result<Option<f64>>>(
     let mut step = initial;
     let mut best: Option<Trial> = None;
     for _ in 0..TRIALS.min(budget.max(1)) {
+        if (step - low).abs() * slope < HARDLY * gain {
+            break; // where it now looks nothing more is to be gained
+        }
         let mut x = now.x.clone();
         add_scaled(&mut x, step, direction);
         let trial = objective.at(x)?;

@@ -4,15 +4,19 @@
 //! (default) or `joint.rs` (the paper's); on grids from coarse to fine (`schedule.rs`); natural steps to the end at the last Θ.
 
 mod collapsed;
+mod family;
 mod given;
 mod joint;
+mod lattice;
 pub(crate) mod lbfgs;
 mod natural;
 mod parameters;
 mod prior;
 mod schedule;
+pub(crate) mod sites;
 mod start;
 
+pub use family::{Family, LatticeChoice, Tried};
 pub use given::{Gradient, bound_at};
 pub use prior::Prior;
 
@@ -59,6 +63,10 @@ pub struct Model {
     pub kernel: Option<Expression>,
     /// The prior mean of f.
     pub prior_mean: PriorMean,
+    /// What f is made of.
+    pub family: Family,
+    /// The lattice, where f is made of one.
+    pub lattice: LatticeChoice,
     /// The inducing points.
     pub inducing: Inducing,
     /// Whether their locations are optimised too.
@@ -82,6 +90,8 @@ impl Default for Model {
         Self {
             kernel: None,
             prior_mean: PriorMean::default(),
+            family: Family::default(),
+            lattice: LatticeChoice::default(),
             inducing: Inducing::default(),
             optimise_inducing: false,
             method: Method::default(),
@@ -130,8 +140,8 @@ pub struct Progress {
     pub evaluations: usize,
     /// The bound at the last of them, in the user's units.
     pub bound: f64,
-    /// Inducing points in use.
-    pub inducing: usize,
+    /// Inducing points, or nodes of the lattice, in use.
+    pub size: usize,
 }
 
 /// What a fit did.
@@ -150,10 +160,14 @@ pub struct Report {
     pub evaluations: usize,
     /// Wall time.
     pub seconds: f64,
-    /// Number of inducing points, by axis where they form a grid.
+    /// The families that were tried.
+    pub tried: Vec<Tried>,
+    /// Number of inducing points, by axis where they form a grid; none on a lattice.
     pub inducing: Vec<usize>,
-    /// How they were chosen, in a sentence.
-    pub inducing_choice: String,
+    /// How they, or the nodes of the lattice, were chosen, in a sentence.
+    pub choice: String,
+    /// Nodes that stood for events, and what they left out of the bound (nats), where there were too many events.
+    pub summarised: Option<(usize, f64)>,
     /// Part of the prior variance over the window that the inducing points leave unexplained. Harmless where that variance is itself a
     /// small part of the rate.
     pub unexplained: f64,
@@ -228,8 +242,7 @@ impl Problem<'_> {
     /// Counts an evaluation by Θ and tells the watcher.
     fn report(&mut self, value: f64) -> Result<()> {
         self.theta_evaluations += 1;
-        let progress =
-            Progress { evaluations: self.evaluations, bound: value - self.log_units, inducing: self.inducing };
+        let progress = Progress { evaluations: self.evaluations, bound: value - self.log_units, size: self.inducing };
         match (self.watch)(&progress) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Cancelled),
@@ -290,6 +303,13 @@ impl Model {
     pub fn fit_watched<'a>(&self, events: &Events, watch: &'a mut Watch<'a>) -> Result<Fit> {
         self.check(events)?;
         let started = Instant::now();
+        let mut fit = self.fit_families(events, watch)?;
+        fit.report.seconds = started.elapsed().as_secs_f64();
+        Ok(fit)
+    }
+
+    /// The fit with inducing points.
+    fn fit_inducing<'a>(&self, events: &Events, watch: &'a mut Watch<'a>) -> Result<Fit> {
         let scaling = Scaling::of(events.window());
         let mut problem = Problem {
             points: scaling.points_inward(events.points()),
@@ -300,16 +320,14 @@ impl Model {
             most_evaluations: self.most_evaluations,
             theta_evaluations: 0,
             evaluations: 0,
-            log_units: events.len() as f64 * scaling.volume().ln() - events.log_exposure(),
+            log_units: scaling.log_units(events.window(), events.points()),
             sign: self.sign(),
             inducing: 0,
             watch,
         };
         let (start, layout) = self.layout(&problem, &scaling)?;
         let found = schedule::run(self, &mut problem, &layout, start, &scaling)?;
-        let mut fit = self.finish(&mut problem, &layout, found, events, &scaling)?;
-        fit.report.seconds = started.elapsed().as_secs_f64();
-        Ok(fit)
+        self.finish(&mut problem, &layout, found, events, &scaling)
     }
 
     fn check(&self, events: &Events) -> Result<()> {
@@ -411,8 +429,10 @@ impl Model {
             iterations: run.iterations,
             evaluations: problem.evaluations,
             seconds: 0.0,
+            tried: vec![],
             inducing: counts,
-            inducing_choice: choice,
+            choice,
+            summarised: None,
             unexplained,
             integral_error,
             jitter: problem.jitter,

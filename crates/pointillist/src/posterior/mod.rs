@@ -6,15 +6,19 @@
 mod field;
 mod folding;
 mod inducing;
+mod lattice;
 
 pub(crate) use field::Field;
 pub(crate) use inducing::InducingField;
 pub use inducing::InducingState;
+pub(crate) use lattice::LatticeField;
+pub use lattice::LatticeState;
 
 use crate::basis::PriorMean;
 use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::lattice::Smoothness;
 use crate::numerics::special::square_quantile;
 use crate::points::Points;
 use crate::sample::{self, gaussian, thinning};
@@ -33,6 +37,7 @@ pub struct Posterior {
 #[derive(Clone)]
 pub(crate) enum PosteriorBasis {
     Inducing(InducingField),
+    Lattice(LatticeField),
 }
 
 impl std::fmt::Debug for Posterior {
@@ -60,6 +65,19 @@ pub struct Count {
     pub sd: f64,
 }
 
+/// A lattice and its hyper-parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatticeSummary {
+    /// Nodes on each axis.
+    pub nodes: Vec<usize>,
+    /// How smooth f is.
+    pub smoothness: Smoothness,
+    /// The variance of f.
+    pub variance: f64,
+    /// The length-scale of the Matérn field along each axis: half its range, at which correlation has fallen to between 0.1 and 0.15.
+    pub lengthscales: Vec<f64>,
+}
+
 /// All numbers of a posterior: what a file must hold to give the same answers to the last bit.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -78,6 +96,8 @@ pub struct PosteriorState {
 pub enum BasisState {
     /// Inducing points.
     Inducing(InducingState),
+    /// A lattice.
+    Lattice(LatticeState),
 }
 
 impl Posterior {
@@ -89,6 +109,7 @@ impl Posterior {
     pub fn state(&self) -> PosteriorState {
         let basis = match &self.basis {
             PosteriorBasis::Inducing(field) => BasisState::Inducing(field.state()),
+            PosteriorBasis::Lattice(field) => BasisState::Lattice(field.state()),
         };
         PosteriorState { window: self.window.clone(), basis }
     }
@@ -96,10 +117,14 @@ impl Posterior {
     /// The posterior with these numbers, once they are found to make sense.
     pub fn from_state(state: PosteriorState) -> Result<Self> {
         let window = state.window.checked()?;
+        let scaling = Scaling::of(&window);
         let basis = match state.basis {
             BasisState::Inducing(state) => PosteriorBasis::Inducing(InducingField::from_state(state, window.dims())?),
+            BasisState::Lattice(state) => {
+                PosteriorBasis::Lattice(LatticeField::from_state(state, &window.scaled(&scaling))?)
+            }
         };
-        Ok(Self::new(window.clone(), Scaling::of(&window), basis))
+        Ok(Self::new(window, scaling, basis))
     }
 
     /// The window.
@@ -107,28 +132,50 @@ impl Posterior {
         &self.window
     }
 
-    /// The kernel, in the user's units.
-    pub fn kernel(&self) -> Kernel {
-        let PosteriorBasis::Inducing(field) = &self.basis;
-        field.hyper.kernel.outward(&self.scaling)
-    }
-
     /// ū, in the user's units (the root of a rate).
     pub fn mean(&self) -> f64 {
-        let PosteriorBasis::Inducing(field) = &self.basis;
-        field.hyper.mean / self.scaling.volume().sqrt()
+        let mean = match &self.basis {
+            PosteriorBasis::Inducing(field) => field.hyper.mean,
+            PosteriorBasis::Lattice(field) => field.theta.mean,
+        };
+        mean / self.scaling.volume().sqrt()
     }
 
     /// The kind of prior mean.
     pub fn prior_mean(&self) -> PriorMean {
-        let PosteriorBasis::Inducing(field) = &self.basis;
-        field.prior_mean
+        match &self.basis {
+            PosteriorBasis::Inducing(field) => field.prior_mean,
+            PosteriorBasis::Lattice(_) => PriorMean::Constant,
+        }
     }
 
-    /// The inducing locations, in the user's units.
-    pub fn inducing(&self) -> Points {
-        let PosteriorBasis::Inducing(field) = &self.basis;
-        self.scaling.points_outward(&field.locations)
+    /// The kernel, in the user's units, where f is given by inducing points.
+    pub fn kernel(&self) -> Option<Kernel> {
+        match &self.basis {
+            PosteriorBasis::Inducing(field) => Some(field.hyper.kernel.outward(&self.scaling)),
+            PosteriorBasis::Lattice(_) => None,
+        }
+    }
+
+    /// The inducing locations, in the user's units, if f is given by any.
+    pub fn inducing(&self) -> Option<Points> {
+        match &self.basis {
+            PosteriorBasis::Inducing(field) => Some(self.scaling.points_outward(&field.locations)),
+            PosteriorBasis::Lattice(_) => None,
+        }
+    }
+
+    /// The lattice and its hyper-parameters, in the user's units, if f is given on one.
+    pub fn lattice(&self) -> Option<LatticeSummary> {
+        let PosteriorBasis::Lattice(field) = &self.basis else { return None };
+        Some(LatticeSummary {
+            nodes: field.nodes(),
+            smoothness: field.smoothness(),
+            variance: field.theta.variance / self.scaling.volume(),
+            lengthscales: (field.theta.ranges().iter().enumerate())
+                .map(|(r, range)| 0.5 * range * self.scaling.scale(r))
+                .collect(),
+        })
     }
 
     /// Mean and variance of f at points, in the user's units.
@@ -265,6 +312,7 @@ impl Posterior {
     pub(crate) fn field(&self) -> &dyn Field {
         match &self.basis {
             PosteriorBasis::Inducing(field) => field,
+            PosteriorBasis::Lattice(field) => field,
         }
     }
 

@@ -39,6 +39,12 @@ impl Scaling {
         self.scale.iter().product()
     }
 
+    /// What the log-likelihood of points in the window is higher by in unit coordinates and without its exposure.
+    pub(crate) fn log_units(&self, window: &Window, points: &Points) -> f64 {
+        let exposure: f64 = points.rows().map(|row| window.exposure_at(row).ln()).sum();
+        points.len() as f64 * self.volume().ln() - exposure
+    }
+
     pub(crate) fn points_inward(&self, points: &Points) -> Points {
         points.map(|r, x| self.inward(r, x))
     }

@@ -255,7 +255,7 @@ fn rates_picture(bench: &Bench, set: &Set, events: &Events) -> Result<Picture, F
 /// The variational answer on all of coal beside the exact posterior of the same model.
 fn against_exact(bench: &Bench) -> Result<Vec<Goal>, Failure> {
     let events = bundled("coal")?;
-    let posterior = Model::default().fit(&events)?.posterior;
+    let posterior = paper().fit(&events)?.posterior;
     let chains = Sampling::default().chains;
     let draws = bench.size(EXACT_DRAWS.0, EXACT_DRAWS.1).div_ceil(chains);
     let sampling = Sampling { draws, seed: bench.seed, ..Sampling::default() };

@@ -3,6 +3,7 @@
 //! Every experiment has fixed seeds and two sizes. Sizes and settings stand at the head of its file.
 
 mod adams;
+mod families;
 mod line;
 mod link;
 mod malaria;
@@ -18,7 +19,7 @@ use clap::{Parser, ValueEnum};
 use pointillist::baseline::EdgeCorrection;
 use pointillist::baseline::sgcp;
 use pointillist::compare::{Contender, Performance, SAMPLES, paired};
-use pointillist::{Events, Model, Points, Window};
+use pointillist::{Events, Family, Model, Points, Window};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use report::{Cell, Goal, Picture, Record, Section, Table};
 use std::fs;
@@ -71,6 +72,7 @@ fn section(part: Part, bench: &Bench) -> Result<Section, Failure> {
         Part::Times => times::run(bench),
         Part::Link => link::run(),
         Part::Adams => adams::run(bench),
+        Part::Families => families::run(bench),
         Part::All => Err("all is not one experiment".to_string().into()),
     }
 }
@@ -151,12 +153,17 @@ const PLAIN: &str = "KS−EC";
 const HOMOGENEOUS: &str = "homogeneous";
 const SGCP: &str = "SGCP";
 
+/// The paper's model: inducing points.
+fn paper() -> Model {
+    Model { family: Family::Inducing, ..Model::default() }
+}
+
 /// All methods.
 fn methods(sgcp: Contender) -> Vec<Method> {
     let method = |name, contender| Method { name, contender };
     vec![
-        method(ML, Contender::Variational(Model::default())),
-        method(AVERAGED, Contender::Averaged(Model::default())),
+        method(ML, Contender::Variational(paper())),
+        method(AVERAGED, Contender::Averaged(paper())),
         method(TRUNCATED, Contender::Smoother(EdgeCorrection::Truncate)),
         method(PLAIN, Contender::Smoother(EdgeCorrection::None)),
         method(HOMOGENEOUS, Contender::Homogeneous),

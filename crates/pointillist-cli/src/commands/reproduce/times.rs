@@ -71,7 +71,7 @@ fn timed(bench: &Bench, events: &Events, most_sweeps: usize) -> Result<Vec<Time>
     let sampler = bench.size(sampler.clone(), Settings { chains: 2, warm_up: 10, check_every: 20, ..sampler });
     let contenders = [
         ("VBPP, 31 points", Contender::Variational(grid)),
-        ("VBPP, automatic", Contender::Variational(Model::default())),
+        ("VBPP, automatic", Contender::Variational(paper())),
         (TRUNCATED, Contender::Smoother(EdgeCorrection::Truncate)),
         (PLAIN, Contender::Smoother(EdgeCorrection::None)),
         (SGCP, Contender::Sgcp(sampler)),

@@ -1,0 +1,98 @@
+//! The lattice on the command line: what it is asked for, what it says, every verb on its models, and wrong input.
+
+mod common;
+
+use common::Folder;
+use serde_json::json;
+
+#[test]
+fn every_verb_takes_a_model_on_a_lattice() {
+    let folder = Folder::new();
+    let fit = folder.run("fit coal --basis lattice --smoothness 2 -o coal.json --json").good().json();
+    assert_eq!(
+        (fit["basis"].as_str(), fit["smoothness"].as_u64(), fit["inducing"].as_u64()),
+        (Some("lattice"), Some(2), Some(0))
+    );
+    assert!(fit["nodes"][0].as_u64().unwrap() > 50 && fit["hyperparameters"]["lengthscale"][0].as_f64().unwrap() > 5.0);
+    let (names, rows) = folder.run("predict coal.json --grid 20").good().csv();
+    assert!(names.contains(&"q0.05".to_string()) && rows.len() == 20);
+    let count = folder.run("count coal.json --in 1851.3,1900 --json").good().json();
+    assert!((100.0..160.0).contains(&count["mean"].as_f64().unwrap()), "{count}");
+    let score = folder.run("score coal.json coal --json").good().json();
+    assert!(score["m_p"].as_f64().unwrap() > score["l_p"].as_f64().unwrap());
+    folder.run("sample coal.json --draws 2 --grid 5").good();
+    folder.run("sample coal.json --draws 2 --events").good();
+    folder.run("simulate --model coal.json -o new.csv").good();
+    folder.run("plot coal.json -o coal.svg").good();
+    let check = folder.run("check coal.json coal --json").good().json();
+    assert!(check["mean"]["median"].as_f64().unwrap() < 0.02, "{check}");
+}
+
+#[test]
+fn without_options_the_bound_chooses_and_says_so() {
+    let folder = Folder::new();
+    let fit = folder.run("fit aftershocks --json").good().json();
+    let elbos: Vec<f64> = fit["tried"].as_array().unwrap().iter().map(|t| t["elbo"].as_f64().unwrap()).collect();
+    assert_eq!(elbos.len(), 3);
+    assert_eq!(fit["elbo"].as_f64().unwrap(), elbos.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    let text = folder.run("fit aftershocks").good().out;
+    assert!(text.contains("tried") && text.contains("se on inducing points"), "{text}");
+    let paper = folder.run("fit aftershocks --inducing auto --json").good().json();
+    assert_eq!((paper["basis"].as_str(), paper["tried"].as_array().unwrap().len()), (Some("inducing"), 1));
+}
+
+#[test]
+fn a_map_and_a_border() {
+    let folder = Folder::new();
+    let fit = folder.run("fit kenya --window kenya --clip --nodes 30x40 --smoothness 2 -o k.json --json").good().json();
+    assert_eq!(fit["nodes"], json!([30, 40]));
+    folder.run("plot k.json -o k.svg").good();
+    let (_, rows) = folder.run("predict k.json --grid 4x4").good().csv();
+    assert_eq!(rows.len(), 16);
+}
+
+#[test]
+fn lattices_that_are_none() {
+    let folder = Folder::new();
+    folder.write("p.csv", "x,y\n0,0\n1,1\n0.5,0.2\n0.3,0.8\n0.6,0.6\n");
+    folder.write("q.csv", "a,b,c,d\n0,0,0,0\n1,1,1,1\n0.5,0.2,0.3,0.1\n");
+    folder.run("fit p.csv --nodes 1x5").refused(&["--nodes 1x5", "at least 2"]);
+    folder.run("fit p.csv --nodes 5").refused(&["--nodes", "20x20"]);
+    folder.run("fit p.csv --nodes many").refused(&["--nodes", "not a grid"]);
+    folder.run("fit p.csv --nodes 100000x100000").refused(&["100000", "GB", "fit"]);
+    folder.run("fit p.csv --nodes 200x200 --max-memory 10MB").refused(&["MB", "--max-memory"]);
+    folder.run("fit p.csv --smoothness 3").refused(&["--smoothness", "2, 4 or auto"]);
+    folder.run("fit p.csv --nodes 9x9 --kernel se").refused(&["--nodes", "--kernel", "leave one"]);
+    folder.run("fit p.csv --basis lattice --inducing 9x9").refused(&["--basis lattice", "--inducing"]);
+    folder.run("fit p.csv --basis inducing --smoothness 2").refused(&["--smoothness", "--basis inducing"]);
+    folder.run("fit p.csv --basis lattice --prior 'lengthscale ~ lognormal(0,1)'").refused(&["lattice", "prior"]);
+    folder.run("fit p.csv --max-memory lots").refused(&["--max-memory", "8GB"]);
+    folder.run("fit q.csv --columns a,b,c,d --basis lattice").refused(&["axes", "inducing"]);
+}
+
+#[test]
+fn models_on_lattices_that_are_none() {
+    let folder = Folder::new();
+    folder.run("fit coal --nodes 40 --smoothness 2 -o model.json").good();
+    let whole: serde_json::Value = serde_json::from_slice(&folder.read("model.json")).unwrap();
+    let numbers = [
+        ("nodes", json!([39])),
+        ("nodes", json!([100000000000u64, 100000000000u64])),
+        ("margin", json!([])),
+        ("smoothness", json!(5)),
+        ("range", json!(-1.0)),
+        ("stretch", json!([1.0, 1.0])),
+        ("q_mean", json!([1.0])),
+        ("q_events/0", json!("x")),
+        ("q_covariance", json!([])),
+    ];
+    for (place, value) in numbers {
+        let mut model = whole.clone();
+        *model.pointer_mut(&format!("/posterior/basis/lattice/{place}")).unwrap() = value;
+        folder.write("bad.json", model.to_string());
+        folder.run("predict bad.json").refused(&["bad.json", "damaged"]);
+    }
+    let bytes = folder.read("model.json");
+    folder.write("cut.json", &bytes[..bytes.len() / 2]);
+    folder.run("predict cut.json").refused(&["cut.json", "cut short"]);
+}

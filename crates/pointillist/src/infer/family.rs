@@ -1,0 +1,180 @@
+//! Which bases are tried, and which of them is taken: the one with the higher bound, inducing points where they are equal.
+//!
+//! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared. Where a kernel, inducing points or
+//! anything else is asked for that only inducing points have, they are the only family.
+
+use super::{Fit, Inducing, Method, Model, Watch};
+use crate::basis::PriorMean;
+use crate::error::{Error, Result};
+use crate::events::Events;
+use crate::lattice::Smoothness;
+
+/// Beyond so many events inducing points cost more than a lattice and give less.
+const MOST_EVENTS_FOR_INDUCING: usize = 20_000;
+/// Inducing points are not tried where the range found on a lattice asks for more of them than this, one a length-scale: their
+/// `auto` stops at a quarter of that.
+const MOST_INDUCING: f64 = 2_400.0;
+/// A lattice must be better than inducing points by so many nats: less is its own error.
+const TIE: f64 = 0.1;
+/// A lattice is tried unasked up to so many axes.
+const MOST_AXES: usize = 2;
+
+/// What f is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Family {
+    /// Whatever has the higher bound.
+    #[default]
+    Auto,
+    /// Inducing points, as in the paper.
+    Inducing,
+    /// A lattice of hats.
+    Lattice,
+}
+
+/// The lattice asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatticeChoice {
+    /// Nodes on each axis, margin included; refined until nothing is gained if none are asked for.
+    pub nodes: Option<Vec<usize>>,
+    /// How smooth f is; what has the higher bound if nothing is asked for.
+    pub smoothness: Option<Smoothness>,
+    /// Most memory, in bytes.
+    pub most_bytes: usize,
+    /// Whether events are never replaced by weighted nodes, however many they are.
+    pub exact: bool,
+}
+
+impl Default for LatticeChoice {
+    fn default() -> Self {
+        Self { nodes: None, smoothness: None, most_bytes: 4_000_000_000, exact: false }
+    }
+}
+
+/// One family that was tried.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    /// Its name.
+    pub name: String,
+    /// Its bound, or why it has none.
+    pub outcome: std::result::Result<f64, String>,
+}
+
+/// What can be tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Trial {
+    Inducing,
+    Lattice(Smoothness),
+}
+
+impl Trial {
+    fn name(self, model: &Model) -> String {
+        match self {
+            Trial::Inducing if model.kernel.is_none() => "se on inducing points".into(),
+            Trial::Inducing => "inducing points".into(),
+            Trial::Lattice(smoothness) => format!("lattice, smoothness {}", smoothness.alpha()),
+        }
+    }
+}
+
+impl Model {
+    /// Fits every family that is to be tried, and keeps the best.
+    pub(super) fn fit_families(&self, events: &Events, watch: &mut Watch<'_>) -> Result<Fit> {
+        let mut tried = Vec::new();
+        let mut best: Option<Fit> = None;
+        let mut first_error = None;
+        for trial in self.trials(events)? {
+            let name = trial.name(self);
+            if let Some(why) = self.in_vain(trial, events, best.as_ref()) {
+                tried.push(Tried { name, outcome: Err(why) });
+                continue;
+            }
+            let fit = match trial {
+                Trial::Inducing => self.fit_inducing(events, &mut |progress| watch(progress)),
+                Trial::Lattice(smoothness) => {
+                    let rival = best.as_ref().map(|best| best.report.bound.total());
+                    self.fit_lattice(smoothness, events, rival, watch)
+                }
+            };
+            match fit {
+                Ok(fit) => {
+                    let bound = fit.report.bound.total();
+                    tried.push(Tried { name, outcome: Ok(bound) });
+                    let ahead = if trial == Trial::Inducing { TIE } else { 0.0 };
+                    if best.as_ref().is_none_or(|best| bound + ahead > best.report.bound.total()) {
+                        best = Some(fit);
+                    }
+                }
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(error) => {
+                    tried.push(Tried { name, outcome: Err(error.to_string()) });
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        let mut best = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
+        best.report.tried = tried;
+        Ok(best)
+    }
+
+    /// Why a trial cannot win against the best so far, if it cannot.
+    fn in_vain(&self, trial: Trial, events: &Events, best: Option<&Fit>) -> Option<String> {
+        let lattice = best?.posterior.lattice()?;
+        if trial != Trial::Inducing {
+            return None;
+        }
+        if events.len() > MOST_EVENTS_FOR_INDUCING {
+            return Some(format!("not tried, there are more than {MOST_EVENTS_FOR_INDUCING} events"));
+        }
+        let sides = events.window().bounding_box().into_iter().map(|span| span.length());
+        let needed: f64 =
+            sides.zip(&lattice.lengthscales).map(|(side, lengthscale)| 1.0 + side / lengthscale).product();
+        (needed > MOST_INDUCING).then(|| format!("not tried, so short a range needs some {needed:.0} of them"))
+    }
+
+    /// Whether nothing is asked for that only one family has.
+    fn is_open(&self) -> bool {
+        self.family == Family::Auto && !self.asks_for_inducing() && !self.asks_for_lattice()
+    }
+
+    fn asks_for_inducing(&self) -> bool {
+        self.kernel.is_some()
+            || self.inducing != Inducing::Auto
+            || self.optimise_inducing
+            || self.method != Method::default()
+            || self.prior_mean != PriorMean::default()
+            || !self.priors.is_empty()
+            || !self.fixed.is_empty()
+    }
+
+    fn asks_for_lattice(&self) -> bool {
+        self.lattice.nodes.is_some() || self.lattice.smoothness.is_some()
+    }
+
+    fn trials(&self, events: &Events) -> Result<Vec<Trial>> {
+        let smoothness = match self.lattice.smoothness {
+            Some(one) => vec![one],
+            None => vec![Smoothness::Two, Smoothness::Four],
+        };
+        let lattices = smoothness.into_iter().map(Trial::Lattice);
+        let wants_lattice = self.family == Family::Lattice || (self.family == Family::Auto && self.asks_for_lattice());
+        if wants_lattice && self.asks_for_inducing() {
+            let requirement = "has no kernel, inducing points, priors, fixed values, joint method or prior mean other than constant; leave \
+                these out, or take inducing points";
+            return Err(Error::setting("basis", "lattice", requirement));
+        }
+        if self.family == Family::Inducing && self.asks_for_lattice() {
+            return Err(Error::setting(
+                "basis",
+                "inducing",
+                "has no nodes and no smoothness; take a lattice for these",
+            ));
+        }
+        if wants_lattice {
+            return Ok(lattices.collect());
+        }
+        if !self.is_open() || events.window().dims() > MOST_AXES {
+            return Ok(vec![Trial::Inducing]);
+        }
+        Ok(lattices.chain([Trial::Inducing]).collect())
+    }
+}

@@ -1,0 +1,180 @@
+//! Learning Θ, the nodes and the margin on a lattice: what is asked, what comes of it.
+//!
+//! `search.rs` finds Θ; here the last natural steps are taken, and the story is told. The coordinates are those of the unit
+//! box: who calls has scaled them. Cost: about 25 natural steps at full size.
+
+use super::level::{Detail, margin};
+use super::search::{MOST_STEPS, Run, Search};
+use super::size::{LARGE, bytes, describe, describe_bytes, largest};
+use super::{Lattice, Optimum, Sites, Theta};
+use crate::error::{Error, Result};
+use crate::infer::Stop;
+use crate::infer::lbfgs::End;
+use crate::points::Points;
+use crate::window::Window;
+
+pub(crate) use super::search::{Wanted, Watch};
+
+/// Gain at which q has reached its optimum in the end, on a large lattice; in proportion on smaller ones.
+const LAST_GAIN: f64 = 1e-4;
+/// A margin this much (sides) narrower than the range asks for is set anew. A wider one does no harm.
+const MARGIN_OFF: f64 = 0.06;
+/// Nodes in place of events may change the data term by this many nats, and this many more an event; else the events
+/// themselves have the last word.
+const MOST_LEFT_OUT: f64 = 0.5;
+const LEFT_OUT_AN_EVENT: f64 = 2e-6;
+
+/// Nodes that stood for events.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Summarised {
+    /// How many there were.
+    pub(crate) nodes: usize,
+    /// What they left out of the data term, in nats. The bound has it back.
+    pub(crate) error: f64,
+}
+
+/// A lattice with its Θ and q, and the story.
+#[derive(Debug, Clone)]
+pub(crate) struct Learned {
+    pub(crate) lattice: Lattice,
+    pub(crate) theta: Theta,
+    pub(crate) optimum: Optimum,
+    pub(crate) stop: Stop,
+    /// Steps of the optimiser over Θ.
+    pub(crate) iterations: usize,
+    /// Natural steps in all.
+    pub(crate) evaluations: usize,
+    /// Starting ranges (sides of the window) with their bounds.
+    pub(crate) starts: Vec<(f64, f64)>,
+    /// How the nodes were chosen, in a sentence.
+    pub(crate) choice: String,
+    pub(crate) summary: Option<Summarised>,
+    /// Whatever the user should know.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Learns Θ and q from points in a window whose bounding box is the unit box.
+pub(crate) fn learn(points: &Points, window: &Window, wanted: &Wanted, watch: &mut Watch<'_>) -> Result<Learned> {
+    check(points, window, wanted)?;
+    let mut search = Search::new(points, window, wanted, watch);
+    let (run, choice) = match &wanted.nodes {
+        Some(nodes) => (search.by_way_of_coarser(nodes)?, format!("{} nodes, as asked for", describe(nodes))),
+        None => search.auto()?,
+    };
+    search.finish(run, choice)
+}
+
+fn check(points: &Points, window: &Window, wanted: &Wanted) -> Result<()> {
+    let dims = window.dims();
+    if dims > 3 {
+        let why = format!("has at most three axes, and there are {dims}; use inducing points");
+        return Err(Error::setting("basis", "lattice", why));
+    }
+    if points.is_empty() {
+        return Err(Error::NoEvents);
+    }
+    let Some(nodes) = &wanted.nodes else { return Ok(()) };
+    if nodes.len() != dims {
+        return Err(Error::Dimension { what: "nodes of the lattice", expected: dims, found: nodes.len() });
+    }
+    if nodes.iter().any(|n| *n < 2) {
+        return Err(Error::setting("nodes", describe(nodes), "must be at least 2 on each axis"));
+    }
+    let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
+    if !fits(nodes) {
+        let needed = describe_bytes(bytes(nodes, wanted.smoothness));
+        let allowed = describe_bytes(wanted.most_bytes as f64);
+        let most = describe(&largest(nodes, fits));
+        let why = format!("need about {needed} of memory, and {allowed} may be used: {most} would fit");
+        return Err(Error::setting("nodes", describe(nodes), why));
+    }
+    Ok(())
+}
+
+impl Search<'_, '_> {
+    /// The margin that the range asks for, q at its optimum, and the report.
+    fn finish(mut self, mut run: Run, choice: String) -> Result<Learned> {
+        let wanted_margin = margin(&run.theta.ranges());
+        let is_off = run.level.margin.iter().zip(&wanted_margin).any(|(is, wanted)| wanted - is > MARGIN_OFF);
+        (self.on_the_way, self.loose) = (false, 0.0);
+        if is_off || run.gain > self.last_gain(&run.level) || run.level.detail == Detail::Bins {
+            let margin = if is_off { wanted_margin } else { run.level.margin.clone() };
+            let start = self.continued(&run.level.nodes, margin, &run)?;
+            run = self.climb(start)?;
+        }
+        let (mut run, summary) = self.settle(run)?;
+        let stop = match run.end {
+            _ if !run.optimum.converged => Stop::Evaluations,
+            End::Converged => Stop::Converged,
+            End::Stuck => Stop::NoProgress,
+            End::Evaluations => Stop::Evaluations,
+        };
+        let warnings = self.warnings(&run);
+        if run.theta.mean * self.wanted.sign < 0.0 {
+            run.theta.mean = -run.theta.mean;
+            run.optimum = run.optimum.negated();
+        }
+        Ok(Learned {
+            lattice: run.level.lattice,
+            theta: run.theta,
+            optimum: run.optimum,
+            stop,
+            iterations: self.iterations,
+            evaluations: self.evaluations,
+            starts: self.starts,
+            choice,
+            summary,
+            warnings,
+        })
+    }
+
+    /// Natural steps to the end at the last Θ. What nodes in place of events left out is added to the bound, which is
+    /// then that of the events at this q; if it is much, the events themselves have the last word.
+    fn settle(&mut self, mut run: Run) -> Result<(Run, Option<Summarised>)> {
+        let share = (run.level.lattice.grid.size() as f64 / LARGE).min(1.0);
+        let tolerance = LAST_GAIN * share;
+        let mut sites = run.optimum.sites.clone();
+        run.optimum = run.level.maximise(&run.theta, sites, tolerance, MOST_STEPS)?;
+        self.report(&run.optimum, &run.level)?;
+        if run.level.detail == Detail::Events {
+            return Ok((run, None));
+        }
+        let error = run.level.left_out(&run.optimum, self.points)?;
+        if error.abs() <= MOST_LEFT_OUT + LEFT_OUT_AN_EVENT * self.points.len() as f64 {
+            run.optimum.bound += error;
+            let nodes = run.level.len();
+            return Ok((run, Some(Summarised { nodes, error: error.abs() })));
+        }
+        let f = run.optimum.marginals(&run.level.lattice.grid.at(self.points)?);
+        sites = Sites::of(&f);
+        run.level = run.level.with_detail(self.points, Detail::Events)?;
+        run.optimum = run.level.maximise(&run.theta, sites, tolerance, MOST_STEPS)?;
+        self.report(&run.optimum, &run.level)?;
+        Ok((run, None))
+    }
+
+    fn warnings(&self, run: &Run) -> Vec<String> {
+        let ends = self.coordinates(&run.level).ends(&run.theta);
+        let dims = self.window.dims();
+        let of_range = |r: usize| {
+            let axis = match self.window.axes()[r].name.as_str() {
+                "" if dims == 1 => String::new(),
+                "" => format!(" along axis {r}"),
+                name => format!(" along {name}"),
+            };
+            match ends[r] {
+                -1 => Some(format!("the range{axis} is as short as the lattice can show: more nodes would help")),
+                1 => Some(format!("the range{axis} ran to the end of its bounds: the events do not determine it")),
+                _ => None,
+            }
+        };
+        let mut warnings: Vec<String> = (0..dims).filter_map(of_range).collect();
+        if ends[dims] == -1 {
+            warnings.push("the events show no variation: the variance stands at its floor".into());
+        }
+        warnings
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,456 @@
+//! q(f) on a lattice: the coefficients are those of the hats, f(x) = ū + ψ(x)ᵀw, and nothing is left open.
+//!
+//! q(w) = N(m, P⁻¹) with P = Q + 2𝓜 + what the events say (one band matrix), so that only the last and m are numbers of its own. The covariance
+//! between neighbours gives the rate at any place; draws and sums over a region need the factor of P, which is made when first asked for.
+
+use super::Count;
+use super::field::{Field, Given, Integral};
+use crate::bound::Marginals;
+use crate::error::{Error, Result};
+use crate::lattice::{Diagonals, Factor, Hats, Lattice, Mass, Optimum, Smoothness, Theta};
+use crate::numerics::linalg::{self, Matrix};
+use crate::points::Points;
+use crate::sample::importance::{self, LogMean};
+use crate::sample::{self, gaussian};
+use crate::score::SquareProduct;
+use crate::window::Window;
+use rand_chacha::ChaCha8Rng;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use std::sync::{Arc, OnceLock};
+
+/// The step by which P is moved along a mass matrix for the variance of a sum: its own error is the square of this, rounding is far below.
+const STEP: f64 = 1e-3;
+/// Most points whose joint distribution is written down as a matrix, and most multiplications to get there.
+const DENSE_POINTS: usize = 2500;
+const DENSE_WORK: f64 = 1e11;
+/// Where there are more: multiplications of the draws for a score, and the fewest draws.
+const DRAWS_WORK: f64 = 5e10;
+const FEWEST_DRAWS: usize = 50;
+
+/// q(f) on a lattice.
+#[derive(Clone)]
+pub(crate) struct LatticeField {
+    lattice: Arc<Lattice>,
+    pub(super) theta: Theta,
+    mean: Vec<f64>,
+    /// What the events add to P.
+    events: Diagonals,
+    /// Between neighbours.
+    covariance: Diagonals,
+    /// Of P.
+    factor: Arc<OnceLock<Factor>>,
+    /// Whether q is its mean alone.
+    collapsed: bool,
+}
+
+/// All its numbers, in the coordinates of the unit box.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LatticeState {
+    /// Nodes on each axis.
+    pub nodes: Vec<usize>,
+    /// How far the lattice reaches beyond the window on each axis.
+    pub margin: Vec<f64>,
+    /// α.
+    pub smoothness: usize,
+    /// √(8ν)/κ.
+    pub range: f64,
+    /// The squared ratio of each axis' range to that.
+    pub stretch: Vec<f64>,
+    /// The variance of f.
+    pub variance: f64,
+    /// ū.
+    pub mean: f64,
+    /// Mean of q(w).
+    pub q_mean: Vec<f64>,
+    /// What the events add to the precision of w, one diagonal after another: that of each node with itself and with its neighbours.
+    pub q_events: Vec<f64>,
+    /// The covariance of w, the same.
+    pub q_covariance: Vec<f64>,
+}
+
+impl LatticeField {
+    /// The window is the one that the lattice was made for.
+    pub(crate) fn new(lattice: Lattice, theta: Theta, optimum: Optimum) -> Self {
+        let neighbours = lattice.grid().neighbour_shifts();
+        let mut events = optimum.precision;
+        events.add_scaled(-1.0, &lattice.prior().precision(&theta));
+        events.add_scaled(-2.0, &lattice.mass().square);
+        let (events, covariance) = (events.on(neighbours.clone()), optimum.covariance.on(neighbours));
+        let (lattice, factor) = (Arc::new(lattice), Arc::default());
+        Self { lattice, theta, mean: optimum.mean, events, covariance, factor, collapsed: false }
+    }
+
+    pub(super) fn nodes(&self) -> Vec<usize> {
+        self.lattice.grid().nodes()
+    }
+
+    pub(super) fn smoothness(&self) -> Smoothness {
+        self.lattice.prior().smoothness()
+    }
+
+    pub(super) fn state(&self) -> LatticeState {
+        let Theta { range, variance, mean, stretch } = self.theta.clone();
+        LatticeState {
+            nodes: self.nodes(),
+            margin: self.lattice.grid().margin(),
+            smoothness: self.smoothness().alpha(),
+            range,
+            stretch,
+            variance,
+            mean,
+            q_mean: self.mean.clone(),
+            q_events: self.events.values().to_vec(),
+            q_covariance: self.covariance.values().to_vec(),
+        }
+    }
+
+    /// With these numbers over a window, in the coordinates of the unit box, once they are found to make sense.
+    pub(super) fn from_state(state: LatticeState, window: &Window) -> Result<Self> {
+        let LatticeState { nodes, margin, smoothness, range, stretch, variance, mean, .. } = state;
+        let theta = Theta { range, variance, mean, stretch };
+        theta.check(window.dims())?;
+        let numbers = [&state.q_mean, &state.q_events, &state.q_covariance];
+        if numbers.iter().any(|list| list.iter().any(|v| !v.is_finite())) {
+            return Err(Error::setting("q", "a number", "is not finite"));
+        }
+        // Before anything of that size is made.
+        if nodes.iter().try_fold(1usize, |size, n| size.checked_mul(*n)) != Some(state.q_mean.len()) {
+            return Err(Error::setting("q", state.q_mean.len(), "is not the number of nodes of the lattice"));
+        }
+        let lattice = Lattice::new(window, &nodes, &margin, Smoothness::of(smoothness)?)?;
+        let neighbours = lattice.grid().neighbour_shifts();
+        let diagonals = |values: Vec<f64>| {
+            let count = values.len();
+            Diagonals::of_values(lattice.grid().size(), neighbours.clone(), values)
+                .ok_or_else(|| Error::setting("q", count, "does not fit the neighbours of the lattice's nodes"))
+        };
+        let (events, covariance) = (diagonals(state.q_events)?, diagonals(state.q_covariance)?);
+        let (lattice, factor) = (Arc::new(lattice), Arc::default());
+        Ok(Self { lattice, theta, mean: state.q_mean, events, covariance, factor, collapsed: false })
+    }
+
+    fn hats(&self, points: &Points) -> Result<Hats> {
+        self.lattice.grid().at(points)
+    }
+
+    fn mass(&self, region: &Window) -> Result<Mass> {
+        Mass::over(self.lattice.grid(), region)
+    }
+
+    /// P.
+    fn precision(&self) -> Diagonals {
+        let mut precision = self.lattice.prior().precision(&self.theta);
+        precision.add_scaled(2.0, &self.lattice.mass().square);
+        precision.add_scaled(1.0, &self.events);
+        precision
+    }
+
+    fn factor(&self) -> Result<&Factor> {
+        if self.factor.get().is_none() {
+            let factor = Factor::new(&self.precision())?;
+            return Ok(self.factor.get_or_init(|| factor));
+        }
+        self.factor.get().ok_or_else(|| Error::NotANumber { parameters: vec![] })
+    }
+
+    fn q(&self) -> Result<Banded> {
+        let precision = self.precision();
+        Ok(Banded { log_determinant: self.factor()?.log_determinant(), mean: self.mean.clone(), precision })
+    }
+
+    fn prior(&self) -> Banded {
+        let prior = self.lattice.prior();
+        Banded {
+            mean: vec![0.0; self.mean.len()],
+            precision: prior.precision(&self.theta),
+            log_determinant: prior.log_determinant(&self.theta),
+        }
+    }
+
+    /// exp(−∫f²) times a Gaussian of w.
+    fn tilted(&self, gaussian: Banded, mass: &Mass) -> Result<Tilted> {
+        let offset = self.theta.mean;
+        let mut precision = gaussian.precision.clone();
+        precision.add_scaled(2.0, &mass.square);
+        let factor = Factor::new(&precision)?;
+        let mut mean = gaussian.precision.times(&gaussian.mean);
+        linalg::add_scaled(&mut mean, -2.0 * offset, &mass.linear);
+        factor.solve(&mut mean);
+        let moved: Vec<f64> = mean.iter().zip(&gaussian.mean).map(|(a, b)| a - b).collect();
+        // The exponent is highest at the new mean.
+        let highest =
+            -0.5 * linalg::dot(&moved, &gaussian.precision.times(&moved)) - mass.integral_of_square(offset, &mean);
+        let log_mass = highest + 0.5 * (gaussian.log_determinant - factor.log_determinant());
+        Ok(Tilted { mean, precision, factor, log_mass })
+    }
+
+    /// f at points under a Gaussian of w with this mean and factor.
+    fn at_points(&self, tilted: &Tilted, points: &Points) -> Result<SquareProduct> {
+        let hats = self.hats(points)?;
+        if !self.is_dense(points.len(), &tilted.factor) {
+            let requirement = format!("are too many on a lattice of {} nodes; give fewer of them", self.mean.len());
+            return Err(Error::setting("points", points.len(), requirement));
+        }
+        let column = |n: usize| {
+            let mut x = vec![0.0; self.mean.len()];
+            hats.pairs(n).for_each(|(i, value)| x[i] += value);
+            tilted.factor.solve(&mut x);
+            (0..hats.len()).map(|k| hats.sum(k, &x)).collect::<Vec<_>>()
+        };
+        let columns: Vec<Vec<f64>> = (0..hats.len()).into_par_iter().map(column).collect();
+        let covariance = Matrix::from_columns(hats.len().max(1), columns.concat());
+        let mean = (0..hats.len()).map(|n| self.theta.mean + hats.sum(n, &tilted.mean)).collect();
+        Ok(SquareProduct { mean, rows: linalg::pivoted_cholesky(&covariance), extra: vec![0.0; hats.len()] })
+    }
+
+    fn is_dense(&self, points: usize, factor: &Factor) -> bool {
+        points <= DENSE_POINTS && points as f64 * factor.multiplications() <= DENSE_WORK
+    }
+
+    /// log E[Π f²] under a Gaussian of w, by draws about its mode.
+    fn sampled(&self, tilted: &Tilted, hats: &Hats, samples: usize, seed: u64) -> Result<LogMean> {
+        let target = Target { tilted, hats, offset: self.theta.mean };
+        let mode = target.climb()?;
+        let count = samples.min((DRAWS_WORK / mode.factor.multiplications()) as usize).max(FEWEST_DRAWS);
+        let log_weight = |draw: usize| {
+            let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), self.mean.len());
+            let mut w = noise.clone();
+            mode.factor.solve_lower_transposed(&mut w);
+            linalg::add_scaled(&mut w, 1.0, &mode.place);
+            target.log_value(&w) + 0.5 * linalg::dot(&noise, &noise)
+        };
+        let log_weights: Vec<f64> = (0..count).into_par_iter().map(log_weight).collect();
+        let mut mean = importance::log_mean(&log_weights);
+        mean.value += 0.5 * (tilted.factor.log_determinant() - mode.factor.log_determinant());
+        Ok(mean)
+    }
+}
+
+/// A Gaussian of w by its precision.
+struct Banded {
+    mean: Vec<f64>,
+    precision: Diagonals,
+    log_determinant: f64,
+}
+
+/// A Gaussian of w that is exp(−∫f²) times another.
+struct Tilted {
+    mean: Vec<f64>,
+    precision: Diagonals,
+    factor: Factor,
+    /// log of its mass.
+    log_mass: f64,
+}
+
+/// Π f² times a Gaussian of w, up to the latter's constant.
+struct Target<'a> {
+    tilted: &'a Tilted,
+    hats: &'a Hats,
+    offset: f64,
+}
+
+/// The Gaussian about a mode.
+struct Mode {
+    place: Vec<f64>,
+    factor: Factor,
+}
+
+impl Target<'_> {
+    fn f(&self, w: &[f64]) -> Vec<f64> {
+        (0..self.hats.len()).map(|n| self.offset + self.hats.sum(n, w)).collect()
+    }
+
+    fn log_value(&self, w: &[f64]) -> f64 {
+        let moved: Vec<f64> = w.iter().zip(&self.tilted.mean).map(|(a, b)| a - b).collect();
+        let log_product: f64 = self.f(w).iter().map(|f| (f * f).ln()).sum();
+        log_product - 0.5 * linalg::dot(&moved, &self.tilted.precision.times(&moved))
+    }
+
+    /// Newton's method from the mean. Between the zeros of f the target is log-concave.
+    fn climb(&self) -> Result<Mode> {
+        let mut place = self.tilted.mean.clone();
+        let mut value = self.log_value(&place);
+        loop {
+            let f = self.f(&place);
+            let mut precision = self.tilted.precision.clone();
+            self.hats.add_squares(&mut precision, |n| 2.0 / (f[n] * f[n]));
+            let factor = Factor::new(&precision)?;
+            let moved: Vec<f64> = self.tilted.mean.iter().zip(&place).map(|(a, b)| a - b).collect();
+            let mut gradient = self.tilted.precision.times(&moved);
+            self.hats.add_sums(&mut gradient, |n| 2.0 / f[n]);
+            let mut step = gradient.clone();
+            factor.solve(&mut step);
+            let expected = linalg::dot(&gradient, &step);
+            let mut length = 1.0;
+            loop {
+                let mut trial = place.clone();
+                linalg::add_scaled(&mut trial, length, &step);
+                let trial_value = self.log_value(&trial);
+                if trial_value >= value + 1e-4 * length * expected || length < 1e-8 {
+                    (place, value) = (trial, trial_value);
+                    break;
+                }
+                length *= 0.5;
+            }
+            if expected < 1e-6 || length < 1e-8 {
+                return Ok(Mode { place, factor });
+            }
+        }
+    }
+}
+
+impl Field for LatticeField {
+    fn marginals(&self, points: &Points) -> Result<Marginals> {
+        Ok(self.hats(points)?.marginals(self.theta.mean, &self.mean, &self.covariance))
+    }
+
+    fn count(&self, region: &Window) -> Result<Count> {
+        let (mass, offset) = (self.mass(region)?, self.theta.mean);
+        let mean = self.expected(region)?;
+        // Var = 2 tr(𝓜S𝓜S) + 4 hᵀSh, h = 𝓜m + ūp; and tr(𝓜S𝓜S) is how tr(𝓜S) falls as P grows along 𝓜.
+        let trace = |step: f64| -> Result<f64> {
+            let mut precision = self.precision();
+            precision.add_scaled(step, &mass.square);
+            Ok(Factor::new(&precision)?.selected_inverse(mass.square.shifts()).trace_of_product(&mass.square))
+        };
+        let squares = (trace(-STEP)? - trace(STEP)?) / (2.0 * STEP);
+        let mut pull = mass.square.times(&self.mean);
+        linalg::add_scaled(&mut pull, offset, &mass.linear);
+        let mut solved = pull.clone();
+        self.factor()?.solve(&mut solved);
+        Ok(Count { mean, sd: (2.0 * squares + 4.0 * linalg::dot(&pull, &solved)).sqrt() })
+    }
+
+    fn expected(&self, region: &Window) -> Result<f64> {
+        let mass = self.mass(region)?;
+        Ok(mass.integral_of_square(self.theta.mean, &self.mean) + self.covariance.trace_of_product(&mass.square))
+    }
+
+    fn collapsed(&self) -> Arc<dyn Field> {
+        let covariance = Diagonals::zeros(self.mean.len(), self.covariance.shifts().to_vec());
+        Arc::new(Self { covariance, collapsed: true, ..self.clone() })
+    }
+
+    fn size(&self) -> usize {
+        self.mean.len()
+    }
+
+    fn draw(&self, noise: &[f64]) -> Result<Vec<f64>> {
+        let mut w = noise.to_vec();
+        self.factor()?.solve_lower_transposed(&mut w);
+        linalg::add_scaled(&mut w, 1.0, &self.mean);
+        Ok(w)
+    }
+
+    fn log_prior_over_q(&self, w: &[f64], noise: &[f64]) -> Result<f64> {
+        let prior = self.prior();
+        let from_prior = linalg::dot(w, &prior.precision.times(w));
+        let determinants = prior.log_determinant - self.factor()?.log_determinant();
+        Ok(0.5 * (determinants - from_prior + linalg::dot(noise, noise)))
+    }
+
+    fn at<'a>(&'a self, points: &'a Points) -> Result<Box<dyn Given + 'a>> {
+        let hats = self.hats(points)?;
+        Ok(Box::new(At { residual: vec![0.0; hats.len()], hats, offset: self.theta.mean }))
+    }
+
+    fn over(&self, region: &Window) -> Result<Integral> {
+        let (mass, offset) = (self.mass(region)?, self.theta.mean);
+        Ok(Box::new(move |w| mass.integral_of_square(offset, w)))
+    }
+
+    fn folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)> {
+        if self.collapsed {
+            let f = self.marginals(points)?;
+            let (rows, extra) = (Matrix::zeros(0, points.len()), vec![0.0; points.len()]);
+            return Ok((SquareProduct { mean: f.mean, rows, extra }, -self.expected(window)?));
+        }
+        let tilted = self.tilted(self.q()?, &self.mass(window)?)?;
+        Ok((self.at_points(&tilted, points)?, tilted.log_mass))
+    }
+
+    fn prior_folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)> {
+        let tilted = self.tilted(self.prior(), &self.mass(window)?)?;
+        Ok((self.at_points(&tilted, points)?, tilted.log_mass))
+    }
+
+    fn log_predictive(&self, points: &Points, window: &Window, samples: usize, seed: u64) -> Result<LogMean> {
+        if self.collapsed || self.is_dense(points.len(), self.factor()?) {
+            let (product, log_mass) = self.folded(points, window)?;
+            return Ok(product.log_expectation(samples, seed)?.times(log_mass));
+        }
+        let tilted = self.tilted(self.q()?, &self.mass(window)?)?;
+        Ok(self.sampled(&tilted, &self.hats(points)?, samples, seed)?.times(tilted.log_mass))
+    }
+}
+
+/// f at points.
+struct At {
+    hats: Hats,
+    offset: f64,
+    residual: Vec<f64>,
+}
+
+impl Given for At {
+    fn mean(&self, w: &[f64]) -> Vec<f64> {
+        (0..self.hats.len()).map(|n| self.offset + self.hats.sum(n, w)).collect()
+    }
+
+    fn residual(&self) -> &[f64] {
+        &self.residual
+    }
+
+    fn draw(&self, w: &[f64], _: &mut ChaCha8Rng) -> Vec<f64> {
+        self.mean(w)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BasisState, Events, Family, LatticeChoice, Model};
+
+    /// A fit to 60 events, and places for as many more.
+    fn field() -> (LatticeField, Points, Window) {
+        let times: Vec<f64> = (0..60).map(|i| (f64::from(i) / 60.0).powi(2)).collect();
+        let window = Window::interval(0.0, 1.0).unwrap();
+        let events = Events::new(Points::line(&times).unwrap(), window.clone()).unwrap();
+        let lattice = LatticeChoice { nodes: Some(vec![40]), smoothness: Some(Smoothness::Two), ..Default::default() };
+        let model = Model { family: Family::Lattice, lattice, ..Model::default() };
+        let BasisState::Lattice(state) = model.fit(&events).unwrap().posterior.state().basis else { panic!() };
+        let held_out = Points::line(&times.iter().map(|t| 0.98 * t + 0.01).collect::<Vec<_>>()).unwrap();
+        (LatticeField::from_state(state, &window).unwrap(), held_out, window)
+    }
+
+    #[test]
+    fn both_ways_to_a_score_agree() {
+        let (field, held_out, window) = field();
+        let (product, log_mass) = field.folded(&held_out, &window).unwrap();
+        let dense = product.log_expectation(20_000, 1).unwrap().times(log_mass);
+        let tilted = field.tilted(field.q().unwrap(), &field.mass(&window).unwrap()).unwrap();
+        let sampled =
+            field.sampled(&tilted, &field.hats(&held_out).unwrap(), 20_000, 2).unwrap().times(tilted.log_mass);
+        assert!(dense.k < 0.7 && sampled.k < 0.7, "{dense:?} {sampled:?}");
+        assert!((dense.value - sampled.value).abs() < 5.0 * (dense.se + sampled.se), "{dense:?} {sampled:?}");
+    }
+
+    #[test]
+    fn the_weights_of_q_have_the_prior_and_q_in_them() {
+        // log of prior over q, from dense matrices
+        let (field, ..) = field();
+        let noise = gaussian::standard_normal(&mut sample::stream(1, 2), field.size());
+        let w = field.draw(&noise).unwrap();
+        let dense = |matrix: &Diagonals| Matrix::from_fn(w.len(), w.len(), |i, j| matrix.entry(i, j));
+        let log_density = |precision: &Diagonals, mean: &[f64]| {
+            let mut root = dense(precision);
+            linalg::cholesky(&mut root).unwrap();
+            let moved: Vec<f64> = w.iter().zip(mean).map(|(a, b)| a - b).collect();
+            0.5 * linalg::log_determinant(&root) - 0.5 * linalg::dot(&moved, &linalg::times(&dense(precision), &moved))
+        };
+        let expected =
+            log_density(&field.prior().precision, &vec![0.0; w.len()]) - log_density(&field.precision(), &field.mean);
+        let got = field.log_prior_over_q(&w, &noise).unwrap();
+        assert!((got - expected).abs() < 1e-6 * expected.abs(), "{got} {expected}");
+    }
+}

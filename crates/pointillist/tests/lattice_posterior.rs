@@ -1,0 +1,243 @@
+//! The posterior on a lattice: its draws, counts, scores and numbers, against one another and against inducing points.
+
+mod common;
+
+use pointillist::kernel::Expression;
+use pointillist::testing::Drawn;
+use pointillist::window::{Exposure, Polygons};
+use pointillist::{
+    BasisState, Error, Events, Family, Fit, LatticeChoice, LatticeState, Model, Points, Posterior, PosteriorState,
+    Sampling, Smoothness, Window,
+};
+
+fn coal() -> Events {
+    let (lo, hi) = common::COAL_WINDOW;
+    Events::new(Points::line(&common::coal()).unwrap(), Window::interval(lo, hi).unwrap()).unwrap()
+}
+
+/// Events on a rectangle, denser to one corner.
+fn plane() -> Events {
+    let u = |i: usize, step: f64| (0.5 + step * i as f64).fract();
+    let rows: Vec<[f64; 2]> = (0..300).map(|i| [2.0 * u(i, 0.754878).powi(2), u(i, 0.56984)]).collect();
+    Events::new(Points::from_rows(&rows).unwrap(), Window::new(&[(0.0, 2.0), (0.0, 1.0)]).unwrap()).unwrap()
+}
+
+fn on_lattice(nodes: &[usize], smoothness: Smoothness, events: &Events) -> Fit {
+    let lattice =
+        LatticeChoice { nodes: Some(nodes.to_vec()), smoothness: Some(smoothness), ..LatticeChoice::default() };
+    Model { family: Family::Lattice, lattice, ..Model::default() }.fit(events).unwrap()
+}
+
+fn mean_and_sd(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let count = values.clone().count() as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    (mean, (values.map(|v| (v - mean) * (v - mean)).sum::<f64>() / count).sqrt())
+}
+
+#[test]
+fn a_lattice_read_back_is_the_same_to_the_last_bit() {
+    let fit = on_lattice(&[14, 9], Smoothness::Two, &plane());
+    let again = Posterior::from_state(fit.posterior.state()).unwrap();
+    let at = Points::from_rows(&[[0.1, 0.2], [1.3, 0.9]]).unwrap();
+    assert_eq!(fit.posterior.rate(&at).unwrap(), again.rate(&at).unwrap());
+    assert_eq!(fit.posterior.sample(&at, 3, 9).unwrap(), again.sample(&at, 3, 9).unwrap());
+    assert_eq!(fit.posterior.score(&at, 100, 1).unwrap(), again.score(&at, 100, 1).unwrap());
+    let breaks: [fn(&mut LatticeState); 7] = [
+        |state| state.q_mean.truncate(3),
+        |state| state.q_events.truncate(3),
+        |state| state.q_covariance[0] = f64::NAN,
+        |state| state.nodes = vec![1, 126],
+        |state| state.smoothness = 3,
+        |state| state.margin = vec![-1.0, 0.1],
+        |state| state.variance = 0.0,
+    ];
+    for (number, spoil) in breaks.into_iter().enumerate() {
+        let mut broken = fit.posterior.state();
+        let PosteriorState { basis: BasisState::Lattice(state), .. } = &mut broken else { panic!("{broken:?}") };
+        spoil(state);
+        assert!(Posterior::from_state(broken).is_err(), "{number}");
+    }
+}
+
+#[test]
+fn draws_have_the_moments_of_rates_and_counts() {
+    for smoothness in [Smoothness::Two, Smoothness::Four] {
+        let posterior = on_lattice(&[14, 9], smoothness, &plane()).posterior;
+        let at = Points::from_rows(&[[0.05, 0.5], [1.0, 0.3], [1.95, 0.9]]).unwrap();
+        let draws = posterior.sample(&at, 4000, 5).unwrap();
+        let rate = posterior.rate(&at).unwrap();
+        for i in 0..at.len() {
+            let (mean, sd) = mean_and_sd(draws.iter().map(|draw| draw[i]));
+            assert!((mean - rate.mean[i]).abs() < 5.0 * sd / 4000f64.sqrt(), "{mean} {}", rate.mean[i]);
+            assert!((sd / rate.sd[i] - 1.0).abs() < 0.07, "{sd} {}", rate.sd[i]);
+        }
+        let left = Window::new(&[(0.0, 0.7), (0.0, 1.0)]).unwrap();
+        let right = Window::new(&[(0.7, 2.0), (0.0, 1.0)]).unwrap();
+        let [whole, left_count, right_count] =
+            [posterior.window(), &left, &right].map(|region| posterior.count(region).unwrap());
+        assert!((left_count.mean + right_count.mean - whole.mean).abs() < 1e-9 * whole.mean);
+        let (mean, sd) = mean_and_sd(
+            posterior.count_draws(&left, 4000, 6).unwrap().iter().map(|d| d.0).collect::<Vec<_>>().into_iter(),
+        );
+        assert!((mean - left_count.mean).abs() < 5.0 * sd / 4000f64.sqrt(), "{mean} {left_count:?}");
+        assert!((sd / left_count.sd - 1.0).abs() < 0.06, "{sd} {left_count:?}");
+    }
+}
+
+#[test]
+fn scores_are_those_of_draws() {
+    // Few events: the likelihood of draws must not vary much for its plain mean to be of use.
+    let rows: Vec<[f64; 2]> = plane().points().rows().take(8).map(|row| [row[0], row[1]]).collect();
+    let events = Events::new(Points::from_rows(&rows).unwrap(), plane().window().clone()).unwrap();
+    let posterior = on_lattice(&[14, 9], Smoothness::Two, &events).posterior;
+    let held_out = Points::from_rows(&[[0.1, 0.1], [0.3, 0.8], [0.6, 0.5], [1.7, 0.2]]).unwrap();
+    let score = posterior.score(&held_out, 4000, 2).unwrap();
+    assert!(score.l_p < score.m_p.value && score.m_0.se == 0.0 && (score.l_0 - score.m_0.value).abs() < 1e-9);
+    // The same seed gives the same intensities, at places and over the window.
+    let draws = 20_000;
+    let (rates, counts) =
+        (posterior.sample(&held_out, draws, 3).unwrap(), posterior.count_draws(posterior.window(), draws, 3).unwrap());
+    let logs: Vec<f64> =
+        rates.iter().zip(&counts).map(|(rates, count)| rates.iter().map(|r| r.ln()).sum::<f64>() - count.0).collect();
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+    let (mean, sd) = mean_and_sd(weights.iter().copied());
+    let (brute, se) = (top + mean.ln(), sd / mean / (draws as f64).sqrt());
+    assert!((score.m_p.value - brute).abs() < 5.0 * (se + score.m_p.se), "{:?} {brute} {se}", score.m_p);
+    let (expected, spread) = mean_and_sd(logs.iter().copied());
+    assert!((score.l_p - expected).abs() < 5.0 * spread / (draws as f64).sqrt(), "{} {expected}", score.l_p);
+}
+
+/// On a line α = 2 is the Matern 3/2 process.
+#[test]
+fn a_lattice_is_a_matern_process_by_inducing_points() {
+    let kernel = Expression::parse("matern32", &["year"]).unwrap();
+    let inducing = Model { kernel: Some(kernel), ..Model::default() }.fit(&coal()).unwrap();
+    let lattice = on_lattice(&[300], Smoothness::Two, &coal());
+    let at = coal().window().grid(&[50]);
+    let [a, b] = [&inducing, &lattice].map(|fit| fit.posterior.rate(&at).unwrap());
+    let (bounds, lengths) = (
+        [&inducing, &lattice].map(|fit| fit.report.bound.total()),
+        [inducing.posterior.kernel().unwrap().lengthscales()[0], lattice.posterior.lattice().unwrap().lengthscales[0]],
+    );
+    assert!((bounds[0] - bounds[1]).abs() < 0.05, "{bounds:?}");
+    assert!((lengths[0] / lengths[1] - 1.0).abs() < 0.1, "{lengths:?}");
+    for i in 0..at.len() {
+        assert!((a.mean[i] / b.mean[i] - 1.0).abs() < 0.03, "{i}: {} {}", a.mean[i], b.mean[i]);
+        assert!((a.sd[i] / b.sd[i] - 1.0).abs() < 0.06, "{i}: {} {}", a.sd[i], b.sd[i]);
+    }
+}
+
+#[test]
+fn a_finer_lattice_changes_ever_less() {
+    let at = coal().window().grid(&[50]);
+    let rates = [33, 65, 129, 257].map(|nodes| {
+        let posterior = on_lattice(&[nodes], Smoothness::Two, &coal()).posterior;
+        posterior.rate(&at).unwrap().mean
+    });
+    let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
+    let changes: Vec<f64> = rates.windows(2).map(|pair| apart(&pair[0], &pair[1])).collect();
+    assert!(changes[1] < 0.6 * changes[0] && changes[2] < 0.6 * changes[1], "{changes:?}");
+}
+
+#[test]
+fn the_answer_on_a_lattice_is_close_to_the_exact_one() {
+    let events = coal();
+    let posterior = on_lattice(&[100], Smoothness::Two, &events).posterior;
+    let at = posterior.window().grid(&[40]);
+    let draws = posterior.sample_exact(events.points(), &at, Sampling::default()).unwrap();
+    let rate = posterior.rate(&at).unwrap();
+    let mut differences: Vec<f64> = (0..at.len())
+        .map(|i| {
+            let exact = draws.at(i);
+            (rate.mean[i] / (exact.iter().sum::<f64>() / exact.len() as f64) - 1.0).abs()
+        })
+        .collect();
+    differences.sort_by(f64::total_cmp);
+    assert!(differences[20] < 0.02, "{differences:?}");
+    let coverage = posterior.coverage_of_q(events.points(), 2000, 1).unwrap();
+    assert!(coverage.k < 0.7 && coverage.value > on_lattice(&[100], Smoothness::Two, &events).report.bound.total());
+}
+
+/// The mean share of true rates inside the 90 % band, over draws from the prior on the unit box.
+fn coverage(events: f64, range: f64, nodes: &[usize], at: usize, draws: u64) -> f64 {
+    let dims = nodes.len();
+    let window = Window::new(&vec![(0.0, 1.0); dims]).unwrap();
+    let at = window.grid(&vec![at; dims]);
+    let own = if dims == 1 { vec![400] } else { vec![60, 60] };
+    let of_draw = |seed: u64| {
+        let drawn = Drawn::new(&own, &vec![range; dims], 0.3, events, Smoothness::Two, seed).unwrap();
+        let fit = on_lattice(nodes, Smoothness::Two, &Events::new(drawn.events.clone(), window.clone()).unwrap());
+        let band = fit.posterior.quantiles(&at, &[0.05, 0.95]).unwrap();
+        let truth = drawn.rate(&at).unwrap();
+        let inside = (0..at.len()).filter(|i| (band[0][*i]..=band[1][*i]).contains(&truth[*i])).count();
+        inside as f64 / at.len() as f64
+    };
+    (0..draws).map(of_draw).sum::<f64>() / draws as f64
+}
+
+#[test]
+fn bands_cover_rates_that_are_drawn_from_the_prior() {
+    for found in [coverage(1000.0, 0.3, &[200], 100, 24), coverage(2000.0, 0.4, &[48, 48], 12, 8)] {
+        assert!((0.85..0.95).contains(&found), "{found}");
+    }
+}
+
+#[test]
+fn a_fit_on_every_kind_of_window() {
+    let events = plane();
+    let fit =
+        |window: Window| on_lattice(&[20, 14], Smoothness::Two, &Events::new(events.points().clone(), window).unwrap());
+    let whole = fit(events.window().clone()).posterior;
+    let at = events.window().grid(&[5, 4]);
+    let rate = whole.rate(&at).unwrap().mean;
+    let same = |what: &str, window: Window, factor: f64| {
+        let got = fit(window).posterior.rate(&at).unwrap().mean;
+        for (got, want) in got.iter().zip(&rate) {
+            assert!((got * factor / want - 1.0).abs() < 1e-3, "{what}: {got} {want}");
+        }
+    };
+    let [left, right] = [(0.0, 0.7), (0.7, 2.0)].map(|x| Window::new(&[x, (0.0, 1.0)]).unwrap());
+    same("two boxes", Window::union(&[left, right]).unwrap(), 1.0);
+    let ring = vec![[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]];
+    same("a border", Window::inside(Polygons::new(vec![vec![ring.clone()]]).unwrap()), 1.0);
+    same("three looks", events.window().clone().with_repeats(3).unwrap(), 3.0);
+    let exposure = Exposure::grid(vec![0, 1], vec![vec![0.0, 2.0], vec![0.0, 1.0]], vec![5.0; 4]).unwrap();
+    same("an exposure", events.window().clone().with_exposure(exposure).unwrap(), 5.0);
+    // A hole that no event lies in: nothing was looked for there, so the rate is no lower beside it.
+    let hole = vec![[1.72, 0.42], [1.72, 0.5], [1.8, 0.5], [1.8, 0.42]];
+    let holed = Window::inside(Polygons::new(vec![vec![ring, hole]]).unwrap());
+    let kept = events.points().filter(|row| holed.contains(row));
+    let fit = on_lattice(&[20, 14], Smoothness::Two, &Events::new(kept.clone(), holed.clone()).unwrap());
+    let count = fit.posterior.count(&holed).unwrap().mean;
+    assert!((count / kept.len() as f64 - 1.0).abs() < 0.02, "{count} {}", kept.len());
+}
+
+#[test]
+fn the_bound_chooses_among_families() {
+    let fit = Model::default().fit(&coal()).unwrap();
+    let tried: Vec<f64> = fit.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
+    assert_eq!(tried.len(), 3);
+    // On coal all three are within a tenth of a nat: the simplest is taken.
+    assert!(tried.iter().all(|bound| (bound - tried[0]).abs() < 0.1), "{tried:?}");
+    assert!(fit.posterior.kernel().is_some());
+    let rough = Drawn::new(&[400], &[0.02], 0.5, 400.0, Smoothness::Two, 1).unwrap().events;
+    let fit = Model::default().fit(&Events::new(rough, Window::interval(0.0, 1.0).unwrap()).unwrap()).unwrap();
+    let best = fit.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).fold(f64::NEG_INFINITY, f64::max);
+    assert!(fit.posterior.lattice().is_some() && fit.report.bound.total() == best, "{:?}", fit.report.tried);
+    let kernel = Expression::parse("se", &["year"]).unwrap();
+    let asked = Model { kernel: Some(kernel.clone()), ..Model::default() }.fit(&coal()).unwrap();
+    assert!(asked.report.tried.len() == 1 && asked.posterior.kernel().is_some());
+    let both = Model { kernel: Some(kernel), family: Family::Lattice, ..Model::default() };
+    assert!(matches!(both.fit(&coal()), Err(Error::Setting { .. })));
+}
+
+#[test]
+fn inducing_points_are_not_tried_in_vain() {
+    let rough = Drawn::new(&[80, 80], &[0.03, 0.03], 0.6, 3000.0, Smoothness::Two, 2).unwrap().events;
+    let events = Events::new(rough, Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
+    let lattice = LatticeChoice { most_bytes: 20_000_000, ..LatticeChoice::default() };
+    let fit = Model { lattice, ..Model::default() }.fit(&events).unwrap();
+    let reason = fit.report.tried.last().unwrap().outcome.as_ref().unwrap_err();
+    assert!(reason.contains("not tried") && fit.posterior.lattice().is_some(), "{reason}");
+}
