@@ -172,7 +172,7 @@ def by_scikit_learn(train, test, window, binary, scratch):
     """KernelDensity, bandwidth by cross-validation from a thousandth of Silverman's on."""
     try:
         import numpy
-        from sklearn.model_selection import GridSearchCV
+        from sklearn.model_selection import GridSearchCV, KFold
         from sklearn.neighbors import KernelDensity
     except ImportError:
         return {}
@@ -181,7 +181,7 @@ def by_scikit_learn(train, test, window, binary, scratch):
     rule = x.std(axis=0).mean() * len(x) ** (-1 / 6)
     # Wide kernels on many events take hours, and are far from the best.
     folds, exponents = (5, numpy.linspace(-3, 0.3, 24)) if len(x) < 20_000 else (3, numpy.linspace(-2.4, -0.4, 11))
-    search = GridSearchCV(KernelDensity(rtol=1e-2), {"bandwidth": rule * 10**exponents}, cv=folds).fit(x)
+    search = GridSearchCV(KernelDensity(rtol=1e-2), {"bandwidth": rule * 10**exponents}, cv=KFold(folds, shuffle=True, random_state=0)).fit(x)
     bandwidth = search.best_params_["bandwidth"]
     if search.best_index_ in (0, len(exponents) - 1):
         print(f"scikit-learn: the best bandwidth, {bandwidth:.3g}, is the last that was tried", file=sys.stderr)
@@ -222,19 +222,21 @@ WAYS = {"pointillist": by_pointillist, "smooth": by_smooth, "scikit-learn": by_s
 
 
 def table_of(results, kind, title):
-    """Means over the seeds, as Markdown: the score of pointillist, and how far it is above each rival."""
+    """As Markdown: the mean score of pointillist, and how far it is above each rival on the seeds that both have: mean (range; seeds)."""
     methods = sorted({r["method"] for r in results} - {OURS})
     lines = [f"| {title} | {OURS} | " + " | ".join(f"above {m}" for m in methods) + " |", "|---" * (2 + len(methods)) + "|"]
     for name in dict.fromkeys(r["set"] for r in results):
-        def column(method):
-            return [r[kind] for r in results if r["set"] == name and r["method"] == method]
+        def by_seed(method):
+            return {r["seed"]: r[kind] for r in results if r["set"] == name and r["method"] == method}
 
         def apart(method):
-            gaps = sorted(a - b for a, b in zip(column(OURS), column(method)))
-            return f"{sum(gaps) / len(gaps):.0f} ({gaps[0]:.0f} to {gaps[-1]:.0f})" if gaps else "–"
+            rival = by_seed(method)
+            gaps = sorted(ours[seed] - rival[seed] for seed in ours.keys() & rival.keys())
+            return f"{sum(gaps) / len(gaps):.0f} ({gaps[0]:.0f} to {gaps[-1]:.0f}; {len(gaps)})" if gaps else "–"
 
-        mean = sum(column(OURS)) / len(column(OURS))
-        lines.append(f"| {name} | {mean:.0f} | " + " | ".join(apart(m) for m in methods) + " |")
+        ours = by_seed(OURS)
+        mean = f"{sum(ours.values()) / len(ours):.0f}" if ours else "–"
+        lines.append(f"| {name} | {mean} | " + " | ".join(apart(m) for m in methods) + " |")
     return "\n".join(lines)
 
 
