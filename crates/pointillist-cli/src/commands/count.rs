@@ -1,5 +1,6 @@
 //! `count`: the number of events in a part of the window.
 
+use super::score::check_samples;
 use super::summary::{brief, is_repeated, quantile};
 use super::{Context, Failure, Outcome, json_line, spec, window};
 use crate::args::CountArgs;
@@ -32,9 +33,7 @@ struct Moments {
 /// Does what was asked for.
 pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let probabilities = spec::quantiles(&args.quantiles)?;
-    if args.samples < 2 {
-        return Err(format!("--samples {} is too few; take at least 2", args.samples).into());
-    }
+    check_samples(args.samples)?;
     let model = ModelFile::read(&args.model)?;
     let window = model.posterior.window();
     let parse = |text: &String| region(text, window, context);

@@ -1,12 +1,11 @@
 //! The fit on a lattice: from the model's words to `lattice/learn.rs`, and back to the user's units.
 
 use super::{Fit, Model, Progress, Report, Watch, warnings};
-use crate::bound::{Bound, Marginals};
+use crate::bound::Bound;
 use crate::error::Result;
 use crate::events::Events;
 use crate::lattice::Smoothness;
 use crate::lattice::learn::{Learned, Wanted, learn};
-use crate::numerics::special::expected_log_square;
 use crate::points::Points;
 use crate::posterior::{LatticeField, Posterior, PosteriorBasis};
 use crate::window::Scaling;
@@ -69,8 +68,7 @@ fn report(learned: &Learned, points: &Points, events: &Events, log_units: f64) -
 /// The bound in its parts.
 fn parts(learned: &Learned, points: &Points, log_units: f64) -> Result<Bound> {
     let (optimum, mass) = (&learned.optimum, learned.lattice.mass());
-    let Marginals { mean, variance } = optimum.marginals(&learned.lattice.grid().at(points)?);
-    let log_rate: f64 = mean.iter().zip(&variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();
+    let log_rate: f64 = optimum.expected_logs(&learned.lattice.grid().at(points)?).iter().sum();
     let integral_of_mean_square = mass.integral_of_square(optimum.offset, &optimum.mean);
     let integral_of_variance = optimum.integral(mass) - integral_of_mean_square;
     let kl = log_rate - integral_of_mean_square - integral_of_variance - optimum.bound;

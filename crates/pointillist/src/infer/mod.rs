@@ -18,7 +18,9 @@ mod start;
 
 pub use family::{Family, LatticeChoice, Tried};
 pub use given::{Gradient, bound_at};
+pub(crate) use parameters::{MEANS, MOST_VARIANCE, least_variance};
 pub use prior::Prior;
+pub(crate) use schedule::{describe, peaks};
 
 use crate::basis::{Basis, Features, Hyper, InducingSet, PriorMean, Scattered};
 use crate::bound::{self, Bound, Gaussian};
@@ -114,6 +116,16 @@ pub enum Stop {
     NoProgress,
     /// The allowed evaluations were used up.
     Evaluations,
+}
+
+impl From<lbfgs::End> for Stop {
+    fn from(end: lbfgs::End) -> Self {
+        match end {
+            lbfgs::End::Converged => Stop::Converged,
+            lbfgs::End::Stuck => Stop::NoProgress,
+            lbfgs::End::Evaluations => Stop::Evaluations,
+        }
+    }
 }
 
 impl Stop {
@@ -283,11 +295,7 @@ struct Run {
 
 impl Run {
     fn new(hyper: Hyper, locations: Points, sites: Sites, outcome: lbfgs::Outcome, q: Option<Gaussian>) -> Self {
-        let stop = match outcome.end {
-            lbfgs::End::Converged => Stop::Converged,
-            lbfgs::End::Stuck => Stop::NoProgress,
-            lbfgs::End::Evaluations => Stop::Evaluations,
-        };
+        let stop = outcome.end.into();
         let state = State { hyper, locations, sites, curvature: outcome.curvature };
         Self { state, value: outcome.value, stop, iterations: outcome.iterations, q }
     }

@@ -17,15 +17,15 @@ const PERIODS: f64 = 1.5;
 /// Each further term with the same factor on the same axis starts with a length-scale this many times as long as the one before.
 const SHORTER: f64 = 0.3;
 /// The variance, up to this multiple of the mean rate …
-const MOST_VARIANCE: f64 = 1e3;
+pub(crate) const MOST_VARIANCE: f64 = 1e3;
 /// … and down to this over the window's measure. N events leave f uncertain by ½/√|T| however flat they are; a prior variance that
 /// maximum likelihood takes to 0 would deny it, and the band with it.
 const LEAST_VARIANCE: f64 = 4.0;
 /// The prior mean, between these multiples of the root of the mean rate.
-const MEANS: (f64, f64) = (-10.0, 10.0);
+pub(crate) const MEANS: (f64, f64) = (-10.0, 10.0);
 
 /// The floor of the variance in unit coordinates, for a window of this measure; with very few events no more than half their rate.
-pub(super) fn least_variance(rate: f64, measure: f64) -> f64 {
+pub(crate) fn least_variance(rate: f64, measure: f64) -> f64 {
     (LEAST_VARIANCE / measure).min(0.5 * rate)
 }
 

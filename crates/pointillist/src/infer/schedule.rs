@@ -127,7 +127,7 @@ impl Search<'_, '_, '_> {
         let scan = self.untried(RESOLVED * spacing);
         let margin = LEARNING + AN_EVENT * self.problem.weights.len() as f64;
         let learned = starts.first().map_or(f64::NEG_INFINITY, |(value, _)| *value);
-        let found = peaks(self.scan(hyper, &scan, |_| locations.clone())?);
+        let found = peaks(self.scan(hyper, &scan, |_| locations.clone())?, |(value, _)| *value);
         starts.extend(found.into_iter().filter(|(value, _)| *value > learned - margin));
         if starts.is_empty() {
             starts.push((0.0, State::new(hyper.clone(), locations, self.problem.flat_sites())));
@@ -291,7 +291,7 @@ impl Search<'_, '_, '_> {
         let lengthscales = self.untried(shortest.unwrap_or(LONGEST));
         let window = self.problem.window.clone();
         let found = self.scan(hyper, &lengthscales, |l| window.grid_nearby(&counts(l)))?;
-        let run = self.best_run(peaks(found))?;
+        let run = self.best_run(peaks(found, |(value, _)| *value))?;
         let size = run.state.locations.len();
         let of_run = lengthscales.iter().map(|&l| counts(l)).find(|counts| window.grid_nearby(counts).len() == size);
         Ok((run, of_run.unwrap_or_else(|| vec![least; dims])))
@@ -312,12 +312,12 @@ impl Search<'_, '_, '_> {
     }
 }
 
-/// The starts that are better than their neighbours in the list.
-fn peaks(list: Vec<(f64, State)>) -> Vec<(f64, State)> {
-    let values: Vec<f64> = list.iter().map(|(value, _)| *value).collect();
+/// What is better than its neighbours in the list.
+pub(crate) fn peaks<T>(list: Vec<T>, value: impl Fn(&T) -> f64) -> Vec<T> {
+    let values: Vec<f64> = list.iter().map(value).collect();
     let is_peak =
         |i: usize| (i == 0 || values[i] >= values[i - 1]) && values.get(i + 1).is_none_or(|next| values[i] > *next);
-    list.into_iter().enumerate().filter(|(i, _)| is_peak(*i)).map(|(_, start)| start).collect()
+    list.into_iter().enumerate().filter(|(i, _)| is_peak(*i)).map(|(_, one)| one).collect()
 }
 
 /// Points on an axis of length 1 for a kernel that varies over `length`: one a length, no fewer than `least`; one alone if it is constant.

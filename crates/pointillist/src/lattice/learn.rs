@@ -5,11 +5,10 @@
 
 use super::level::{Detail, margin};
 use super::search::{MOST_STEPS, Run, Search};
-use super::size::{LARGE, bytes, describe, describe_bytes, largest};
+use super::size::{LARGE, bytes, describe_bytes, largest};
 use super::{Lattice, Optimum, Sites, Theta};
 use crate::error::{Error, Result};
-use crate::infer::Stop;
-use crate::infer::lbfgs::End;
+use crate::infer::{Stop, describe};
 use crate::points::Points;
 use crate::window::Window;
 
@@ -103,12 +102,7 @@ impl Search<'_, '_> {
             run = self.climb(start)?;
         }
         let (mut run, summary) = self.settle(run)?;
-        let stop = match run.end {
-            _ if !run.optimum.converged => Stop::Evaluations,
-            End::Converged => Stop::Converged,
-            End::Stuck => Stop::NoProgress,
-            End::Evaluations => Stop::Evaluations,
-        };
+        let stop = if run.optimum.converged { run.end.into() } else { Stop::Evaluations };
         let warnings = self.warnings(&run);
         if run.theta.mean * self.wanted.sign < 0.0 {
             run.theta.mean = -run.theta.mean;

@@ -8,9 +8,8 @@ use super::natural::Problem;
 use super::{Hats, Lattice, Optimum, Sites, Slopes, Smoothness, Theta};
 use crate::error::Result;
 use crate::infer::sites::Clamp;
+use crate::infer::{MEANS, MOST_VARIANCE, least_variance};
 use crate::numerics::linalg;
-use crate::numerics::special::expected_log_square;
-use crate::parallel;
 use crate::points::Points;
 use crate::summary::Summary;
 use crate::window::Window;
@@ -37,12 +36,6 @@ const LEAST_STEPS: f64 = 1.75;
 const LONGEST: f64 = 4.0;
 /// … and for α = 4 at most in steps: beyond, digits are lost.
 const MOST_STEPS: f64 = 80.0;
-/// The variance, up to this multiple of the mean rate …
-const MOST_VARIANCE: f64 = 1e3;
-/// … and down to this over the window's measure: however flat events are, they leave f uncertain by ½/√|T|.
-const LEAST_VARIANCE: f64 = 4.0;
-/// The mean, between these multiples of the root of the mean rate.
-const MEANS: (f64, f64) = (-10.0, 10.0);
 
 /// The margin on each axis for ranges on it, the window being the unit box.
 pub(super) fn margin(ranges: &[f64]) -> Vec<f64> {
@@ -142,25 +135,14 @@ impl Level {
         if self.summary.is_none() {
             return Ok(0.0);
         }
-        let ours = expected_logs(found, &self.hats);
-        Ok(expected_logs(found, &self.lattice.grid.at(points)?).iter().sum::<f64>() - linalg::dot(&self.weights, &ours))
+        let ours = found.expected_logs(&self.hats);
+        Ok(found.expected_logs(&self.lattice.grid.at(points)?).iter().sum::<f64>() - linalg::dot(&self.weights, &ours))
     }
 
     /// The step of the lattice on each axis.
     pub(super) fn steps(&self) -> Vec<f64> {
         (0..self.nodes.len()).map(|r| self.lattice.grid.axis(r).step).collect()
     }
-}
-
-/// E[log f²] at points: threads over blocks of them.
-fn expected_logs(found: &Optimum, hats: &Hats) -> Vec<f64> {
-    let f = found.marginals(hats);
-    let block = parallel::block_length(hats.len());
-    let blocks = f.mean.chunks(block).zip(f.variance.chunks(block));
-    let parts = parallel::map(blocks, 16 * hats.len(), |(mean, variance)| {
-        mean.iter().zip(variance).map(|(m, v)| expected_log_square(*m, *v).value).collect::<Vec<_>>()
-    });
-    parts.concat()
 }
 
 /// How the events are looked at, and what stands for them if they are not looked at one by one.
@@ -246,10 +228,8 @@ impl Coordinates {
             Smoothness::Four => LONGEST.min(MOST_STEPS * step),
         };
         let of_step = |step: &f64| ((LEAST_STEPS * step).ln(), longest(*step).max(2.0 * LEAST_STEPS * step).ln());
-        // With very few events no more than half their rate.
-        let least_variance = (LEAST_VARIANCE / measure).min(0.5 * rate);
         let mut bounds: Vec<(f64, f64)> = steps.iter().map(of_step).collect();
-        bounds.extend([(least_variance.ln(), (MOST_VARIANCE * rate).ln()), MEANS]);
+        bounds.extend([(least_variance(rate, measure).ln(), (MOST_VARIANCE * rate).ln()), MEANS]);
         Self { bounds, mean_scale: rate.sqrt() }
     }
 

@@ -11,7 +11,7 @@ use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::infer::sites::{self, Clamp, EventTerms, Sites};
 use crate::numerics::linalg;
-use crate::numerics::special::expected_log_squares;
+use crate::numerics::special::{expected_log_square, expected_log_squares};
 use crate::parallel;
 
 /// Derivatives of the bound by Θ.
@@ -53,6 +53,17 @@ impl Optimum {
     /// Mean and variance of f at points.
     pub fn marginals(&self, hats: &Hats) -> Marginals {
         marginals(hats, self.offset, &self.mean, &self.covariance)
+    }
+
+    /// E[log f²] at points: threads over blocks of them.
+    pub(crate) fn expected_logs(&self, hats: &Hats) -> Vec<f64> {
+        let f = self.marginals(hats);
+        let block = parallel::block_length(hats.len());
+        let blocks = f.mean.chunks(block).zip(f.variance.chunks(block));
+        let parts = parallel::map(blocks, 16 * hats.len(), |(mean, variance)| {
+            mean.iter().zip(variance).map(|(m, v)| expected_log_square(*m, *v).value).collect::<Vec<_>>()
+        });
+        parts.concat()
     }
 
     /// `∫ E[f²]` over a window: the expected number of events there.

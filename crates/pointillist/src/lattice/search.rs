@@ -5,10 +5,11 @@
 //! sites). So few steps run at full size. At each lattice L-BFGS moves Θ by the envelope gradient, q at its optimum.
 
 use super::level::{Coordinates, Detail, Level, margin, steps};
-use super::size::{LARGE, bytes, describe, describe_bytes, grown, ladder, largest, seconds};
+use super::size::{LARGE, bytes, describe_bytes, grown, ladder, largest, seconds};
 use super::{Optimum, Sites, Smoothness, Theta};
 use crate::error::{Error, Result};
 use crate::infer::lbfgs::{self, Curvature, End};
+use crate::infer::{describe, peaks};
 use crate::points::Points;
 use crate::window::Window;
 use std::ops::ControlFlow;
@@ -174,6 +175,7 @@ impl<'a, 'w> Search<'a, 'w> {
         let first = largest(&vec![AUTO_FIRST[dims - 1]; dims], fits);
         let mut run = self.fit(&first, None)?;
         let mut story = describe(&run.level.nodes);
+        let mut bound = self.bound_of_events(&run)?;
         let mut last_gain = f64::INFINITY;
         loop {
             let next = match self.next(&run, last_gain) {
@@ -181,15 +183,15 @@ impl<'a, 'w> Search<'a, 'w> {
                 Err(why) => return Ok((run, format!("{story} nodes: {why}"))),
             };
             let finer = self.fit(&next, Some(&run))?;
-            let bound = self.bound_of_events(&finer)?;
-            let gain = bound - self.bound_of_events(&run)?;
+            let finer_bound = self.bound_of_events(&finer)?;
+            let gain = finer_bound - bound;
             if gain < AUTO_GAIN {
                 let gain = gain.max(0.0);
                 return Ok((run, format!("{story} nodes: {} would gain {gain:.2} nats", describe(&next))));
             }
             self.loosen(Some(gain));
             story = format!("{story} → {}", describe(&next));
-            (run, last_gain) = (finer, gain);
+            (run, bound, last_gain) = (finer, finer_bound, gain);
             if self.wanted.rival.is_some_and(|rival| bound + AUTO_HOPE * gain < rival) {
                 return Ok((run, format!("{story} nodes: too far below another basis to go on")));
             }
@@ -320,7 +322,7 @@ impl<'a, 'w> Search<'a, 'w> {
             self.starts.push((range, run.optimum.bound));
             found.push(run);
         }
-        let mut found = peaks(found);
+        let mut found = peaks(found, |run| run.optimum.bound);
         found.sort_by(|a, b| b.optimum.bound.total_cmp(&a.optimum.bound));
         found.truncate(MOST_RUNS);
         let best = found.first().map_or(0.0, |run| run.optimum.bound);
@@ -448,12 +450,4 @@ fn rounding(coordinates: &[f64]) -> f64 {
     let mut gaps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
     gaps.sort_by(f64::total_cmp);
     gaps[gaps.len() / 2]
-}
-
-/// The runs that are better than their neighbours in the list.
-fn peaks(list: Vec<Run>) -> Vec<Run> {
-    let values: Vec<f64> = list.iter().map(|run| run.optimum.bound).collect();
-    let is_peak =
-        |i: usize| (i == 0 || values[i] >= values[i - 1]) && values.get(i + 1).is_none_or(|next| values[i] > *next);
-    list.into_iter().enumerate().filter(|(i, _)| is_peak(*i)).map(|(_, run)| run).collect()
 }

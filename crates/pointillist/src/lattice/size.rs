@@ -101,11 +101,6 @@ pub(super) fn grown(nodes: &[usize], lengths: &[f64], times: f64) -> Vec<usize> 
     counts(high.exp())
 }
 
-/// `12` or `8×8`.
-pub(super) fn describe(nodes: &[usize]) -> String {
-    nodes.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
-}
-
 /// `3.2 GB`, or what is shorter.
 pub(super) fn describe_bytes(bytes: f64) -> String {
     if bytes < 1e9 { format!("{:.0} MB", (1e-6 * bytes).max(1.0)) } else { format!("{:.1} GB", 1e-9 * bytes) }

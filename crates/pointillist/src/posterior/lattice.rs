@@ -138,6 +138,11 @@ impl LatticeField {
         Mass::over(self.lattice.grid(), region)
     }
 
+    /// ∫ E[f²] over a region.
+    fn expected_over(&self, mass: &Mass) -> f64 {
+        mass.integral_of_square(self.theta.mean, &self.mean) + self.covariance.trace_of_product(&mass.square)
+    }
+
     /// P.
     fn precision(&self) -> Diagonals {
         let mut precision = self.lattice.prior().precision(&self.theta);
@@ -307,7 +312,7 @@ impl Field for LatticeField {
 
     fn count(&self, region: &Window) -> Result<Count> {
         let (mass, offset) = (self.mass(region)?, self.theta.mean);
-        let mean = self.expected(region)?;
+        let mean = self.expected_over(&mass);
         // Var = 2 tr(𝓜S𝓜S) + 4 hᵀSh, h = 𝓜m + ūp; and tr(𝓜S𝓜S) is how tr(𝓜S) falls as P grows along 𝓜.
         let trace = |step: f64| -> Result<f64> {
             let mut precision = self.precision();
@@ -323,8 +328,7 @@ impl Field for LatticeField {
     }
 
     fn expected(&self, region: &Window) -> Result<f64> {
-        let mass = self.mass(region)?;
-        Ok(mass.integral_of_square(self.theta.mean, &self.mean) + self.covariance.trace_of_product(&mass.square))
+        Ok(self.expected_over(&self.mass(region)?))
     }
 
     fn collapsed(&self) -> Arc<dyn Field> {
