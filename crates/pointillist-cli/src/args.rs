@@ -9,10 +9,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Verbs and options of later versions.
-const LATER: [&str; 1] = ["summarize"];
+const LATER: [&str; 0] = [];
 /// The verbs of this version, for a sentence.
-const VERBS: &str =
-    "fit, predict, score, count, sample, simulate, plot, smooth, sgcp, compare, check, reproduce, kernels, data";
+const VERBS: &str = "fit, summarize, predict, score, count, sample, simulate, plot, smooth, sgcp, compare, check, reproduce, \
+    kernels, data";
 
 /// The intensity of events in time and space, with honest uncertainty.
 #[derive(Debug, Parser)]
@@ -63,6 +63,8 @@ pub struct Global {
 pub enum Verb {
     /// Fit an intensity to events, and save it as a model
     Fit(FitArgs),
+    /// Many events by cell in one pass, for `fit`: parts can be summarised apart and fitted together
+    Summarize(SummarizeArgs),
     /// The rate at points: mean, standard deviation and quantiles, as CSV
     Predict(PredictArgs),
     /// Score a model on held-out events
@@ -134,6 +136,9 @@ pub struct EventOptions {
     /// Unit in which dates are counted: seconds, minutes, hours, days, weeks or years
     #[arg(long, value_name = "UNIT", default_value = "days")]
     pub time_unit: String,
+    /// Skip up to N bad lines (or rows of a Parquet file) instead of stopping at the first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip_bad: u64,
 }
 
 /// How a fit is made.
@@ -199,13 +204,16 @@ pub struct FitOptions {
     /// Relative jitter on the diagonal of the kernel matrix
     #[arg(long, value_name = "X", default_value = "1e-8", help_heading = "Inference", allow_hyphen_values = true)]
     pub jitter: f64,
+    /// What weighted nodes in place of many events may leave out of the data term, relative to it
+    #[arg(long, value_name = "X", default_value = "1e-6", help_heading = "Inference", allow_hyphen_values = true)]
+    pub tolerance: f64,
     /// Most evaluations of the bound
     #[arg(long, value_name = "N", default_value_t = 2000, help_heading = "Inference")]
     pub max_evaluations: usize,
     /// Most memory for a lattice, as in 500MB or 8GB
     #[arg(long, value_name = "SIZE", default_value = "4GB", help_heading = "Inference")]
     pub max_memory: String,
-    /// Never replace the events in a cell of the lattice by weighted nodes, however many they are
+    /// Never replace events by weighted nodes, however many they are
     #[arg(long, help_heading = "Inference")]
     pub exact: bool,
 }
@@ -252,16 +260,49 @@ pub enum MethodName {
     pointillist fit cases.csv --window border.geojson --exposure population.csv\n  \
     pointillist fit tweets --kernel 'se(t_days)*periodic(t_days, period=1!)'\n  \
     grep -v test events.csv | pointillist fit - --json\n  \
-    pointillist fit coal --prior 'lengthscale ~ lognormal(2, 0.5)'")]
+    pointillist fit monday.summary tuesday.summary -o model.json\n  \
+    pointillist fit coal --prior 'lengthscale ~ lognormal(2, 0.5)'\n\n\
+    Several tables, or one of more than 200 MB (Parquet: 5 million rows), are summarised first, as `summarize` does it; \
+    the report says what that changed.")]
 pub struct FitArgs {
-    /// CSV or TSV file (gzip too), `-` for stdin, or the name of a bundled set
-    pub events: String,
+    /// CSV, TSV (gzip too) or Parquet files, or summaries; or `-` for stdin, or the name of a bundled set
+    #[arg(required = true, value_name = "EVENTS")]
+    pub events: Vec<String>,
     /// Write the model here
     #[arg(short, long, value_name = "MODEL")]
     pub output: Option<PathBuf>,
+    /// Add a summary to the events of this model, and start from it; its inducing points or lattice stay
+    #[arg(long, value_name = "MODEL")]
+    pub update: Option<String>,
     /// How to fit.
     #[command(flatten)]
     pub options: FitOptions,
+}
+
+/// `summarize`.
+#[derive(Debug, Args)]
+#[command(mut_arg("trials", |arg| arg.hide(true)), mut_arg("trial_column", |arg| arg.hide(true)))]
+#[command(after_help = "Examples:\n  \
+    pointillist summarize events.parquet --window 0,10,0,5 -o events.summary\n  \
+    pointillist summarize 2016-*.csv.gz --columns lon,lat --window border.geojson --clip -o 2016.summary\n  \
+    zcat log.csv.gz | pointillist summarize - --window 0,86400 --skip-bad 100 -o log.summary\n  \
+    pointillist fit monday.summary tuesday.summary -o model.json\n\n\
+    One pass in little memory, however many events there are. Summaries of parts, made apart or on several machines with the same \
+    --window and --cells, add up in `fit`. A cell with few events keeps them as they are, one with many has a few weighted points; cells \
+    should be smaller than what the intensity is to show.")]
+pub struct SummarizeArgs {
+    /// CSV, TSV (gzip too) or Parquet files; `-` for stdin
+    #[arg(required = true, value_name = "EVENTS")]
+    pub events: Vec<String>,
+    /// Write the summary here
+    #[arg(short, long, value_name = "SUMMARY")]
+    pub output: PathBuf,
+    /// Cells on each axis (default: 20160, or 720x720, or 60x60x60)
+    #[arg(long, value_name = "GRID")]
+    pub cells: Option<String>,
+    /// The events.
+    #[command(flatten)]
+    pub options: EventOptions,
 }
 
 /// Where a rate is asked for.
@@ -487,7 +528,7 @@ pub struct PlotArgs {
 /// What every rival is fitted to, and asked for.
 #[derive(Debug, Args)]
 pub struct RivalOptions {
-    /// Events: a CSV or TSV file (gzip too), `-` for stdin, or the name of a bundled set
+    /// Events: a CSV, TSV (gzip too) or Parquet file, `-` for stdin, or the name of a bundled set
     pub events: String,
     /// Held-out events from the same window, to be scored
     #[arg(long, value_name = "FILE")]
@@ -735,12 +776,13 @@ pub fn not_yet(error: &clap::Error) -> Option<String> {
     };
     let Some(ContextValue::String(asked)) = error.get(kind) else { return None };
     let name = asked.split([' ', '=']).next().unwrap_or_default();
-    if !LATER.contains(&name) {
-        return None;
-    }
+    LATER.contains(&name).then(|| not_in_this_version(name))
+}
+
+fn not_in_this_version(name: &str) -> String {
     let there =
         if name.starts_with('-') { "see --help for what there is".into() } else { format!("there are: {VERBS}") };
-    Some(format!("{name} is not in this version; {there}"))
+    format!("{name} is not in this version; {there}")
 }
 
 #[cfg(test)]
@@ -755,9 +797,11 @@ mod tests {
 
     #[test]
     fn what_is_planned_gets_a_sentence() {
-        let error = Cli::try_parse_from(["pointillist", "summarize", "coal"]).unwrap_err();
-        let sentence = not_yet(&error).unwrap();
-        assert!(sentence.contains("not in this version") && !sentence.contains('\n'), "{sentence}");
+        let sentence = not_in_this_version("forecast");
+        assert!(sentence.contains("not in this version") && sentence.contains("summarize, predict"), "{sentence}");
+        assert!(!sentence.contains('\n') && !sentence.contains("  "), "{sentence}");
+        assert!(not_in_this_version("--frob").contains("--help"));
+        assert!(not_yet(&Cli::try_parse_from(["pointillist", "forecast", "coal"]).unwrap_err()).is_none());
         assert!(not_yet(&Cli::try_parse_from(["pointillist", "fit", "coal", "--wndow", "1"]).unwrap_err()).is_none());
     }
 }

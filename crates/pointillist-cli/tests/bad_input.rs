@@ -129,7 +129,6 @@ fn options_that_are_not_understood() {
 #[test]
 fn usage_that_is_wrong_or_not_there_yet() {
     let folder = Folder::new();
-    folder.run("summarize x.csv").refused(&["not in this version"]);
     for wrong in [
         "frob",
         "fit",
@@ -141,6 +140,9 @@ fn usage_that_is_wrong_or_not_there_yet() {
         "fit coal --trials t.csv --repeats 2",
         "fit coal --trials t.csv --window 0,5",
         "predict",
+        "summarize",
+        "summarize coal",
+        "summarize -o coal.summary",
     ] {
         let run = folder.run(wrong);
         assert_eq!(run.code, 2, "{wrong}");
@@ -175,7 +177,11 @@ fn models_that_are_none() {
             folder.run(&format!("{verb} bad.json")).refused(&[&["bad.json"], words].concat());
         }
     };
-    refuse(&|model| model["version"] = 4.into(), &["newer", "update"]);
+    refuse(&|model| model["version"] = 5.into(), &["newer", "update"]);
+    // One of the version before is read.
+    let mut older = whole.clone();
+    older["version"] = 3.into();
+    folder.write("older.json", older.to_string()).run("predict older.json").good();
     refuse(&|model| model["version"] = 1.into(), &["older", "fit again"]);
     refuse(&|model| model["version"] = 0.into(), &["damaged"]);
     refuse(&|model| model["format"] = "other".into(), &["not a model"]);

@@ -3,7 +3,7 @@
 //! Beside every evaluation stands its floor: the bare factorisations, solves and products of the same sizes, through the same
 //! library, that an evaluation of the bound and its gradient cannot avoid. Absolute times mean little on a shared machine.
 
-use pointillist::basis::{Basis, Hyper, InducingSet, Scattered};
+use pointillist::basis::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::bound::{Gaussian, bound_adjoint};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::{self, Matrix};
@@ -112,7 +112,7 @@ fn evaluation(case: &Case) -> (f64, f64) {
     let set = Scattered::new(case.events.window().grid(&case.counts));
     let (points, window) = (case.events.points(), case.events.window());
     let weights = vec![1.0; case.events.len()];
-    let size = set.locations().len();
+    let size = set.size();
     let q = Gaussian { mean: vec![0.1; size], root: Matrix::scaled_identity(size, 0.5) };
     let evaluate = || {
         let basis = set.basis(&case.hyper, PriorMean::Constant, 1e-8).unwrap();
@@ -122,11 +122,11 @@ fn evaluation(case: &Case) -> (f64, f64) {
     };
     let basis = set.basis(&case.hyper, PriorMean::Constant, 1e-8).unwrap();
     let features = basis.features(points, window);
-    (seconds(evaluate), floor(&*basis, &features.points.a, &features.region.square, &q))
+    (seconds(evaluate), floor(&basis, &features.points.a, &features.region.square, &q))
 }
 
 /// The matrix work alone: K = L Lᵀ; a = L⁻¹k; A = L⁻¹ΨL⁻ᵀ; S; S a; then back: L⁻ᵀā, Σ ā aᵀ, Ā A, and Ψ̄ and K̄ through L.
-fn floor(basis: &dyn Basis, a: &Matrix, region: &Matrix, q: &Gaussian) -> f64 {
+fn floor(basis: &ScatteredBasis, a: &Matrix, region: &Matrix, q: &Gaussian) -> f64 {
     let l = basis.whitening();
     let k = linalg::lower_square(l);
     let (mut columns, mut product) = (a.clone(), a.clone());

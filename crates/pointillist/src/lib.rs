@@ -52,7 +52,9 @@ pub use basis::PriorMean;
 pub use error::{Error, Result};
 pub use events::Events;
 pub use exact::{ExactDraws, Sampling};
-pub use infer::{Family, Fit, Inducing, LatticeChoice, Method, Model, Prior, Progress, Report, Stop, Tried};
+pub use infer::{
+    Family, Fit, Inducing, LatticeChoice, Method, Model, Prior, Progress, Report, Stop, Summarised, Tried,
+};
 pub use intensity::Intensity;
 pub use kernel::{Factor, Kernel};
 pub use lattice::Smoothness;
@@ -61,4 +63,5 @@ pub use posterior::{BasisState, Count, InducingState, LatticeState, LatticeSumma
 pub use sample::importance::LogMean;
 pub use sample::simulate::{Simulation, simulate};
 pub use score::Score;
+pub use summary::Summary;
 pub use window::{Axis, Window};

@@ -11,6 +11,9 @@ pub struct Points {
 }
 
 impl Points {
+    /// No points.
+    pub(crate) const NONE: Self = Self { dims: 1, coordinates: Vec::new() };
+
     /// Points from coordinates in row order; every coordinate must be finite.
     pub fn new(dims: usize, coordinates: Vec<f64>) -> Result<Self> {
         if dims == 0 || !coordinates.len().is_multiple_of(dims) {

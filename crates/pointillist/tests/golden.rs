@@ -161,6 +161,7 @@ fn posterior(case: &Value) -> Posterior {
         mean: mean * volume.sqrt(),
         prior_mean: prior_mean(case),
         jitter: 0.0,
+        by_axis: false,
         inducing: Points::new(spans.len(), unit).unwrap(),
         q_mean: solve(numbers(&case["m"]).iter().map(|m| m - offset).collect()),
         q_root: (0..size).flat_map(|j| solve(root.col(j).to_vec())[j..].to_vec()).collect(),

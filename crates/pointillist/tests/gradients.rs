@@ -1,6 +1,6 @@
 //! Every gradient against finite differences, at points in general position, with the one generic checker.
 
-use pointillist::basis::{Features, Hyper, InducingSet, Scattered};
+use pointillist::basis::{Features, Hyper, Scattered};
 use pointillist::bound::{Gaussian, bound, bound_adjoint};
 use pointillist::infer::bound_at;
 use pointillist::kernel::SquaredExponential;

@@ -2,14 +2,14 @@
 
 mod common;
 
-use pointillist::basis::{Basis, Hyper, InducingSet, Scattered};
+use pointillist::basis::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::bound::{Gaussian, bound, kl_divergence};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::numerics::special::{erf_difference, expected_log_square, normal_cdf, square_quantile};
 use pointillist::{Events, Inducing, Kernel, Model, Points, PriorMean, Window};
 use proptest::prelude::*;
 
-fn basis(kernel: &Kernel, mean: f64, prior: PriorMean, z: &Points) -> Box<dyn Basis> {
+fn basis(kernel: &Kernel, mean: f64, prior: PriorMean, z: &Points) -> ScatteredBasis {
     Scattered::new(z.clone()).basis(&Hyper { kernel: kernel.clone(), mean }, prior, 0.0).unwrap()
 }
 

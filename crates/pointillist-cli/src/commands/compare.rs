@@ -132,7 +132,7 @@ fn truth(path: &str, events: &Events) -> Result<Truth, Failure> {
         return Err(format!("{path}: needs the columns {} and one more, the rate", names.join(", ")).into());
     };
     let columns: Vec<String> = axes.iter().map(|axis| axis.name.clone()).chain([rate.clone()]).collect();
-    let options = io::ReadOptions { columns: Some(columns), time_unit: Default::default(), label: None };
+    let options = io::ReadOptions { columns: Some(columns), ..Default::default() };
     let table = io::read_bytes(io::source_name(path), &bytes, &options)?;
     let dims = axes.len();
     let all = &table.rows;

@@ -2,13 +2,21 @@
 
 use super::input::{self, Loaded};
 use super::meter::Meter;
-use super::summary::Summary;
+use super::summarize::{self, Summarised};
+use super::summary::{Summary, grid};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
-use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile};
-use crate::{interrupt, plot};
-use pointillist::{Error, Events, Fit, Model, Progress};
+use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile};
+use crate::{datasets, interrupt, plot};
+use pointillist::{Error, Fit, Model, Progress, Window};
 use std::ops::ControlFlow;
+
+/// Tables of more bytes than this are summarised first, ...
+const LARGE: u64 = 200_000_000;
+/// ... and Parquet files of more rows than this.
+const MANY_ROWS: u64 = 5_000_000;
+/// What a byte of gzip holds, about.
+const GZIP_GAIN: u64 = 4;
 
 /// A model just fitted, and what there is to say.
 pub struct Fitted {
@@ -31,7 +39,7 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         // Better now than after a long fit.
         io::check_target(path)?;
     }
-    let fitted = fit(input::events(&args.events, &args.options.events)?, &args.options, context)?;
+    let fitted = fit_given(args, context)?;
     if let Some(path) = &args.output {
         write(&fitted.model, path)?;
     }
@@ -56,6 +64,117 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     Ok(fitted.outcome())
 }
 
+/// Fits what was given: summaries, tables by way of a summary, or the events of one table.
+fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
+    let (paths, options) = (&args.events, &args.options);
+    let is_file = |path: &&String| datasets::find(path).is_none() && *path != "-";
+    let (summaries, tables): (Vec<_>, Vec<_>) = paths.iter().partition(|path| is_file(path) && io::is_summary_at(path));
+    if let (Some(summary), Some(table)) = (summaries.first(), tables.first()) {
+        return Err(format!(
+            "{summary} is a summary and {table} is not; summarise {table} first, with `pointillist summarize {table} -o SUMMARY`"
+        )
+        .into());
+    }
+    if !summaries.is_empty() {
+        refuse_for_summaries(options, &paths[0])?;
+        let file = SummaryFile::read_all(paths)?;
+        return fit_summary(Summarised { file, warnings: Vec::new() }, args, context);
+    }
+    if let Some(model) = &args.update {
+        let table = &paths[0];
+        return Err(format!(
+            "--update {model} adds a summary; make one of {table} with the same --window, with `pointillist summarize`"
+        )
+        .into());
+    }
+    let is_several = paths.len() > 1;
+    if is_several && options.exact {
+        return Err("--exact fits the events of one table; join the tables, or leave it out".to_string().into());
+    }
+    let has_trials = options.events.trials.is_some() || options.events.trial_column.is_some();
+    if is_several || !options.exact && !has_trials && is_file(&&paths[0]) && is_large(&paths[0])? {
+        let why = if is_several { "several tables are" } else { "a table so large is" };
+        context.note(&format!("{why} summarised first, and the summary is fitted"));
+        let summarised = summarize::events(paths, &options.events, None, context)?;
+        return fit_summary(summarised, args, context);
+    }
+    fit(input::events(&paths[0], &options.events)?, options, context)
+}
+
+/// Whether a table has more events than should be held.
+fn is_large(path: &str) -> Result<bool, Failure> {
+    // What is no file will be said by who reads it.
+    let Ok(bytes) = std::fs::metadata(path).map(|metadata| metadata.len()) else { return Ok(false) };
+    if let Some(rows) = io::parquet_rows(path)? {
+        return Ok(rows > MANY_ROWS);
+    }
+    let gain = if path.ends_with(".gz") { GZIP_GAIN } else { 1 };
+    Ok(bytes.saturating_mul(gain) > LARGE)
+}
+
+/// Options that say how events are read, or that they stay as they are, mean nothing for summaries.
+fn refuse_for_summaries(options: &FitOptions, path: &str) -> Result<(), Failure> {
+    let events = &options.events;
+    if options.exact {
+        return Err(format!("--exact needs the events, and {path} is a summary of them; fit the table instead").into());
+    }
+    let given = [
+        (events.columns.is_some(), "--columns"),
+        (!events.window.is_empty(), "--window"),
+        (events.repeats.is_some(), "--repeats"),
+        (events.trials.is_some(), "--trials"),
+        (events.trial_column.is_some(), "--trial-column"),
+        (events.exposure.is_some(), "--exposure"),
+        (events.clip, "--clip"),
+        (events.skip_bad > 0, "--skip-bad"),
+    ];
+    match given.into_iter().find_map(|(given, name)| given.then_some(name)) {
+        Some(option) => Err(format!("{path} is a summary, so {option} has no effect; give it to `summarize`").into()),
+        None => Ok(()),
+    }
+}
+
+/// Fits a summary of what was given as the options say, and says its warnings. With `--update` it is added to that of the model, from
+/// which the fit then starts.
+fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
+    let (options, mut source) = (&args.options, summarize::names(&args.events));
+    let Summarised { mut file, warnings } = summarised;
+    let before = args.update.as_deref().map(ModelFile::read).transpose()?;
+    if let (Some(before), Some(path)) = (&before, &args.update) {
+        file = added(before, path, file, &args.events[0])?;
+        source = format!("{} and {source}", before.source);
+    }
+    let window = file.summary.window();
+    let model = spec::model(options, window.axes())?;
+    let fit = watched(context, |watch| match &before {
+        Some(before) => model.update_watched(&before.posterior, &file.summary, watch),
+        None => model.fit_summary_watched(&file.summary, watch),
+    });
+    let fit = fit.map_err(|error| spec::fault(error, options))?;
+    let event_count = usize::try_from(file.summary.events()).unwrap_or(usize::MAX);
+    let needed = fit.report.summarised.as_ref().map_or_else(|| file.summary.cells(), |nodes| nodes.cells.clone());
+    let cells = file.summary.coarsened(&needed).ok().map(|summary| SummaryFile { summary, ..file.clone() });
+    let subject = Subject { window, event_count, events: None, cells, source, warnings };
+    Ok(fitted(&model, fit, subject, context))
+}
+
+/// The events of a model and of a summary together, in the cells of the model.
+fn added(before: &ModelFile, model: &str, new: SummaryFile, summary: &str) -> Result<SummaryFile, Failure> {
+    let Some(mut all) = before.cells.clone() else {
+        return Err(format!(
+            "{model} does not know its events by cell, so nothing can be added to it; fit a summary of all events instead"
+        )
+        .into());
+    };
+    let cells = all.summary.cells();
+    let joined = new.summary.coarsened(&cells).map_err(|_| {
+        let (own, wanted) = (grid(&new.summary.cells()), grid(&cells));
+        format!("{summary} has {own} cells, which cannot be joined to the {wanted} of {model}; summarise it with --cells {wanted}")
+    })?;
+    all.add(SummaryFile { summary: joined, ..new }, model, summary)?;
+    Ok(all)
+}
+
 fn is_stdout(args: &FitArgs) -> bool {
     args.output.as_deref() == Some(std::path::Path::new("-"))
 }
@@ -73,11 +192,31 @@ fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
 pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fitted, Failure> {
     let Loaded { events, trials, source, warnings } = loaded;
     let model = spec::model(options, events.window().axes())?;
-    let fit = watched(&model, &events, context).map_err(|error| spec::fault(error, options))?;
+    let fit =
+        watched(context, |watch| model.fit_watched(&events, watch)).map_err(|error| spec::fault(error, options))?;
+    let kept = (events.len() <= MOST_EVENTS).then(|| KeptEvents { points: events.points().clone(), trials });
+    let (window, event_count) = (events.window(), events.len());
+    let subject = Subject { window, event_count, events: kept, cells: None, source, warnings };
+    Ok(fitted(&model, fit, subject, context))
+}
+
+/// What was fitted.
+struct Subject<'a> {
+    window: &'a Window,
+    event_count: usize,
+    events: Option<KeptEvents>,
+    cells: Option<SummaryFile>,
+    source: String,
+    warnings: Vec<String>,
+}
+
+/// What is to be kept and said of a fit; its warnings are said.
+fn fitted(model: &Model, fit: Fit, subject: Subject, context: &Context) -> Fitted {
+    let Subject { window, event_count, events, cells, source, warnings } = subject;
     for (lengthscale, bound) in &fit.report.starts {
         context.detail(&format!("start: length-scale {lengthscale} of the window, bound {bound:.4}"));
     }
-    let summary = Summary::new(&model, &events, &fit, warnings);
+    let summary = Summary::new(model, event_count, window, &fit, warnings);
     for warning in &summary.warnings {
         context.warn(warning);
     }
@@ -89,19 +228,15 @@ pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fi
             _ => "the fit did not converge: no better point was found; try fewer inducing points or nodes, or a larger --jitter",
         });
     }
-    let kept = (events.len() <= MOST_EVENTS).then(|| KeptEvents { points: events.points().clone(), trials });
-    let model = ModelFile {
-        source,
-        summary: summary.for_file(),
-        posterior: fit.posterior,
-        event_count: events.len(),
-        events: kept,
-    };
-    Ok(Fitted { model, summary })
+    let model = ModelFile { source, summary: summary.for_file(), posterior: fit.posterior, event_count, events, cells };
+    Fitted { model, summary }
 }
 
 /// The fit itself, which can be interrupted and shows its progress on a terminal.
-fn watched(model: &Model, events: &Events, context: &Context) -> Result<Fit, Error> {
+fn watched(
+    context: &Context,
+    fit: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Fit, Error>,
+) -> Result<Fit, Error> {
     let mut meter = Meter::new(context);
     let _fitting = interrupt::Fitting::begin();
     let mut watch = |progress: &Progress| {
@@ -109,7 +244,7 @@ fn watched(model: &Model, events: &Events, context: &Context) -> Result<Fit, Err
         meter.show(|| format!("fitting: {evaluations} evaluations, bound {bound:.4}, {size} unknowns"));
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let fit = model.fit_watched(events, &mut watch);
+    let fit = fit(&mut watch);
     meter.clear();
     fit
 }

@@ -3,13 +3,13 @@
 use super::{Context, Failure, spec, window};
 use crate::args::{EventOptions, RivalOptions};
 use crate::datasets::{self, Dataset};
-use crate::io::{self, InputError, ReadOptions, Table, TimeAxis, TimeUnit, Trials};
+use crate::io::{self, Counting, InputError, ReadOptions, Table, TimeAxis, TimeUnit, Trials};
 use pointillist::{Axis, Events, Points, Window};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The column of trials, unless another is named.
-const TRIAL_COLUMN: &str = "trial";
+pub const TRIAL_COLUMN: &str = "trial";
 
 /// Events ready to be fitted.
 pub struct Loaded {
@@ -27,8 +27,10 @@ pub struct Loaded {
 pub struct Placed {
     /// The points.
     pub points: Points,
-    /// The line of the file for each.
+    /// The line of the file for each, or its row.
     lines: Vec<u64>,
+    /// Which of the two.
+    counting: Counting,
     /// The trial of each, if they have trials.
     trials: Option<Vec<usize>>,
     /// The name of the file, for messages.
@@ -50,24 +52,22 @@ pub fn events(path: &str, options: &EventOptions) -> Result<Loaded, Failure> {
 
 /// The same with the bytes of the file already at hand.
 pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> Result<Loaded, Failure> {
-    let time_unit: TimeUnit = options.time_unit.parse().map_err(|error| format!("--time-unit: {error}"))?;
     let dataset = datasets::find(path);
-    let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
     let bytes = bytes.map_or_else(|| bytes_of(path), |bytes| Ok(bytes.into()))?;
     let label = trial_column(io::source_name(path), &bytes, options)?;
-    let columns = options.columns.clone().or_else(own_columns);
-    let table = io::read_bytes(io::source_name(path), &bytes, &ReadOptions { columns, time_unit, label })?;
-    let axes = axes(&table, dataset);
+    let read = ReadOptions { label, ..read_options(dataset, options)? };
+    let table = io::read_bytes(io::source_name(path), &bytes, &read)?;
+    let axes = axes(&table.names, &table.time, dataset);
     // A number would be taken for a count of days since the first event's midnight, which nobody knows beforehand.
     let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = skipped(table.skipped, table.counting).into_iter().collect();
     let trials = options.trials.as_ref().map(|path| window::trials(path, &axes, &dates_only)).transpose()?;
     let plain = match &trials {
         Some(trials) => Window::trials(&trials.intervals())?.with_axes(axes)?,
         None if !options.window.is_empty() => window::union("--window", &options.window, &axes, &dates_only)?,
         None => match dataset.and_then(|set| own_window(set, &axes)) {
             Some(window) => window,
-            None => bounding_box(&table, &axes, &mut warnings)?,
+            None => bounding_box(&ends(&table), &axes, &mut warnings)?,
         },
     };
     let repeats = match &trials {
@@ -85,6 +85,31 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> 
     warnings.splice(0..0, dropped.into_iter().chain(outside));
     let events = Events::new(placed.points, window)?;
     Ok(Loaded { events, trials: placed.trials, source: file_name(path), warnings })
+}
+
+/// What is read of a table.
+pub fn read_options(dataset: Option<&Dataset>, options: &EventOptions) -> Result<ReadOptions, Failure> {
+    let time_unit = options.time_unit.parse().map_err(|error| format!("--time-unit: {error}"))?;
+    let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
+    let columns = options.columns.clone().or_else(own_columns);
+    Ok(ReadOptions { columns, time_unit, label: None, skip_bad: options.skip_bad })
+}
+
+/// What to say of bad rows that were passed over.
+pub fn skipped(count: u64, counting: Counting) -> Option<String> {
+    let word = counting.word();
+    match count {
+        0 => None,
+        1 => Some(format!("1 bad {word} was skipped")),
+        _ => Some(format!("{count} bad {word}s were skipped")),
+    }
+}
+
+/// How far the columns of a table reach.
+fn ends(table: &Table) -> Vec<(f64, f64)> {
+    let values = |r: usize| table.rows.iter().skip(r).step_by(table.dims).copied();
+    let reach = |r: usize| values(r).fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    (0..table.dims).map(reach).collect()
 }
 
 /// The column that says to which trial an event belongs: the one named, else `trial` if there is one that is not a coordinate.
@@ -108,7 +133,7 @@ fn trial_column(source: &str, bytes: &[u8], options: &EventOptions) -> Result<Op
 impl Placed {
     /// The points of a table; its labels are trials, known from a file or `repeats` in number.
     fn new(table: Table, trials: Option<&Trials>, repeats: usize, warnings: &mut Vec<String>) -> Result<Self, Failure> {
-        let Table { rows, dims, lines, labels, source, .. } = table;
+        let Table { rows, dims, lines, counting, labels, source, .. } = table;
         let numbers = match trials {
             _ if labels.is_empty() => None,
             Some(trials) => Some(trials.places(&source, &labels, &lines)?),
@@ -127,26 +152,15 @@ impl Placed {
                 Some(numbers)
             }
         };
-        Ok(Self { points: Points::new(dims, rows)?, lines, trials: numbers, source })
+        Ok(Self { points: Points::new(dims, rows)?, lines, counting, trials: numbers, source })
     }
 
     /// Refuses points outside the window, or where it was not looked at; with `clip` drops them, and says so in the sentences it returns.
     pub fn inside(&mut self, window: &Window, strictness: &Strictness) -> Result<Vec<String>, Failure> {
-        let (shown, around) = (io::show_window(window), self.bounding_box(window.axes()));
-        let missed = format!("no event lies inside the window {shown}: they lie in {around}");
-        let (missed, remedy) = match (window::doubt(&self.points, window), strictness.remedy) {
-            (Some(doubt), _) => (format!("{missed}; {doubt}"), format!("{doubt}, or ")),
-            (None, "") => (format!("{missed}; give others"), String::new()),
-            (None, option) => (format!("{missed}; give another window"), format!("give a larger {option}, or ")),
-        };
-        let words = Words { place: format!("outside the window {shown}"), missed, remedy };
+        let words = Words::outside(window, &self.points, &self.bounding_box(window.axes()), strictness.remedy);
         let is_inside = |_: usize, point: &[f64]| window.contains(point);
         let outside = self.sift(window.axes(), strictness.clip, is_inside, words, |_| String::new())?;
-        let words = Words {
-            place: "where the exposure is zero".into(),
-            missed: "every event lies where the exposure is zero; give another --exposure".into(),
-            remedy: "correct the exposure, or ".into(),
-        };
+        let words = Words::unseen();
         let is_seen = |_: usize, point: &[f64]| window.exposure_at(point) > 0.0;
         let unseen = self.sift(window.axes(), strictness.clip, is_seen, words, |_| String::new())?;
         Ok(outside.into_iter().chain(unseen).collect())
@@ -181,22 +195,16 @@ impl Placed {
     ) -> Result<Option<String>, Failure> {
         let kept: Vec<bool> = self.points.rows().enumerate().map(|(n, row)| keep(n, row)).collect();
         let Some(first) = kept.iter().position(|kept| !kept) else { return Ok(None) };
-        let (count, total) = (kept.iter().filter(|kept| !**kept).count(), self.points.len());
-        let of = format!("of {total} events lie{}", if count == 1 { "s" } else { "" });
-        let (source, Words { place, missed, remedy }) = (&self.source, words);
-        if count == total {
-            return Err(format!("{source}: {missed}").into());
-        }
-        if !clip {
-            let (line, at) = (self.lines[first], io::show_point(self.points.row(first), axes));
-            let detail = detail(first);
-            return Err(format!(
-                "{source}: {count} {of} {place}, the first on line {line} ({at}{detail}); {remedy}drop such events with --clip"
-            )
-            .into());
-        }
+        let misplaced = Misplaced {
+            count: kept.iter().filter(|kept| !**kept).count() as u64,
+            total: self.points.len() as u64,
+            source: self.source.clone(),
+            first: format!("{} {}", self.counting.word(), self.lines[first]),
+            at: io::show_point(self.points.row(first), axes) + &detail(first),
+        };
+        let sentence = misplaced.judge(words, clip)?;
         self.keep(&kept)?;
-        Ok(Some(format!("{count} {of} {place}, dropped")))
+        Ok(Some(sentence))
     }
 
     fn keep(&mut self, kept: &[bool]) -> Result<(), Failure> {
@@ -221,8 +229,62 @@ impl Placed {
     }
 }
 
+/// Events that cannot stay.
+pub struct Misplaced {
+    /// How many.
+    pub count: u64,
+    /// Of how many.
+    pub total: u64,
+    /// The file of the first of them.
+    pub source: String,
+    /// Its line or row.
+    pub first: String,
+    /// Where it is.
+    pub at: String,
+}
+
+impl Misplaced {
+    /// Refuses them, or with `clip` gives a sentence that they were dropped.
+    pub fn judge(&self, words: Words, clip: bool) -> Result<String, Failure> {
+        let Self { count, total, source, first, at } = self;
+        let Words { place, missed, remedy } = words;
+        let of = format!("of {total} events lie{}", if *count == 1 { "s" } else { "" });
+        match clip {
+            _ if count == total => Err(format!("{source}: {missed}").into()),
+            true => Ok(format!("{count} {of} {place}, dropped")),
+            false => Err(format!(
+                "{source}: {count} {of} {place}, the first on {first} ({at}); {remedy}drop such events with --clip"
+            )
+            .into()),
+        }
+    }
+}
+
+impl Words {
+    /// For those outside the window; some of the events tell what may be wrong, and all of them lie in `around`.
+    pub fn outside(window: &Window, events: &Points, around: &str, option: &str) -> Self {
+        let shown = io::show_window(window);
+        let missed = format!("no event lies inside the window {shown}: they lie in {around}");
+        let (missed, remedy) = match (window::doubt(events, window), option) {
+            (Some(doubt), _) => (format!("{missed}; {doubt}"), format!("{doubt}, or ")),
+            (None, "") => (format!("{missed}; give others"), String::new()),
+            (None, option) => (format!("{missed}; give another window"), format!("give a larger {option}, or ")),
+        };
+        Self { place: format!("outside the window {shown}"), missed, remedy }
+    }
+
+    /// For those where nobody looked.
+    pub fn unseen() -> Self {
+        Self {
+            place: "where the exposure is zero".into(),
+            missed: "every event lies where the exposure is zero; give another --exposure".into(),
+            remedy: "correct the exposure, or ".into(),
+        }
+    }
+}
+
 /// The words for points that cannot stay.
-struct Words {
+pub struct Words {
     /// Where they lie.
     place: String,
     /// What to say if all of them do.
@@ -254,7 +316,7 @@ pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<P
     let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
     let bytes = bytes_of(path)?;
     let read_columns = |columns: Option<Vec<String>>| {
-        io::read_bytes(io::source_name(path), &bytes, &ReadOptions { columns, time_unit, label: None })
+        io::read_bytes(io::source_name(path), &bytes, &ReadOptions { columns, time_unit, ..Default::default() })
     };
     let mut table = match columns {
         Some(columns) => read_columns(Some(columns.to_vec()))?,
@@ -275,7 +337,7 @@ pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<P
         io::onto_axis(&mut table, r, axis, false)?;
     }
     let points = Points::new(axes.len(), table.rows)?;
-    Ok(Placed { points, lines: table.lines, trials: None, source: table.source })
+    Ok(Placed { points, lines: table.lines, counting: table.counting, trials: None, source: table.source })
 }
 
 /// More events from a window that is known, in these columns; those outside it are refused, or with `clip` dropped.
@@ -303,18 +365,30 @@ pub fn held_out(rival: &RivalOptions, window: &Window, context: &Context) -> Res
 pub fn bytes_of(path: &str) -> Result<Cow<'static, [u8]>, InputError> {
     match datasets::find(path) {
         Some(set) => Ok(set.csv.into()),
-        None => io::read_file(path).map(Cow::from).map_err(|error| match error {
-            // A bare word may be a misspelt bundled set.
-            InputError::Missing { file } if !file.contains(['.', '/', '\\']) => InputError::Missing {
-                file: format!("{file} is no bundled set ({}), and as a file it", datasets::names()),
-            },
-            error => error,
-        }),
+        None => io::read_file(path).map(Cow::from).map_err(or_misspelt),
+    }
+}
+
+/// The same, to be read bit by bit.
+pub fn open(path: &str) -> Result<io::Input, InputError> {
+    match datasets::find(path) {
+        Some(set) => Ok(io::Input::Memory(set.csv)),
+        None => io::Input::open(path).map_err(or_misspelt),
+    }
+}
+
+/// A bare word may be a misspelt bundled set.
+fn or_misspelt(error: InputError) -> InputError {
+    match error {
+        InputError::Missing { file } if !file.contains(['.', '/', '\\']) => {
+            InputError::Missing { file: format!("{file} is no bundled set ({}), and as a file it", datasets::names()) }
+        }
+        error => error,
     }
 }
 
 /// What the columns mean.
-fn axes(table: &Table, dataset: Option<&Dataset>) -> Vec<Axis> {
+pub fn axes(names: &[String], time: &[Option<TimeAxis>], dataset: Option<&Dataset>) -> Vec<Axis> {
     let axis = |(name, time): (&String, &Option<TimeAxis>)| {
         let known = dataset.and_then(|set| set.column(name));
         let (unit, origin) = match (time, known) {
@@ -324,7 +398,7 @@ fn axes(table: &Table, dataset: Option<&Dataset>) -> Vec<Axis> {
         };
         Axis { name: name.clone(), unit, origin }
     };
-    table.names.iter().zip(&table.time).map(axis).collect()
+    names.iter().zip(time).map(axis).collect()
 }
 
 /// A date in seconds since 1970.
@@ -333,18 +407,16 @@ fn seconds(date: &str) -> Option<f64> {
 }
 
 /// The window of a bundled set, if it is known for all the axes.
-fn own_window(set: &Dataset, axes: &[Axis]) -> Option<Window> {
+pub fn own_window(set: &Dataset, axes: &[Axis]) -> Option<Window> {
     let spans: Option<Vec<&str>> = axes.iter().map(|axis| set.column(&axis.name).map(|column| column.span)).collect();
     window::region("window", &spans?.join(","), axes, &vec![false; axes.len()]).ok()
 }
 
-/// The smallest box around the events, with a warning; an axis on which all are equal is given some room.
-fn bounding_box(table: &Table, axes: &[Axis], warnings: &mut Vec<String>) -> Result<Window, Failure> {
+/// The smallest box around events that reach so far, with a warning; an axis on which all are equal is given some room.
+pub fn bounding_box(ends: &[(f64, f64)], axes: &[Axis], warnings: &mut Vec<String>) -> Result<Window, Failure> {
     let mut spans = Vec::with_capacity(axes.len());
     let mut widened = Vec::new();
-    for (r, axis) in axes.iter().enumerate() {
-        let values = || table.rows.iter().skip(r).step_by(table.dims).copied();
-        let (lo, hi) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    for (axis, &(lo, hi)) in axes.iter().zip(ends) {
         // Half a unit, or more where numbers are so large that half a unit is nothing.
         let room = if lo < hi { 0.0 } else { 0.5f64.max(1e-9 * lo.abs()) };
         if room > 0.0 {
@@ -366,7 +438,7 @@ fn bounding_box(table: &Table, axes: &[Axis], warnings: &mut Vec<String>) -> Res
 }
 
 /// The last part of a path.
-fn file_name(path: &str) -> String {
+pub fn file_name(path: &str) -> String {
     let name = std::path::Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
     if path == "-" { io::source_name(path).into() } else { name.unwrap_or_else(|| path.into()) }
 }

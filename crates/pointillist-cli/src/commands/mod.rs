@@ -19,6 +19,7 @@ mod simulate;
 mod sgcp;
 mod smooth;
 mod spec;
+mod summarize;
 mod summary;
 mod window;
 
@@ -80,6 +81,12 @@ impl From<io::OutputError> for Failure {
 
 impl From<io::ModelFileError> for Failure {
     fn from(error: io::ModelFileError) -> Self {
+        Self::Sentence(error.to_string())
+    }
+}
+
+impl From<io::SummaryFileError> for Failure {
+    fn from(error: io::SummaryFileError) -> Self {
         Self::Sentence(error.to_string())
     }
 }
@@ -197,6 +204,7 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
     match &cli.verb {
         None => demo::run(&context),
         Some(Verb::Fit(args)) => fit::run(args, &context),
+        Some(Verb::Summarize(args)) => summarize::run(args, &context),
         Some(Verb::Predict(args)) => predict::run(args, &context),
         Some(Verb::Score(args)) => score::run(args, &context),
         Some(Verb::Count(args)) => count::run(args, &context),

@@ -96,6 +96,7 @@ fn fit_option_given(options: &FitOptions) -> Option<&'static str> {
         (options.events.trial_column.is_some(), "--trial-column"),
         (options.events.exposure.is_some(), "--exposure"),
         (options.events.clip, "--clip"),
+        (options.events.skip_bad > 0, "--skip-bad"),
         (options.basis != BasisName::Auto, "--basis"),
         (options.nodes.is_some(), "--nodes"),
         (options.smoothness.is_some(), "--smoothness"),

@@ -44,6 +44,8 @@ pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
         fixed,
         jitter: options.jitter,
         most_evaluations: options.max_evaluations,
+        exact: options.exact,
+        tolerance: options.tolerance,
         ..default
     })
 }
@@ -76,7 +78,6 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
         nodes: options.nodes.as_deref().map(|text| counts("--nodes", text, axes)).transpose()?,
         smoothness,
         most_bytes: bytes(&options.max_memory)?,
-        exact: options.exact,
     })
 }
 

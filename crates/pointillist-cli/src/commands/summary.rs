@@ -3,7 +3,7 @@
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::Piece;
-use pointillist::{Axis, Events, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window};
+use pointillist::{Axis, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -152,7 +152,8 @@ pub struct WindowSummary {
 }
 
 impl WindowSummary {
-    fn new(window: &Window, quadrature_error: Option<f64>) -> Self {
+    /// Of a window, with the relative error of the integral over it if that is found by quadrature.
+    pub fn new(window: &Window, quadrature_error: Option<f64>) -> Self {
         let repeats: f64 = window.pieces().iter().map(|piece| piece.repeats * piece_volume(piece)).sum();
         Self {
             measure: window.measure(),
@@ -167,8 +168,17 @@ impl WindowSummary {
         }
     }
 
+    /// How far it reaches on each axis, in words.
+    pub fn reach(&self) -> String {
+        let span = |(span, axis): (&[f64; 2], &Axis)| {
+            let end = |v: f64| if io::time_axis(axis).is_some() { io::place(axis, v) } else { brief(v) };
+            format!("{} from {} to {}", axis.name, end(span[0]), end(span[1]))
+        };
+        self.spans.iter().zip(&self.axes).map(span).collect::<Vec<_>>().join(", ")
+    }
+
     /// The window in words, where there is more to say than its box.
-    fn text(&self) -> Option<String> {
+    pub fn text(&self) -> Option<String> {
         let mut words = Vec::new();
         if self.outline > 0 {
             let what = super::spec::measure_name(self.axes.len());
@@ -191,9 +201,9 @@ impl WindowSummary {
 }
 
 impl Summary {
-    /// Of a fit of `model` to `events`; `warnings` of the reading come before those of the fit.
-    pub fn new(model: &Model, events: &Events, fit: &Fit, mut warnings: Vec<String>) -> Self {
-        let (report, posterior, window) = (&fit.report, &fit.posterior, events.window());
+    /// Of a fit of `model` to so many events in a window; `warnings` of the reading come before those of the fit.
+    pub fn new(model: &Model, events: usize, window: &Window, fit: &Fit, mut warnings: Vec<String>) -> Self {
+        let (report, posterior) = (&fit.report, &fit.posterior);
         let lattice = posterior.lattice();
         let axes: Vec<&str> = window.axes().iter().map(|axis| axis.name.as_str()).collect();
         let (kernel, hyperparameters, parameters) = match (posterior.kernel(), &lattice) {
@@ -222,7 +232,7 @@ impl Summary {
             iterations: report.iterations,
             evaluations: report.evaluations,
             seconds: Some(report.seconds),
-            events: events.len(),
+            events,
             basis: if lattice.is_some() { "lattice" } else { "inducing" },
             tried: report.tried.iter().map(TriedSummary::new).collect(),
             inducing: posterior.inducing().map_or(0, |locations| locations.len()),
@@ -230,7 +240,7 @@ impl Summary {
             smoothness: lattice.as_ref().map(|lattice| lattice.smoothness.alpha()),
             nodes: lattice.map(|lattice| lattice.nodes).unwrap_or_default(),
             choice: report.choice.clone(),
-            event_nodes: report.summarised.map(|(count, error)| EventNodes { count, error }),
+            event_nodes: report.summarised.as_ref().map(|nodes| EventNodes { count: nodes.nodes, error: nodes.error }),
             unexplained: report.unexplained,
             kernel,
             prior_mean: posterior.prior_mean(),
@@ -255,13 +265,7 @@ impl Summary {
 
     /// For people.
     pub fn text(&self, source: &str) -> String {
-        let (axes, parts) = (&self.window.axes, &self.elbo_parts);
-        let span = |(span, axis): (&[f64; 2], &Axis)| {
-            let end = |v: f64| if io::time_axis(axis).is_some() { io::place(axis, v) } else { brief(v) };
-            format!("{} from {} to {}", axis.name, end(span[0]), end(span[1]))
-        };
-        let spans: Vec<String> = self.window.spans.iter().zip(axes).map(span).collect();
-        let grid = |counts: &[usize]| counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×");
+        let parts = &self.elbo_parts;
         let seconds = self.seconds.map(|s| format!(", {}", duration(s))).unwrap_or_default();
         let stop = match self.stop {
             "converged" => "converged",
@@ -269,7 +273,7 @@ impl Summary {
             _ => "NOT CONVERGED, no better point was found",
         };
         let mut text =
-            format!("{source}: {}, {}\n", super::spec::plural(self.events, "event", "events"), spans.join(", "));
+            format!("{source}: {}, {}\n", super::spec::plural(self.events, "event", "events"), self.window.reach());
         let parameters = grouped(&self.parameters);
         let width = parameters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(12);
         let mut row = |name: &str, value: String| {
@@ -312,6 +316,11 @@ impl Summary {
         row("stop", format!("{stop}; {steps} steps, {evaluations} evaluations{seconds}"));
         text
     }
+}
+
+/// Counts on each axis, as `20×30`.
+pub fn grid(counts: &[usize]) -> String {
+    counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
 }
 
 /// Whether a window was looked at more than once somewhere, so that rates are those of one trial.
@@ -479,7 +488,8 @@ pub fn brief(value: f64) -> String {
     }
 }
 
-fn duration(seconds: f64) -> String {
+/// A time for people.
+pub fn duration(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.1} ms", 1e3 * seconds) } else { format!("{seconds:.1} s") }
 }
 

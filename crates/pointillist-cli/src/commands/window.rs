@@ -158,7 +158,7 @@ fn exposed(window: Window, path: &str, dates_only: &[bool]) -> Result<Window, Fa
     let chosen: Vec<&Axis> = there.iter().map(|&r| &axes[r]).collect();
     let columns = chosen.iter().map(|axis| axis.name.clone()).chain([value]).collect();
     let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
-    let options = ReadOptions { columns: Some(columns), time_unit, label: None };
+    let options = ReadOptions { columns: Some(columns), time_unit, ..ReadOptions::default() };
     let mut table = io::read_bytes(source, &bytes, &options)?;
     for (column, &r) in there.iter().enumerate() {
         io::onto_axis(&mut table, column, &axes[r], dates_only[r])?;

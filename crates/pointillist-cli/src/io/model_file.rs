@@ -3,7 +3,9 @@
 //! It holds no time of day and no duration, so the same events and options give the same bytes. It ends with its closing brace: a
 //! file that lost anything at all is no longer JSON, and is refused.
 
+use super::base64;
 use super::output::{OutputError, write_atomically};
+use super::summary_file::{SummaryFile, is_summary};
 use super::table::{InputError, read_file, source_name};
 use pointillist::{Points, Posterior, PosteriorState};
 use serde::{Deserialize, Serialize};
@@ -11,8 +13,10 @@ use std::path::Path;
 
 /// What every model file says of itself.
 const FORMAT: &str = "pointillist-model";
-/// The version this program writes, and the only one it reads.
-const VERSION: u64 = 3;
+/// The version this program writes …
+const VERSION: u64 = 4;
+/// … and the oldest it reads.
+const OLDEST: u64 = 3;
 /// Up to this many events are kept, for the pictures; they are no part of the model.
 pub const MOST_EVENTS: usize = 20_000;
 
@@ -29,6 +33,8 @@ pub struct ModelFile {
     pub event_count: usize,
     /// The events, unless there were too many to keep.
     pub events: Option<KeptEvents>,
+    /// The events by cell, if they came so: what `fit --update` adds to.
+    pub cells: Option<SummaryFile>,
 }
 
 /// Events kept for pictures.
@@ -53,6 +59,9 @@ pub enum ModelFileError {
     /// Something else.
     #[error("{file} is not a model file; write one with `pointillist fit EVENTS -o MODEL`")]
     Foreign { file: String },
+    /// A summary of events.
+    #[error("{file} is a summary of events, not a model; make one of it with `pointillist fit {file} -o MODEL`")]
+    Summary { file: String },
     /// JSON that stops before its end.
     #[error("{file} is cut short; copy it again, or fit again")]
     CutShort { file: String },
@@ -63,7 +72,7 @@ pub enum ModelFileError {
     Newer { file: String, found: u64 },
     /// From the past.
     #[error(
-        "{file} was made by an older version of pointillist (model format {found}, this one reads {VERSION}); fit again"
+        "{file} was made by an older version of pointillist (model format {found}, this one reads {OLDEST} to {VERSION}); fit again"
     )]
     Older { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
@@ -90,6 +99,9 @@ struct Document {
     posterior: PosteriorState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventRows>,
+    /// A summary file, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cells: Option<String>,
 }
 
 /// Kept events as they are written.
@@ -119,6 +131,7 @@ impl ModelFile {
             event_count: self.event_count,
             posterior: self.posterior.state(),
             events,
+            cells: self.cells.as_ref().map(|cells| base64::encode(&cells.to_bytes())),
         };
         // Names and finite numbers always serialise.
         serde_json::to_string(&document).unwrap_or_default()
@@ -140,6 +153,9 @@ impl ModelFile {
         if bytes.trim_ascii().is_empty() {
             return Err(ModelFileError::Empty { file: file() });
         }
+        if is_summary(bytes) {
+            return Err(ModelFileError::Summary { file: file() });
+        }
         if !is_json(bytes) {
             return Err(ModelFileError::Foreign { file: file() });
         }
@@ -158,7 +174,7 @@ impl ModelFile {
         if header.version == 0 {
             return Err(damaged("there is no model format 0".into()));
         }
-        if header.version < VERSION {
+        if header.version < OLDEST {
             return Err(ModelFileError::Older { file: file(), found: header.version });
         }
         let document: Document = serde_json::from_slice(bytes).map_err(|error| damaged(one_line(&error)))?;
@@ -168,9 +184,16 @@ impl ModelFile {
         if events.as_ref().is_some_and(|events| events.points.len() != document.event_count) {
             return Err(damaged("the number of events kept is not the number it gives".into()));
         }
+        let cells = document.cells.map(|text| cells(&text)).transpose().map_err(damaged)?;
         let (source, summary, event_count) = (document.source, document.summary, document.event_count);
-        Ok(Self { source, summary, posterior, event_count, events })
+        Ok(Self { source, summary, posterior, event_count, events, cells })
     }
+}
+
+/// A summary file from base64.
+fn cells(text: &str) -> Result<SummaryFile, String> {
+    let bytes = base64::decode(text).ok_or("its cells are not base64")?;
+    SummaryFile::from_bytes("its summary", &bytes).map_err(|error| error.to_string())
 }
 
 impl EventRows {
@@ -193,6 +216,6 @@ pub fn is_json(bytes: &[u8]) -> bool {
 }
 
 /// What serde says may quote the file.
-fn one_line(error: &serde_json::Error) -> String {
+pub(super) fn one_line(error: &serde_json::Error) -> String {
     error.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }

@@ -54,7 +54,12 @@ static UNFINISHED: Unfinished = Mutex::new(Vec::new());
 /// A link is followed and stays a link, and the permissions of an old file are kept. What exists and is not a regular
 /// file (a device, a named pipe) is written directly.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
-    write_file(path, bytes).map_err(|error| OutputError::new(path.display().to_string(), error))
+    write_through(path, |file| file.write_all(bytes))
+}
+
+/// The same for a content that is written piece by piece.
+pub fn write_through(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), OutputError> {
+    write_file(path, write).map_err(|error| OutputError::new(path.display().to_string(), error))
 }
 
 /// Refuses what could never be written: for a result that takes long to make.
@@ -76,18 +81,23 @@ pub fn remove_unfinished() {
 
 /// Writes `text` to standard output; a reader that has closed the pipe has had enough, and that is success.
 pub fn stdout_text(text: &str) -> Result<(), OutputError> {
-    write_text(&mut io::stdout().lock(), text).map_err(|error| OutputError::new("standard output", error))
+    stdout_through(|stream| stream.write_all(text.as_bytes()))
 }
 
-fn write_text(stream: &mut impl Write, text: &str) -> io::Result<()> {
-    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+/// The same for a content that is written piece by piece.
+pub fn stdout_through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), OutputError> {
+    write_stream(&mut io::stdout().lock(), write).map_err(|error| OutputError::new("standard output", error))
+}
+
+fn write_stream(stream: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    match write(stream).and_then(|()| stream.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let write = |file: &mut File| file.write_all(bytes);
+fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let write = |file: &mut File| write(file);
     match fs::metadata(path) {
         Ok(old) if old.is_dir() => Err(ErrorKind::IsADirectory.into()),
         // A rename would go past the protection of the file itself; its owner meant it.
@@ -326,13 +336,14 @@ mod tests {
                 Ok(())
             }
         }
-        assert!(write_text(&mut Refuses(ErrorKind::BrokenPipe), "x").is_ok());
-        assert!(write_text(&mut Refuses(ErrorKind::StorageFull), "x").is_err());
+        let put = |stream: &mut dyn Write| stream.write_all(b"x");
+        assert!(write_stream(&mut Refuses(ErrorKind::BrokenPipe), put).is_ok());
+        assert!(write_stream(&mut Refuses(ErrorKind::StorageFull), put).is_err());
         // A buffered stream fails only when it is flushed.
         #[cfg(target_os = "linux")]
         {
             let device = OpenOptions::new().write(true).open("/dev/full").unwrap();
-            assert!(write_text(&mut io::BufWriter::new(device), "x").is_err());
+            assert!(write_stream(&mut io::BufWriter::new(device), put).is_err());
         }
     }
 }

@@ -5,7 +5,8 @@
 //! value must be what its column promised. Nothing is repaired and no row is dropped in silence. Cost: one `f64` a value
 //! and one `u64` a row, no allocation a field.
 //!
-//! It reads no GeoJSON and no Parquet, knows nothing of windows, and takes no decimal commas.
+//! Parquet files are left to `parquet.rs`, texts too large to be held to `stream.rs`, which uses the same [`Records`] and
+//! [`Layout`]. It reads no GeoJSON, knows nothing of windows, and takes no decimal commas.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,9 +15,12 @@ use std::io::{self, ErrorKind, Read};
 use flate2::read::MultiGzDecoder;
 
 use super::time::{TimeAxis, TimeUnit, parse_iso};
+use super::{parquet, plain, summary_file};
 
 /// Rows that are looked at before the kinds of the columns are settled.
 const SAMPLE_ROWS: usize = 1000;
+/// Bytes from which the number of rows is guessed.
+const SAMPLE_BYTES: usize = 8192;
 /// Lines that are looked at before the separator is settled.
 const SAMPLE_LINES: usize = 20;
 /// The most columns that are taken without being asked for.
@@ -31,6 +35,27 @@ pub struct ReadOptions {
     pub time_unit: TimeUnit,
     /// A column that names what a row belongs to, kept as text; it is not taken for a number unless asked for.
     pub label: Option<String>,
+    /// So many bad rows are passed over.
+    pub skip_bad: u64,
+}
+
+/// What the rows of a table are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// The lines of a text.
+    Lines,
+    /// The rows of a binary table.
+    Rows,
+}
+
+impl Counting {
+    /// The word before a number.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Lines => "line",
+            Self::Rows => "row",
+        }
+    }
 }
 
 /// The chosen columns of a file, every value a finite number.
@@ -42,8 +67,12 @@ pub struct Table {
     pub rows: Vec<f64>,
     /// How many columns were chosen.
     pub dims: usize,
-    /// For each row, the line of the file on which it begins, from 1.
+    /// For each row, the line of the file on which it begins (in a binary table its number), from 1.
     pub lines: Vec<u64>,
+    /// Which of the two.
+    pub counting: Counting,
+    /// How many bad rows were passed over.
+    pub skipped: u64,
     /// For each chosen column, how its numbers stand for dates, if it was a column of dates.
     pub time: Vec<Option<TimeAxis>>,
     /// For each row, the text in the column of labels; empty if none was asked for.
@@ -55,6 +84,7 @@ pub struct Table {
 /// Why a table could not be read; its text is one sentence with the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the fields are the words of the sentences
+#[allow(dead_code)] // some are for builds with Parquet, one for those without
 pub enum InputError {
     /// There is no such file.
     #[error("{file} does not exist; check the name and the directory")]
@@ -74,6 +104,52 @@ pub enum InputError {
     /// A gzip stream that does not decompress.
     #[error("{file} is a damaged gzip file ({error}); fetch or compress it again")]
     DamagedGzip { file: String, error: io::Error },
+    /// A summary where events are needed.
+    #[error(
+        "{file} is a summary of events, not a table of them; `pointillist fit {file} -o MODEL` makes a model of it, \
+        and the other commands take that"
+    )]
+    IsSummary { file: String },
+    /// More bad rows than are allowed.
+    #[error("{error}; {skipped} bad {}s before it were skipped, as many as --skip-bad allows", .counting.word())]
+    TooManyBad { error: Box<InputError>, skipped: u64, counting: Counting },
+    /// A line without end.
+    #[error("{file}, line {line}: the line is longer than {megabytes} MB; write one event a line")]
+    LongLine { file: String, line: u64, megabytes: usize },
+    /// A Parquet file, and a program without the means to read it.
+    #[error(
+        "{file} is a Parquet file, which this build of pointillist does not read; build it with the feature \
+        `parquet`, or save the events as CSV"
+    )]
+    NoParquet { file: String },
+    /// A Parquet file that cannot be read.
+    #[error("{file} is a damaged or truncated Parquet file ({why}); write or copy it again, or save the events as CSV")]
+    DamagedParquet { file: String, why: String },
+    /// A Parquet file with something newer or rarer than is known here.
+    #[error(
+        "{file} is a Parquet file with something that is not supported ({why}); write it plain or with snappy, \
+        gzip or zstd, or save the events as CSV"
+    )]
+    UnsupportedParquet { file: String, why: String },
+    /// A Parquet file without rows.
+    #[error("{file} is a Parquet file without rows; it should hold one event a row")]
+    NoRows { file: String },
+    /// A null where a coordinate is needed.
+    #[error("{file}, row {row}: column `{}` is null; fill it in, remove the row, or choose others with --columns",
+        shortened(.column))]
+    Null { file: String, row: u64, column: String },
+    /// NaN or infinity in a Parquet file.
+    #[error("{file}, row {row}: column `{}` holds `{text}`, which is not a finite number; correct it or remove the row",
+        shortened(.column))]
+    NotFiniteRow { file: String, row: u64, column: String, text: String },
+    /// A Parquet column that is not made of numbers or dates.
+    #[error("{file}: column `{}` holds {holds}, not numbers or dates; choose others with --columns, or convert it",
+        shortened(.column))]
+    WrongType { file: String, column: String, holds: String },
+    /// A column inside another.
+    #[error("{file}: column `{}` is nested, and one event a row needs plain columns; flatten it, or choose others with \
+        --columns", shortened(.column))]
+    Nested { file: String, column: String },
     /// A format that is not delimited text.
     #[error("{file} is {format}, not a table in text; save the events as CSV or TSV (gzip is fine)")]
     Unsupported { file: String, format: &'static str },
@@ -134,6 +210,23 @@ pub enum InputError {
     NoNumbers { file: String, columns: Vec<String> },
 }
 
+impl InputError {
+    /// Whether it is of one row, which could be passed over.
+    pub(super) fn is_of_a_row(&self) -> bool {
+        use InputError::*;
+        matches!(
+            self,
+            Ragged { .. }
+                | EmptyField { .. }
+                | NotFinite { .. }
+                | NotANumber { .. }
+                | NotADate { .. }
+                | Null { .. }
+                | NotFiniteRow { .. }
+        )
+    }
+}
+
 /// Names for a sentence: the first twenty, and how many more there are.
 fn listed(names: &[String]) -> String {
     let shown: Vec<_> = names.iter().take(20).map(|name| shortened(name)).collect();
@@ -168,30 +261,41 @@ pub fn read_file(path: &str) -> Result<Vec<u8>, InputError> {
         "-" => io::stdin().lock().read_to_end(&mut bytes),
         _ => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
     };
-    let file = source_name(path).to_string();
-    result.map_err(|error| match error.kind() {
+    result.map_err(|error| unreadable(source_name(path), error))?;
+    Ok(bytes)
+}
+
+/// What the system says of a file, as a sentence.
+pub(super) fn unreadable(source: &str, error: io::Error) -> InputError {
+    let file = source.to_string();
+    match error.kind() {
         ErrorKind::NotFound => InputError::Missing { file },
         ErrorKind::IsADirectory => InputError::IsDirectory { file },
         ErrorKind::PermissionDenied => InputError::NoPermission { file },
         _ => InputError::Unreadable { file, error },
-    })?;
-    Ok(bytes)
+    }
 }
 
 /// Reads a table from memory; `source` stands for it in messages.
 pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<Table, InputError> {
     let bytes = unpacked(source, bytes)?;
+    if is_parquet(&bytes) {
+        return parquet::read_bytes(source, bytes.into_owned(), options);
+    }
     let records = Records::new(text_of(source, &bytes)?);
-    let layout = Layout::sample(source, records.clone())?;
-    let label = options.label.as_ref().map(|name| layout.find(source, name.trim())).transpose()?;
-    let chosen = layout.choose(source, options, label)?;
-    layout.read(source, records, &chosen, label, options.time_unit)
+    let layout = Layout::sample(source, records.clone(), options.skip_bad)?;
+    let wanted = layout.wanted(source, options)?;
+    layout.read(source, records, &wanted, options)
 }
 
 /// The columns of a table, and which of them hold numbers or dates.
 pub fn read_header(source: &str, bytes: &[u8]) -> Result<Vec<(String, bool)>, InputError> {
     let bytes = unpacked(source, bytes)?;
-    let layout = Layout::sample(source, Records::new(text_of(source, &bytes)?))?;
+    let layout = match is_parquet(&bytes) {
+        true => parquet::layout(source, bytes.into_owned())?,
+        // Whether a row may be of another length is not asked yet.
+        false => Layout::sample(source, Records::new(text_of(source, &bytes)?), u64::MAX)?,
+    };
     Ok(layout.names.into_iter().zip(layout.kinds.iter().map(|&kind| kind != Value::Text)).collect())
 }
 
@@ -201,18 +305,36 @@ pub fn unpacked<'a>(source: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, Inpu
         return Ok(bytes.into());
     }
     let mut unpacked = Vec::new();
-    MultiGzDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|error| match error.kind() {
-        ErrorKind::UnexpectedEof => InputError::TruncatedGzip { file: source.to_string() },
-        _ => InputError::DamagedGzip { file: source.to_string(), error },
-    })?;
+    MultiGzDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|error| bad_gzip(source, error))?;
     Ok(unpacked.into())
 }
 
+/// What the decompression says of a file, as a sentence.
+pub(super) fn bad_gzip(source: &str, error: io::Error) -> InputError {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => InputError::TruncatedGzip { file: source.to_string() },
+        _ => InputError::DamagedGzip { file: source.to_string(), error },
+    }
+}
+
+/// Whether bytes are a Parquet file, whole or cut short; a text may begin as one does.
+pub(super) fn is_parquet(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PAR1") && (bytes.ends_with(b"PAR1") && bytes.len() >= 8 || !is_text(bytes))
+}
+
+/// Whether bytes are a text, or the beginning of one.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let is_utf8 = std::str::from_utf8(bytes).map_or_else(|error| error.error_len().is_none(), |_| true);
+    is_utf8 && !bytes.contains(&0)
+}
+
 /// The bytes as text without byte-order mark, or what else they are.
-fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, InputError> {
+pub(super) fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, InputError> {
     let unsupported = |format| Err(InputError::Unsupported { file: file.to_string(), format });
+    if summary_file::is_summary(bytes) {
+        return Err(InputError::IsSummary { file: file.to_string() });
+    }
     let text = std::str::from_utf8(bytes);
-    let is_text = text.is_ok() && !bytes.contains(&0);
     for (magic, format) in [
         (&b"PK\x03\x04"[..], "a zip archive or a spreadsheet"),
         (b"\x89HDF", "an HDF5 file"),
@@ -223,11 +345,11 @@ fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, InputError> {
             return unsupported(format);
         }
     }
-    // These two begin with letters, which a header may do as well.
-    if bytes.starts_with(b"PAR1") && (!is_text || bytes.len() >= 8 && bytes.ends_with(b"PAR1")) {
-        return unsupported("a Parquet file");
+    if is_parquet(bytes) {
+        return unsupported("a Parquet file in another one");
     }
-    if bytes.starts_with(b"BZh") && !is_text {
+    // This begins with letters, which a header may do as well.
+    if bytes.starts_with(b"BZh") && !is_text(bytes) {
         return unsupported("compressed with bzip2");
     }
     match text {
@@ -236,11 +358,7 @@ fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, InputError> {
             Err(InputError::NotUtf8 { file: file.to_string(), line: 1 })
         }
         _ if bytes.contains(&0) => unsupported("a binary file"),
-        Err(error) => {
-            let before = &bytes[..error.valid_up_to()];
-            let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64;
-            Err(InputError::NotUtf8 { file: file.to_string(), line })
-        }
+        Err(error) => Err(not_utf8(file, bytes, error, 1)),
         Ok(text) => {
             let text = text.strip_prefix('\u{feff}').unwrap_or(text);
             if text.trim_start().starts_with('{') { unsupported("JSON") } else { Ok(text) }
@@ -248,9 +366,16 @@ fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, InputError> {
     }
 }
 
+/// The error for bytes that are no text, the first of them on line `first_line`.
+pub(super) fn not_utf8(file: &str, bytes: &[u8], error: std::str::Utf8Error, first_line: u64) -> InputError {
+    let before = &bytes[..error.valid_up_to()];
+    let line = first_line + before.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    InputError::NotUtf8 { file: file.to_string(), line }
+}
+
 /// What stands between the fields of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Separator {
+pub(super) enum Separator {
     Byte(u8),
     /// Any run of spaces and tabs.
     Whitespace,
@@ -289,7 +414,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-fn is_line_end(byte: u8) -> bool {
+pub(super) fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
@@ -300,7 +425,7 @@ fn count_unquoted(line: &str, separator: u8) -> usize {
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+pub(super) enum Value {
     /// A number, finite or not.
     Number,
     /// An ISO 8601 date.
@@ -330,20 +455,25 @@ fn unquoted(field: &str) -> &str {
 
 /// Walks through the rows of a text, past blank lines and comments.
 #[derive(Clone)]
-struct Records<'a> {
-    text: &'a str,
-    position: usize,
-    line: u64,
-    separator: Separator,
+pub(super) struct Records<'a> {
+    pub(super) text: &'a str,
+    pub(super) position: usize,
+    pub(super) line: u64,
+    pub(super) separator: Separator,
 }
 
 impl<'a> Records<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, position: 0, line: 1, separator: Separator::detect(text) }
+    pub(super) fn new(text: &'a str) -> Self {
+        Self::within(text, 1, Separator::detect(text))
+    }
+
+    /// A part of a longer text, which begins on `line`.
+    pub(super) fn within(text: &'a str, line: u64, separator: Separator) -> Self {
+        Self { text, position: 0, line, separator }
     }
 
     /// Puts the fields of the next row, as they stand, into `fields` and returns its line, or `None` at the end.
-    fn next(&mut self, file: &str, fields: &mut Vec<&'a str>) -> Result<Option<u64>, InputError> {
+    pub(super) fn next(&mut self, file: &str, fields: &mut Vec<&'a str>) -> Result<Option<u64>, InputError> {
         let bytes = self.text.as_bytes();
         fields.clear();
         if !self.skip_to_row() {
@@ -413,7 +543,7 @@ impl<'a> Records<'a> {
     }
 
     /// Steps over `\n`, `\r\n` or `\r`.
-    fn skip_line_end(&mut self) {
+    pub(super) fn skip_line_end(&mut self) {
         let is_pair = self.text.as_bytes()[self.position..].starts_with(b"\r\n");
         self.position += if is_pair { 2 } else { 1 };
         self.line += 1;
@@ -436,12 +566,70 @@ impl<'a> Records<'a> {
     }
 }
 
-/// How a text is laid out: its columns, and whether the first row names them.
-struct Layout {
-    names: Vec<String>,
-    kinds: Vec<Value>,
-    has_header: bool,
-    first_line: u64,
+/// How a table is laid out: its columns, and whether the first row names them.
+pub(super) struct Layout {
+    pub(super) names: Vec<String>,
+    pub(super) kinds: Vec<Value>,
+    pub(super) has_header: bool,
+    pub(super) first_line: u64,
+}
+
+/// The places of the columns to read.
+pub(super) struct Wanted {
+    /// The coordinates.
+    pub(super) chosen: Vec<usize>,
+    /// The labels.
+    pub(super) label: Option<usize>,
+}
+
+/// Rows as they stand in a table; dates wait as exact instants until the earliest of all is known.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// The values, row after row; those of dates are 0 as yet.
+    pub(super) values: Vec<f64>,
+    /// For each chosen column its dates; none if it holds numbers.
+    pub(super) instants: Vec<Vec<i64>>,
+    /// For each row its line.
+    pub(super) lines: Vec<u64>,
+    /// For each row its label; none if there is no column of labels.
+    pub(super) labels: Vec<String>,
+}
+
+/// Decides whether a bad row ends the reading.
+pub(super) type Judge<'a> = dyn FnMut(InputError) -> Result<(), InputError> + 'a;
+
+impl Rows {
+    pub(super) fn new(dims: usize) -> Self {
+        Self { instants: vec![Vec::new(); dims], ..Self::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Makes room: to grow by doubling would take twice the memory.
+    fn reserve(&mut self, count: usize) {
+        self.values.reserve(count * self.instants.len());
+        self.lines.reserve(count);
+    }
+
+    /// Counts the dates on these axes of time.
+    pub(super) fn put_on(&mut self, time: &[Option<TimeAxis>]) {
+        let dims = self.instants.len();
+        for (axis, (instants, time)) in self.instants.iter().zip(time).enumerate() {
+            let Some(time) = time else { continue };
+            for (row, &instant) in self.values.chunks_exact_mut(dims).zip(instants) {
+                row[axis] = time.value_at(instant);
+            }
+        }
+    }
+
+    /// Takes back what was read of a row that turned out bad.
+    fn truncate(&mut self, count: usize) {
+        self.values.truncate(count * self.instants.len());
+        self.instants.iter_mut().for_each(|instants| instants.truncate(count));
+        self.labels.truncate(count);
+    }
 }
 
 impl Layout {
@@ -450,7 +638,9 @@ impl Layout {
     ///
     /// The first row is a header if it has text over a column of numbers or dates, and no number or date itself:
     /// a row of values with one slip in it must not pass for a header.
-    fn sample(file: &str, mut records: Records) -> Result<Self, InputError> {
+    ///
+    /// Where bad rows may be passed over (`most_bad`), one of another length says nothing; how many there are is not counted here.
+    pub(super) fn sample(file: &str, mut records: Records, most_bad: u64) -> Result<Self, InputError> {
         let mut fields = Vec::new();
         let Some(first_line) = records.next(file, &mut fields)? else {
             return Err(InputError::Empty { file: file.to_string() });
@@ -463,7 +653,10 @@ impl Layout {
         while rows < SAMPLE_ROWS
             && let Some(line) = records.next(file, &mut fields)?
         {
-            check_length(file, line, fields.len(), first_line, first_row.len())?;
+            match check_length(file, line, fields.len(), first_line, first_row.len()) {
+                Err(_) if most_bad > 0 => continue,
+                checked => checked?,
+            }
             for (column, field) in fields.iter().enumerate() {
                 match Value::of(field) {
                     Value::Number => numbers[column] += 1,
@@ -494,7 +687,13 @@ impl Layout {
         Ok(Self { names, kinds, has_header, first_line })
     }
 
-    /// The places of the columns to read: those asked for, or else the numeric ones.
+    /// The columns that the options ask for.
+    pub(super) fn wanted(&self, source: &str, options: &ReadOptions) -> Result<Wanted, InputError> {
+        let label = options.label.as_ref().map(|name| self.find(source, name.trim())).transpose()?;
+        Ok(Wanted { chosen: self.choose(source, options, label)?, label })
+    }
+
+    /// The places of the coordinates: those asked for, or else the numeric ones.
     fn choose(&self, source: &str, options: &ReadOptions, label: Option<usize>) -> Result<Vec<usize>, InputError> {
         let file = source.to_string();
         if let Some(asked) = options.columns.as_ref().filter(|asked| !asked.is_empty()) {
@@ -549,54 +748,80 @@ impl Layout {
         }
     }
 
-    /// The strict pass over all rows.
+    /// The whole table.
     fn read(
         &self,
         source: &str,
         mut records: Records,
-        chosen: &[usize],
-        label: Option<usize>,
-        unit: TimeUnit,
+        wanted: &Wanted,
+        options: &ReadOptions,
     ) -> Result<Table, InputError> {
-        let dims = chosen.len();
-        let (mut rows, mut lines, mut labels) = (Vec::new(), Vec::new(), Vec::new());
-        // Dates wait as exact instants until the earliest is known.
-        let mut instants: Vec<Vec<i64>> = vec![Vec::new(); dims];
-        let mut fields = Vec::with_capacity(self.names.len());
         if self.has_header {
-            records.next(source, &mut fields)?;
+            records.next(source, &mut Vec::new())?;
         }
-        while let Some(line) = records.next(source, &mut fields)? {
-            check_length(source, line, fields.len(), self.first_line, self.names.len())?;
-            for (axis, &column) in chosen.iter().enumerate() {
-                let field = unquoted(fields[column]);
-                if self.kinds[column] == Value::Date {
-                    let instant = parse_iso(field).ok_or_else(|| self.misfit(source, line, column, field))?;
-                    instants[axis].push(instant);
-                    rows.push(0.0);
-                } else {
-                    match field.parse::<f64>() {
-                        Ok(value) if value.is_finite() => rows.push(value),
-                        _ => return Err(self.misfit(source, line, column, field)),
-                    }
+        let mut skipped = 0;
+        let rows = self.parse(source, &mut records, wanted, &mut |error| {
+            skipped += 1;
+            allowed(error, skipped, options.skip_bad, Counting::Lines)
+        })?;
+        let names = wanted.chosen.iter().map(|&column| self.names[column].clone()).collect();
+        Ok(Table::new(source, names, rows, options.time_unit, Counting::Lines, skipped))
+    }
+
+    /// The strict pass over the rows that are left; `bad` is told of those that are not what they should be.
+    pub(super) fn parse(
+        &self,
+        source: &str,
+        records: &mut Records,
+        wanted: &Wanted,
+        bad: &mut Judge,
+    ) -> Result<Rows, InputError> {
+        let mut rows = Rows::new(wanted.chosen.len());
+        rows.reserve(expected_rows(&records.text.as_bytes()[records.position..]));
+        let quick = plain::Plan::new(self, wanted);
+        let mut fields = Vec::with_capacity(self.names.len());
+        loop {
+            if quick.row(records, &mut rows) {
+                continue;
+            }
+            let Some(line) = records.next(source, &mut fields)? else { return Ok(rows) };
+            match self.push(source, line, &fields, wanted, &mut rows) {
+                Ok(()) => rows.lines.push(line),
+                Err(error) => {
+                    rows.truncate(rows.len());
+                    bad(error)?;
                 }
             }
-            if let Some(column) = label {
-                labels.push(self.label(source, line, column, fields[column])?);
-            }
-            lines.push(line);
         }
-        let mut time = vec![None; dims];
-        for (axis, instants) in instants.iter().enumerate() {
-            let Some(&earliest) = instants.iter().min() else { continue };
-            let time_axis = TimeAxis::starting_before(earliest, unit);
-            for (row, &instant) in rows.chunks_exact_mut(dims).zip(instants) {
-                row[axis] = time_axis.value_at(instant);
+    }
+
+    /// Adds the fields of a row.
+    fn push(
+        &self,
+        source: &str,
+        line: u64,
+        fields: &[&str],
+        wanted: &Wanted,
+        rows: &mut Rows,
+    ) -> Result<(), InputError> {
+        check_length(source, line, fields.len(), self.first_line, self.names.len())?;
+        for (axis, &column) in wanted.chosen.iter().enumerate() {
+            let field = unquoted(fields[column]);
+            if self.kinds[column] == Value::Date {
+                let instant = parse_iso(field).ok_or_else(|| self.misfit(source, line, column, field))?;
+                rows.instants[axis].push(instant);
+                rows.values.push(0.0);
+            } else {
+                match field.parse::<f64>() {
+                    Ok(value) if value.is_finite() => rows.values.push(value),
+                    _ => return Err(self.misfit(source, line, column, field)),
+                }
             }
-            time[axis] = Some(time_axis);
         }
-        let names = chosen.iter().map(|&column| self.names[column].clone()).collect();
-        Ok(Table { names, rows, dims, lines, time, labels, source: source.to_string() })
+        if let Some(column) = wanted.label {
+            rows.labels.push(self.label(source, line, column, fields[column])?);
+        }
+        Ok(())
     }
 
     /// The text of a label, which must be there.
@@ -617,6 +842,42 @@ impl Layout {
             _ if field.parse::<f64>().is_ok() => InputError::NotFinite { file, line, column, text },
             _ => InputError::NotANumber { file, line, column, text, mostly_numbers: kind == Value::Number },
         }
+    }
+}
+
+impl Table {
+    /// A table of rows, dates counted from the midnight before the earliest.
+    pub(super) fn new(
+        source: &str,
+        names: Vec<String>,
+        mut rows: Rows,
+        unit: TimeUnit,
+        counting: Counting,
+        skipped: u64,
+    ) -> Self {
+        let earliest = rows.instants.iter().map(|instants| instants.iter().min());
+        let time: Vec<_> = earliest.map(|first| Some(TimeAxis::starting_before(*first?, unit))).collect();
+        rows.put_on(&time);
+        let Rows { values, lines, labels, .. } = rows;
+        let (dims, source) = (names.len(), source.to_string());
+        Self { names, rows: values, dims, lines, counting, skipped, time, labels, source }
+    }
+}
+
+/// About how many rows there are in a text, going by its first lines.
+fn expected_rows(text: &[u8]) -> usize {
+    let seen = &text[..text.len().min(SAMPLE_BYTES)];
+    let lines = seen.iter().filter(|&&byte| is_line_end(byte)).count();
+    // A little more than that: lines differ.
+    (text.len() as f64 / seen.len().max(1) as f64 * lines as f64 * 1.05) as usize
+}
+
+/// Passes over a bad row, the `skipped`-th, if so many may be.
+pub(super) fn allowed(error: InputError, skipped: u64, most: u64, counting: Counting) -> Result<(), InputError> {
+    match most {
+        _ if skipped <= most => Ok(()),
+        0 => Err(error),
+        most => Err(InputError::TooManyBad { error: Box::new(error), skipped: most, counting }),
     }
 }
 
@@ -809,14 +1070,16 @@ mod tests {
     #[test]
     fn other_formats_are_told_what_is_supported() {
         for (bytes, format) in [
-            (&b"PAR1\x15\x00\x15PAR1"[..], "Parquet"),
-            (b"PAR1\x15\x04\x00", "Parquet"),
-            (b"PK\x03\x04rest", "zip"),
+            (&b"PK\x03\x04rest"[..], "zip"),
             (b"\x89HDF\r\n\x1a\n", "HDF5"),
             (b"1,2\n\0,3\n", "binary"),
             (b" {\"type\": \"FeatureCollection\"}", "JSON"),
         ] {
             fails(bytes, &[format, "CSV or TSV"]);
+        }
+        for bytes in [&b"PAR1\x15\x00\x15PAR1"[..], b"PAR1\x15\x04\x00", b"PAR1\x15\x00PAR1", b"PAR1\0\0\0\x7fPAR1"] {
+            let why = if cfg!(feature = "parquet") { "damaged or truncated" } else { "does not read" };
+            fails(bytes, &["a", "Parquet file", why, "as CSV"]);
         }
         assert_eq!(read("PAR1,y\n1,2\n").names, ["PAR1", "y"]);
     }

@@ -91,6 +91,18 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
+    /// The axis that starts in 1970.
+    pub fn epoch(unit: TimeUnit) -> Self {
+        Self { origin_unix_seconds: 0.0, unit }
+    }
+
+    /// The axis in the same unit that starts at the midnight (UTC) before the instant at `value`.
+    pub fn moved_before(self, value: f64) -> Self {
+        // As exact as the date in a text: rounded to the microsecond.
+        let since_origin = (value * self.unit.micros() as f64).round() as i64;
+        Self::starting_before(self.origin_micros().saturating_add(since_origin), self.unit)
+    }
+
     /// The axis for a column whose earliest instant is `earliest`: it starts at the midnight (UTC) before, so that
     /// the numbers stay small and whole days stay whole.
     pub(super) fn starting_before(earliest: i64, unit: TimeUnit) -> Self {

@@ -48,7 +48,7 @@ impl Trials {
         }
         let [label, start, end] = COLUMNS.map(String::from);
         let time_unit = time_axis(axis).map(|time| time.unit).unwrap_or_default();
-        let options = ReadOptions { columns: Some(vec![start, end]), label: Some(label), time_unit };
+        let options = ReadOptions { columns: Some(vec![start, end]), label: Some(label), time_unit, skip_bad: 0 };
         let mut table = read_bytes(source, bytes, &options).map_err(say)?;
         for column in 0..2 {
             onto_axis(&mut table, column, axis, dates_only)?;

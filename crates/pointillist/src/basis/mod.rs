@@ -2,16 +2,19 @@
 //!
 //! The bound never sees a kernel. It sees [`Features`]: with u = L v (+ mean), K = L Lᵀ, a point x has features
 //! a(x) = L⁻¹ k_z(x) and residual variance c(x) = k(x,x) − |a(x)|², the region has ∫ a aᵀ, ∫ a and ∫ c, and v has prior
-//! N(prior_mean, I) (math: whitened form). A [`Basis`] produces them and consumes cotangents of the same shape; it is the
-//! one trait chosen at run time. Where the prior's precision is a band matrix and a point has few features, storage is of
+//! N(prior_mean, I) (math: whitened form). A [`Basis`] produces them; it is the one trait chosen at run time. What takes
+//! cotangents back to Θ is each basis's own: [`Scattered`] points with dense matrices, [`GridPoints`] axis by axis. Where the prior's precision is a band matrix and a point has few features, storage is of
 //! another kind, and so is the code: `lattice/`.
 
+mod grid;
 mod region;
 mod scattered;
+mod tensor;
 
-pub use scattered::Scattered;
+pub(crate) use grid::TensorFeatures;
+pub use grid::{GridBasis, GridPoints};
+pub use scattered::{Scattered, ScatteredBasis};
 
-use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::numerics::linalg::Matrix;
 use crate::points::Points;
@@ -125,33 +128,4 @@ pub trait Basis: Send + Sync {
 
     /// Prior mean of v, and β.
     fn prior(&self) -> (Vec<f64>, f64);
-
-    /// The map back from v to u − β: `L`, where the basis has one.
-    fn whitening(&self) -> &Matrix;
-
-    /// All features together.
-    fn features(&self, points: &Points, window: &Window) -> Features {
-        let (prior_mean, offset) = self.prior();
-        Features { points: self.at(points), region: self.over(window), prior_mean, offset }
-    }
-
-    /// Adjoint of [`Basis::features`]. Takes the cotangents by value: their storage is reused. `also` lists further columns that the
-    /// caller whitened itself (x = L⁻¹y), each with its cotangent: (x̄, x).
-    fn features_adjoint(
-        &self,
-        points: &Points,
-        window: &Window,
-        features: &Features,
-        bar: Features,
-        also: &[(&[f64], &[f64])],
-    ) -> HyperBar;
-}
-
-/// An inducing set: what a model asks for before Θ is known.
-pub trait InducingSet: Send + Sync {
-    /// Factors the prior at Θ.
-    fn basis(&self, hyper: &Hyper, prior_mean: PriorMean, jitter: f64) -> Result<Box<dyn Basis>>;
-
-    /// The locations.
-    fn locations(&self) -> &Points;
 }

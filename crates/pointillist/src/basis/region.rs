@@ -67,7 +67,7 @@ impl ScatteredBasis {
 
     fn route(&self, window: &Window, measure: f64, fineness: f64) -> Route {
         let plain = window.exposure().is_none() && window.outlines().next().is_none();
-        let error = self.kernel.variance() * measure * f64::EPSILON / self.least_eigenvalue();
+        let error = self.times * self.kernel.variance() * measure * f64::EPSILON / self.least_eigenvalue();
         if plain && error <= TABLE_ERROR {
             return Route::Boxes;
         }
@@ -91,7 +91,7 @@ impl ScatteredBasis {
     }
 
     /// What the kernel asks of nodes on each axis.
-    fn rules(&self, fineness: f64) -> Vec<AxisRule<'_>> {
+    pub(super) fn rules(&self, fineness: f64) -> Vec<AxisRule<'_>> {
         let rule = |r: usize| AxisRule {
             length: self.kernel.length(r) / fineness,
             kinks: if self.kernel.has_kinks(r) { self.values(r) } else { &[] },

@@ -6,7 +6,7 @@
 //! M_x·M_y points needs only M_x + M_y exponentials an event.
 //! What the features integrate to over a window is in `region.rs`.
 
-use super::{Basis, Features, Hyper, HyperBar, InducingSet, PointFeatures, PriorMean, RegionFeatures};
+use super::{Basis, Features, Hyper, HyperBar, PointFeatures, PriorMean, RegionFeatures};
 use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
 use crate::numerics::linalg::{self, Matrix};
@@ -15,7 +15,7 @@ use crate::points::Points;
 use crate::window::Window;
 
 /// How many more nodes an axis has when quadrature is asked to check itself.
-const FINER: f64 = 1.4;
+pub(super) const FINER: f64 = 1.4;
 
 /// The coordinates of a set of points on one axis: distinct values, and which of them each point has.
 #[derive(Debug, Clone)]
@@ -55,18 +55,14 @@ impl Scattered {
         Self { locations, axes, moving: true }
     }
 
-    pub(super) fn size(&self) -> usize {
+    /// The prior factored at Θ.
+    pub fn basis(&self, hyper: &Hyper, prior_mean: PriorMean, jitter: f64) -> Result<ScatteredBasis> {
+        ScatteredBasis::new(self.clone(), hyper, prior_mean, jitter)
+    }
+
+    /// Number of points.
+    pub fn size(&self) -> usize {
         self.locations.len()
-    }
-}
-
-impl InducingSet for Scattered {
-    fn basis(&self, hyper: &Hyper, prior_mean: PriorMean, jitter: f64) -> Result<Box<dyn Basis>> {
-        Ok(Box::new(ScatteredBasis::new(self.clone(), hyper, prior_mean, jitter)?))
-    }
-
-    fn locations(&self) -> &Points {
-        &self.locations
     }
 }
 
@@ -80,19 +76,28 @@ fn shared_coordinates(list: &[f64]) -> AxisCoordinates {
 }
 
 /// [`Scattered`] at one Θ.
-pub(super) struct ScatteredBasis {
+pub struct ScatteredBasis {
     pub(super) set: Scattered,
     pub(super) kernel: Kernel,
     prior: PriorMean,
     mean: f64,
     pub(super) jitter: f64,
+    /// What its features are multiplied by where it is one axis of many: errors are.
+    pub(super) times: f64,
     pub(super) l: Matrix,
 }
 
 impl ScatteredBasis {
     pub(super) fn new(set: Scattered, hyper: &Hyper, prior: PriorMean, jitter: f64) -> Result<Self> {
-        let mut basis =
-            Self { set, kernel: hyper.kernel.clone(), prior, mean: hyper.mean, jitter, l: Matrix::default() };
+        let mut basis = Self {
+            set,
+            kernel: hyper.kernel.clone(),
+            prior,
+            mean: hyper.mean,
+            jitter,
+            times: 1.0,
+            l: Matrix::default(),
+        };
         let size = basis.set.size();
         let mut l = Matrix::zeros(size, size);
         for (t, term) in basis.kernel.terms.iter().enumerate() {
@@ -396,12 +401,23 @@ impl Basis for ScatteredBasis {
         linalg::solve_lower(&self.l, &mut prior_mean);
         (prior_mean, offset)
     }
+}
 
-    fn whitening(&self) -> &Matrix {
+impl ScatteredBasis {
+    /// The map back from v to u − β: L.
+    pub fn whitening(&self) -> &Matrix {
         &self.l
     }
 
-    fn features_adjoint(
+    /// All features together.
+    pub fn features(&self, points: &Points, window: &Window) -> Features {
+        let (prior_mean, offset) = self.prior();
+        Features { points: self.at(points), region: self.over(window), prior_mean, offset }
+    }
+
+    /// Adjoint of [`ScatteredBasis::features`]. Takes the cotangents by value: their storage is reused. `also` lists further columns
+    /// that the caller whitened itself (x = L⁻¹y), each with its cotangent: (x̄, x).
+    pub fn features_adjoint(
         &self,
         points: &Points,
         window: &Window,

@@ -4,9 +4,9 @@
 //! and one adjoint.
 
 use super::parameters::Layout;
-use super::{Problem, Run, State, lbfgs, natural};
-use crate::basis::{Hyper, InducingSet};
-use crate::bound::bound_adjoint;
+use super::sites::Sites;
+use super::{Problem, Run, State, lbfgs};
+use crate::basis::Hyper;
 use crate::error::Result;
 use crate::points::Points;
 
@@ -21,19 +21,15 @@ pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State,
     let mut sites = state.sites.clone();
     let outcome = lbfgs::maximise(x, state.curvature.clone(), &bounds, settings, |x, gradient| {
         let (hyper, locations) = layout.unpack(x, &state.hyper, &state.locations);
-        let set = problem.inducing_set(&locations, layout);
-        let Ok(basis) = set.basis(&hyper, problem.prior_mean, problem.jitter) else { return Ok(None) };
-        let features = basis.features(&problem.points, &problem.window);
         // The envelope gradient is wrong by the root of what q still lacks, so q must be nearer its optimum than Θ.
-        let Ok(optimum) = natural::maximise(&features, &problem.weights, sites.clone(), 0.3 * gain, MOST_STEPS) else {
+        let Ok(at) = problem.at(&hyper, &locations, layout.moves(), sites.clone(), 0.3 * gain, MOST_STEPS) else {
             return Ok(None);
         };
-        problem.evaluations += optimum.evaluations;
-        let Ok(q) = optimum.step.gaussian() else { return Ok(None) };
-        let (bound, bar, _) = bound_adjoint(&features, &problem.weights, &q, false);
-        let hyper_bar = basis.features_adjoint(&problem.points, &problem.window, &features, bar, &[]);
-        let value = bound.total() + layout.gradient(x, &hyper, &hyper_bar, gradient);
-        sites = optimum.sites;
+        let Ok((bound, bar)) = at.gradient(problem) else { return Ok(None) };
+        let value = bound + layout.gradient(x, &hyper, &bar, gradient);
+        let steps = at.steps().0;
+        sites = at.into_sites();
+        problem.evaluations += steps;
         problem.report(value)?;
         Ok(Some(value))
     })?;
@@ -47,13 +43,12 @@ pub(super) fn quick_bound(
     problem: &mut Problem<'_>,
     hyper: &Hyper,
     locations: &Points,
-    sites: natural::Sites,
-) -> Result<(f64, natural::Sites)> {
-    let set = problem.inducing_set_at_rest(locations);
-    let basis = set.basis(hyper, problem.prior_mean, problem.jitter)?;
-    let features = basis.features(&problem.points, &problem.window);
-    let optimum = natural::maximise(&features, &problem.weights, sites, 0.3, 8)?;
-    problem.evaluations += optimum.evaluations;
-    problem.report(optimum.step.bound)?;
-    Ok((optimum.step.bound, optimum.sites))
+    sites: Sites,
+) -> Result<(f64, Sites)> {
+    let at = problem.at(hyper, locations, false, sites, 0.3, 8)?;
+    let (bound, steps) = (at.bound(), at.steps().0);
+    let sites = at.into_sites();
+    problem.evaluations += steps;
+    problem.report(bound)?;
+    Ok((bound, sites))
 }

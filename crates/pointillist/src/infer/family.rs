@@ -3,11 +3,12 @@
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared. Where a kernel, inducing points or
 //! anything else is asked for that only inducing points have, they are the only family.
 
+use super::observed::Data;
 use super::{Fit, Inducing, Method, Model, Watch};
 use crate::basis::PriorMean;
 use crate::error::{Error, Result};
-use crate::events::Events;
 use crate::lattice::Smoothness;
+use crate::posterior::Posterior;
 
 /// Beyond so many events inducing points cost more than a lattice and give less.
 const MOST_EVENTS_FOR_INDUCING: usize = 20_000;
@@ -40,13 +41,11 @@ pub struct LatticeChoice {
     pub smoothness: Option<Smoothness>,
     /// Most memory, in bytes.
     pub most_bytes: usize,
-    /// Whether events are never replaced by weighted nodes, however many they are.
-    pub exact: bool,
 }
 
 impl Default for LatticeChoice {
     fn default() -> Self {
-        Self { nodes: None, smoothness: None, most_bytes: 4_000_000_000, exact: false }
+        Self { nodes: None, smoothness: None, most_bytes: 4_000_000_000 }
     }
 }
 
@@ -78,21 +77,26 @@ impl Trial {
 
 impl Model {
     /// Fits every family that is to be tried, and keeps the best.
-    pub(super) fn fit_families(&self, events: &Events, watch: &mut Watch<'_>) -> Result<Fit> {
+    pub(super) fn fit_families(
+        &self,
+        data: Data<'_>,
+        before: Option<&Posterior>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Fit> {
         let mut tried = Vec::new();
         let mut best: Option<Fit> = None;
         let mut first_error = None;
-        for trial in self.trials(events)? {
+        for trial in self.trials(data)? {
             let name = trial.name(self);
-            if let Some(why) = self.in_vain(trial, events, best.as_ref()) {
+            if let Some(why) = self.in_vain(trial, data, best.as_ref()) {
                 tried.push(Tried { name, outcome: Err(why) });
                 continue;
             }
             let fit = match trial {
-                Trial::Inducing => self.fit_inducing(events, &mut |progress| watch(progress)),
+                Trial::Inducing => self.fit_inducing(data, before, watch),
                 Trial::Lattice(smoothness) => {
                     let rival = best.as_ref().map(|best| best.report.bound.total());
-                    self.fit_lattice(smoothness, events, rival, watch)
+                    self.fit_lattice(smoothness, data, before, rival, watch)
                 }
             };
             match fit {
@@ -117,15 +121,17 @@ impl Model {
     }
 
     /// Why a trial cannot win against the best so far, if it cannot.
-    fn in_vain(&self, trial: Trial, events: &Events, best: Option<&Fit>) -> Option<String> {
+    fn in_vain(&self, trial: Trial, data: Data<'_>, best: Option<&Fit>) -> Option<String> {
         let lattice = best?.posterior.lattice()?;
         if trial != Trial::Inducing {
             return None;
         }
-        if events.len() > MOST_EVENTS_FOR_INDUCING {
+        // Without a tensor grid every step looks at every node.
+        let by_axis = self.goes_by_axis(&self.expression(data.window().dims()), data.window());
+        if data.len() > MOST_EVENTS_FOR_INDUCING && !by_axis {
             return Some(format!("not tried, there are more than {MOST_EVENTS_FOR_INDUCING} events"));
         }
-        let sides = events.window().bounding_box().into_iter().map(|span| span.length());
+        let sides = data.window().bounding_box().into_iter().map(|span| span.length());
         let needed: f64 =
             sides.zip(&lattice.lengthscales).map(|(side, lengthscale)| 1.0 + side / lengthscale).product();
         (needed > MOST_INDUCING).then(|| format!("not tried, so short a range needs some {needed:.0} of them"))
@@ -150,7 +156,7 @@ impl Model {
         self.lattice.nodes.is_some() || self.lattice.smoothness.is_some()
     }
 
-    fn trials(&self, events: &Events) -> Result<Vec<Trial>> {
+    fn trials(&self, data: Data<'_>) -> Result<Vec<Trial>> {
         let smoothness = match self.lattice.smoothness {
             Some(one) => vec![one],
             None => vec![Smoothness::Two, Smoothness::Four],
@@ -172,7 +178,7 @@ impl Model {
         if wants_lattice {
             return Ok(lattices.collect());
         }
-        if !self.is_open() || events.window().dims() > MOST_AXES {
+        if !self.is_open() || data.window().dims() > MOST_AXES {
             return Ok(vec![Trial::Inducing]);
         }
         Ok(lattices.chain([Trial::Inducing]).collect())

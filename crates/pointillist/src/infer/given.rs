@@ -2,7 +2,7 @@
 //!
 //! Works in the caller's coordinates, and in u, not v: m and L are those of the paper.
 
-use crate::basis::{Hyper, InducingSet, PriorMean, Scattered};
+use crate::basis::{Hyper, PriorMean, Scattered};
 use crate::bound::{Bound, Gaussian, bound_adjoint};
 use crate::error::{Error, Result};
 use crate::events::Events;

@@ -2,17 +2,20 @@
 //!
 //! q is that of v = L⁻¹(u − β), not of u: the same family and the same optimum, but K's conditioning does not enter.
 
+use super::observed::Seen;
 use super::parameters::Layout;
 use super::{Problem, Run, State, lbfgs};
-use crate::basis::InducingSet;
+use crate::basis::{Basis, Scattered};
 use crate::bound::{Gaussian, bound_adjoint};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
+use crate::points::Points;
 
 /// Maximises the bound over Θ (and Z if it moves), m and R together, from `state`.
 pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State, gain: f64) -> Result<Run> {
-    let set = problem.inducing_set(&state.locations, layout);
-    let basis = set.basis(&state.hyper, problem.prior_mean, problem.jitter)?;
+    let Seen::Points(points, weights) = problem.observed.seen.clone() else { return Err(Error::NoEvents) }; // as it is asked for
+    let set = |locations: Points| if layout.moves() { Scattered::moving(locations) } else { Scattered::new(locations) };
+    let basis = set(state.locations.clone()).basis(&state.hyper, problem.prior_mean, problem.jitter)?;
     let size = basis.size();
     // A flat f of the right height, somewhat uncertain.
     let (_, offset) = basis.prior();
@@ -30,12 +33,11 @@ pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State,
     let settings = lbfgs::Settings { gain, most_evaluations: problem.evaluations_left(), first_step: 0.1 };
     let outcome = lbfgs::maximise(x, state.curvature.clone(), &bounds, settings, |x, gradient| {
         let (hyper, locations) = layout.unpack(&x[..count], &state.hyper, &state.locations);
-        let set = problem.inducing_set(&locations, layout);
-        let Ok(basis) = set.basis(&hyper, problem.prior_mean, problem.jitter) else { return Ok(None) };
+        let Ok(basis) = set(locations).basis(&hyper, problem.prior_mean, problem.jitter) else { return Ok(None) };
         let q = unpack_gaussian(&x[count..], size);
-        let features = basis.features(&problem.points, &problem.window);
-        let (bound, bar, q_bar) = bound_adjoint(&features, &problem.weights, &q, true);
-        let hyper_bar = basis.features_adjoint(&problem.points, &problem.window, &features, bar, &[]);
+        let features = basis.features(&points, &problem.window);
+        let (bound, bar, q_bar) = bound_adjoint(&features, &weights, &q, true);
+        let hyper_bar = basis.features_adjoint(&points, &problem.window, &features, bar, &[]);
         let log_prior = layout.gradient(&x[..count], &hyper, &hyper_bar, &mut gradient[..count]);
         pack_slice(&q_bar, &mut gradient[count..]);
         let value = bound.total() + log_prior;

@@ -40,14 +40,26 @@ pub(crate) enum End {
 
 /// Steps with the changes of the gradient along them: what is known of the curvature.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Curvature(VecDeque<Pair>);
+pub(crate) struct Curvature {
+    pairs: VecDeque<Pair>,
+    /// Whether the maximum is near.
+    near: bool,
+}
+
+/// Longest first step where the maximum is near.
+const NEAR: f64 = 0.03;
 
 impl Curvature {
+    /// Nothing is known but that the maximum is near.
+    pub(crate) fn near() -> Self {
+        Self { near: true, ..Self::default() }
+    }
+
     /// That of a function which is so many times as curved.
     pub(crate) fn times(&self, factor: f64) -> Self {
         let scaled = |change: &[f64]| change.iter().map(|c| factor * c).collect();
-        let pairs = self.0.iter().map(|(step, change, product)| (step.clone(), scaled(change), factor * product));
-        Self(pairs.collect())
+        let pairs = self.pairs.iter().map(|(step, change, product)| (step.clone(), scaled(change), factor * product));
+        Self { pairs: pairs.collect(), near: self.near }
     }
 }
 
@@ -104,7 +116,9 @@ pub(crate) fn maximise(
     let Some(mut now) = objective.at(start)? else { return Ok(None) };
     // A gain below the rounding of a large value is none.
     let settings = Settings { gain: settings.gain.max(1e-12 * now.value.abs()), ..settings };
-    let mut memory = curvature.0;
+    let near = curvature.near;
+    let first_step = if near { NEAR.min(settings.first_step) } else { settings.first_step };
+    let mut memory = curvature.pairs;
     memory.retain(|(step, ..)| step.len() == now.x.len()); // other variables, other curvature
     let mut iterations = 0;
     let end = loop {
@@ -124,14 +138,15 @@ pub(crate) fn maximise(
             break End::Evaluations;
         }
         let longest = direction.iter().fold(0.0, |m: f64, d| m.max(d.abs()));
-        let initial = if first { (settings.first_step / longest).min(1.0) } else { (LONGEST_STEP / longest).min(1.0) };
+        let initial = if first { (first_step / longest).min(1.0) } else { (LONGEST_STEP / longest).min(1.0) };
         let budget = settings.most_evaluations - objective.evaluations;
         let Some(next) = line_search(&mut objective, &now, &direction, slope, initial, settings.gain, budget)? else {
             if !first {
                 memory.clear(); // try once more along the gradient
                 continue;
             }
-            break if 0.5 * slope * initial < settings.gain { End::Converged } else { End::Stuck };
+            // Where the maximum is near, to find nothing better is to have arrived.
+            break if near || 0.5 * slope * initial < settings.gain { End::Converged } else { End::Stuck };
         };
         iterations += 1;
         let gain = next.value - now.value;
@@ -143,7 +158,7 @@ pub(crate) fn maximise(
     };
     Ok(Some(Outcome {
         x: now.x,
-        curvature: Curvature(memory),
+        curvature: Curvature { pairs: memory, near: false },
         value: now.value,
         end,
         iterations,

@@ -3,13 +3,16 @@
 //! The order of a fit: coordinates to the unit box; a scan of starting length-scales; L-BFGS over Θ (and Z) by `collapsed.rs`
 //! (default) or `joint.rs` (the paper's); on grids from coarse to fine (`schedule.rs`); natural steps to the end at the last Θ.
 
+mod at;
 mod collapsed;
 mod family;
 mod given;
+mod grid;
 mod joint;
 mod lattice;
 pub(crate) mod lbfgs;
 mod natural;
+mod observed;
 mod parameters;
 mod prior;
 mod schedule;
@@ -22,17 +25,20 @@ pub(crate) use parameters::{MEANS, MOST_VARIANCE, least_variance};
 pub use prior::Prior;
 pub(crate) use schedule::{describe, peaks};
 
-use crate::basis::{Basis, Features, Hyper, InducingSet, PriorMean, Scattered};
+use crate::basis::{Basis, GridPoints, Hyper, PriorMean, Scattered};
 use crate::bound::{self, Bound, Gaussian};
 use crate::error::{Error, Result};
 use crate::events::Events;
-use crate::kernel::{Expression, Factor};
+use crate::kernel::{Expression, Factor, Part, Term, TermExpression};
 use crate::points::Points;
 use crate::posterior::{InducingField, Posterior, PosteriorBasis};
+use crate::summary::Summary;
 use crate::window::{Exposure, Scaling, Window};
+use grid::Spare;
 use lbfgs::Curvature;
-use natural::Sites;
+use observed::{Data, Observed, Seen};
 use parameters::Layout;
+use sites::Sites;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -85,6 +91,10 @@ pub struct Model {
     pub gain: f64,
     /// Most evaluations of the bound and its gradient by Θ.
     pub most_evaluations: usize,
+    /// Whether events are never replaced by weighted nodes, however many they are.
+    pub exact: bool,
+    /// What weighted nodes in place of events may leave out of the data term, relative to it.
+    pub tolerance: f64,
 }
 
 impl Default for Model {
@@ -102,6 +112,8 @@ impl Default for Model {
             jitter: 1e-8,
             gain: 1e-5,
             most_evaluations: 2000,
+            exact: false,
+            tolerance: 1e-6,
         }
     }
 }
@@ -156,6 +168,17 @@ pub struct Progress {
     pub size: usize,
 }
 
+/// What stood for events in a fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summarised {
+    /// Weighted nodes.
+    pub nodes: usize,
+    /// About what they left out of the data term, in nats.
+    pub error: f64,
+    /// Cells on each axis in which the events of a summary must be known for such a fit; none if there was no summary.
+    pub cells: Vec<usize>,
+}
+
 /// What a fit did.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -178,8 +201,8 @@ pub struct Report {
     pub inducing: Vec<usize>,
     /// How they, or the nodes of the lattice, were chosen, in a sentence.
     pub choice: String,
-    /// Nodes that stood for events, and what they left out of the bound (nats), where there were too many events.
-    pub summarised: Option<(usize, f64)>,
+    /// What stood for events, where there were too many of them.
+    pub summarised: Option<Summarised>,
     /// Part of the prior variance over the window that the inducing points leave unexplained. Harmless where that variance is itself a
     /// small part of the rate.
     pub unexplained: f64,
@@ -203,14 +226,18 @@ pub struct Fit {
     pub report: Report,
 }
 
+/// Cells are made shorter up to so many times.
+const MOST_TIMES: usize = 8;
+
 /// Called after every evaluation; `Break` cancels the fit.
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
 /// The data in unit coordinates, and what every stage of a fit shares.
 struct Problem<'a> {
-    points: Points,
+    observed: Observed,
     window: Window,
-    weights: Vec<f64>,
+    /// Number of events.
+    events: usize,
     prior_mean: PriorMean,
     jitter: f64,
     most_evaluations: usize,
@@ -221,13 +248,14 @@ struct Problem<'a> {
     /// The sign of f: + unless the user's own word on the mean is negative.
     sign: f64,
     inducing: usize,
+    spare: Spare,
     watch: &'a mut Watch<'a>,
 }
 
 impl Problem<'_> {
     /// Mean rate in unit coordinates.
     fn rate(&self) -> f64 {
-        self.weights.iter().sum::<f64>() / self.window.measure()
+        self.events as f64 / self.window.measure()
     }
 
     /// The f of a flat intensity.
@@ -236,15 +264,23 @@ impl Problem<'_> {
     }
 
     fn flat_sites(&self) -> Sites {
-        Sites::flat(self.level(), self.weights.len())
+        Sites::flat(self.level(), self.observed.seen.weights().len())
     }
 
-    fn inducing_set(&self, locations: &Points, layout: &Layout) -> Scattered {
-        if layout.moves() { Scattered::moving(locations.clone()) } else { Scattered::new(locations.clone()) }
+    /// About the entries that a natural step with so many inducing points touches.
+    fn work(&self, size: usize) -> usize {
+        match &self.observed.seen {
+            Seen::Points(points, _) => points.len() * size * size,
+            Seen::Tensor(tensor) => size * size * size + tensor.weights.len() * size,
+        }
     }
 
-    fn inducing_set_at_rest(&self, locations: &Points) -> Scattered {
-        Scattered::new(locations.clone())
+    /// The prior factored at Θ, in the way that suits what is seen.
+    fn basis(&self, hyper: &Hyper, locations: &Points) -> Result<Box<dyn Basis>> {
+        match (&self.observed.seen, GridPoints::of(locations)) {
+            (Seen::Tensor(_), Some(grid)) => Ok(Box::new(grid.basis(hyper, self.prior_mean, self.jitter)?)),
+            _ => Ok(Box::new(Scattered::new(locations.clone()).basis(hyper, self.prior_mean, self.jitter)?)),
+        }
     }
 
     fn evaluations_left(&self) -> usize {
@@ -263,7 +299,7 @@ impl Problem<'_> {
 
     /// The error for a start at which nothing can be evaluated.
     fn unusable<T>(&self, state: &State) -> Result<T> {
-        self.inducing_set_at_rest(&state.locations).basis(&state.hyper, self.prior_mean, self.jitter)?;
+        self.basis(&state.hyper, &state.locations)?;
         Err(Error::NotANumber { parameters: state.hyper.kernel.parameters() })
     }
 }
@@ -309,40 +345,164 @@ impl Model {
 
     /// Fits the model, calling `watch` after every evaluation by Θ; `Break` from it cancels with [`Error::Cancelled`].
     pub fn fit_watched<'a>(&self, events: &Events, watch: &'a mut Watch<'a>) -> Result<Fit> {
-        self.check(events)?;
+        self.fit_data(Data::Events(events), None, watch)
+    }
+
+    /// Fits the model to a summary of events.
+    pub fn fit_summary(&self, summary: &Summary) -> Result<Fit> {
+        self.fit_summary_watched(summary, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, calling `watch` as [`Model::fit_watched`] does.
+    pub fn fit_summary_watched<'a>(&self, summary: &Summary, watch: &'a mut Watch<'a>) -> Result<Fit> {
+        self.fit_data(Data::Summary(summary), None, watch)
+    }
+
+    /// Fits the model to a summary, starting from what was learned before of some of its events.
+    pub fn update_watched<'a>(&self, before: &Posterior, summary: &Summary, watch: &'a mut Watch<'a>) -> Result<Fit> {
+        if before.window() != summary.window() {
+            return Err(Error::setting("update", "the summary", "must be of the same window as the model"));
+        }
+        self.continuing(before)?.fit_data(Data::Summary(summary), Some(before), watch)
+    }
+
+    /// This model with the inducing points, or the lattice, of an earlier fit.
+    fn continuing(&self, before: &Posterior) -> Result<Self> {
+        let mut model = self.clone();
+        match before.basis() {
+            PosteriorBasis::Inducing(field) => {
+                model.family = Family::Inducing;
+                model.inducing = match GridPoints::of(&field.locations) {
+                    Some(grid) => Inducing::Grid(grid.counts()),
+                    None => Inducing::At(before.scaling().points_outward(&field.locations)),
+                };
+                let asked = self.expression(before.window().dims());
+                let same = |(term, asked): (&Term, &TermExpression)| {
+                    let factors = |part: &Part| (part.axis, part.factor);
+                    term.parts.iter().map(factors).eq(asked.parts.iter().map(|part| (part.axis, part.factor)))
+                };
+                let terms = &field.hyper.kernel.terms;
+                if terms.len() != asked.terms.len() || !terms.iter().zip(&asked.terms).all(same) {
+                    return Err(Error::setting(
+                        "kernel",
+                        "another",
+                        "must be that of the model which is updated: ask for the same",
+                    ));
+                }
+            }
+            PosteriorBasis::Lattice(field) => {
+                model.family = Family::Lattice;
+                model.lattice.nodes = Some(field.nodes());
+                model.lattice.smoothness = Some(field.smoothness());
+            }
+        }
+        Ok(model)
+    }
+
+    fn fit_data(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut Watch<'_>) -> Result<Fit> {
+        self.check(data)?;
         let started = Instant::now();
-        let mut fit = self.fit_families(events, watch)?;
+        let mut fit = self.fit_families(data, before, watch)?;
         fit.report.seconds = started.elapsed().as_secs_f64();
         Ok(fit)
     }
 
-    /// The fit with inducing points.
-    fn fit_inducing<'a>(&self, events: &Events, watch: &'a mut Watch<'a>) -> Result<Fit> {
-        let scaling = Scaling::of(events.window());
-        let mut problem = Problem {
-            points: scaling.points_inward(events.points()),
-            window: events.window().scaled(&scaling),
-            weights: vec![1.0; events.len()],
+    /// The fit with inducing points. Where events are summarised in cells too long for the tolerance, once more in shorter ones.
+    fn fit_inducing(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut Watch<'_>) -> Result<Fit> {
+        let mut times = 1;
+        let mut fit = self.fit_in_cells(data, before, times, &mut |progress| watch(progress))?;
+        while fit.left_out > self.tolerance && fit.can_be_finer && times < MOST_TIMES {
+            times *= 2;
+            let (iterations, evaluations) = (fit.fit.report.iterations, fit.fit.report.evaluations);
+            fit = self.fit_in_cells(data, Some(&fit.fit.posterior), times, &mut |progress| watch(progress))?;
+            fit.fit.report.iterations += iterations;
+            fit.fit.report.evaluations += evaluations;
+        }
+        if fit.left_out > self.tolerance {
+            fit.fit.report.warnings.push(format!(
+                "the summary leaves out {:.0e} of the data term, more than {:e}: it needs more cells",
+                fit.left_out, self.tolerance
+            ));
+        }
+        Ok(fit.fit)
+    }
+
+    /// The fit with events in cells so many `times` as short as the inducing points suggest, if they are in cells.
+    fn fit_in_cells<'a>(
+        &self,
+        data: Data<'_>,
+        before: Option<&Posterior>,
+        times: usize,
+        watch: &'a mut Watch<'a>,
+    ) -> Result<InCells> {
+        let scaling = Scaling::of(data.window());
+        let mut problem = self.problem(data, &scaling, times, watch)?;
+        let (start, layout) = self.layout(&problem, &scaling)?;
+        let before = before.and_then(|before| problem.continued(before, &start));
+        let found = schedule::run(self, &mut problem, &layout, start, before, &scaling)?;
+        self.finish(&mut problem, &layout, found, data, &scaling)
+    }
+
+    /// The data in unit coordinates.
+    fn problem<'a>(
+        &self,
+        data: Data<'_>,
+        scaling: &Scaling,
+        times: usize,
+        watch: &'a mut Watch<'a>,
+    ) -> Result<Problem<'a>> {
+        let window = data.window();
+        let by_axis = self.goes_by_axis(&self.expression(window.dims()), window);
+        Ok(Problem {
+            observed: self.observed(data, by_axis, scaling, times)?,
+            window: window.scaled(scaling),
+            events: data.len(),
             prior_mean: self.prior_mean,
             jitter: self.jitter,
             most_evaluations: self.most_evaluations,
             theta_evaluations: 0,
             evaluations: 0,
-            log_units: scaling.log_units(events.window(), events.points()),
+            log_units: data.log_units(scaling),
             sign: self.sign(),
             inducing: 0,
+            spare: Spare::default(),
             watch,
-        };
-        let (start, layout) = self.layout(&problem, &scaling)?;
-        let found = schedule::run(self, &mut problem, &layout, start, &scaling)?;
-        self.finish(&mut problem, &layout, found, events, &scaling)
+        })
     }
 
-    fn check(&self, events: &Events) -> Result<()> {
-        if events.is_empty() {
+    /// The bound of a summary at this Θ, in the coordinates of the unit box, after at most so many natural steps from a flat
+    /// intensity; and how many they were. For whoever wants to see what a step costs.
+    pub fn bound_at_fixed(&self, summary: &Summary, hyper: &Hyper, most_steps: usize) -> Result<(f64, usize)> {
+        let scaling = Scaling::of(summary.window());
+        let Inducing::Grid(counts) = &self.inducing else {
+            return Err(Error::setting("inducing", "none", "needs a grid here"));
+        };
+        let mut watch = |_: &Progress| ControlFlow::Continue(());
+        let problem = self.problem(Data::Summary(summary), &scaling, 1, &mut watch)?;
+        let locations = problem.window.grid_nearby(counts);
+        let at = problem.at(hyper, &locations, false, problem.flat_sites(), 0.0, most_steps)?;
+        Ok((at.bound() - problem.log_units, at.steps().0))
+    }
+
+    /// The kernel that is asked for.
+    fn expression(&self, dims: usize) -> Expression {
+        match &self.kernel {
+            Some(expression) => expression.clone(),
+            None => Expression::on_all_axes(Factor::SquaredExponential, dims),
+        }
+    }
+
+    fn check(&self, data: Data<'_>) -> Result<()> {
+        if data.len() == 0 {
             return Err(Error::NoEvents);
         }
-        let dims = events.window().dims();
+        if self.exact && matches!(data, Data::Summary(_)) {
+            return Err(Error::setting("exact", true, "needs the events themselves, not a summary of them"));
+        }
+        if self.tolerance.is_nan() || self.tolerance <= 0.0 {
+            return Err(Error::setting("tolerance", self.tolerance, "must be positive"));
+        }
+        let dims = data.window().dims();
         match &self.inducing {
             Inducing::Grid(counts) if counts.len() != dims => {
                 return Err(Error::Dimension { what: "inducing grid", expected: dims, found: counts.len() });
@@ -377,12 +537,9 @@ impl Model {
 
     /// Θ to start from, and the layout of the search.
     fn layout(&self, problem: &Problem<'_>, scaling: &Scaling) -> Result<(Hyper, Layout)> {
-        let (dims, rate, measure) = (problem.window.dims(), problem.rate(), problem.window.measure());
-        let expression = match &self.kernel {
-            Some(expression) => expression.clone(),
-            None => Expression::on_all_axes(Factor::SquaredExponential, dims),
-        };
-        let kernel = start::kernel(&expression, &problem.points, scaling, rate, measure)?;
+        let (rate, measure) = (problem.rate(), problem.window.measure());
+        let expression = self.expression(problem.window.dims());
+        let kernel = start::kernel(&expression, &problem.observed.seen, scaling, rate, measure)?;
         let mut hyper = Hyper { kernel, mean: 0.8 * problem.level() };
         let mut layout = Layout::new(&hyper, &expression, problem.window.axes(), scaling, rate, measure)?;
         for (name, prior) in &self.priors {
@@ -403,25 +560,27 @@ impl Model {
         problem: &mut Problem<'_>,
         layout: &Layout,
         found: schedule::Found,
-        events: &Events,
+        data: Data<'_>,
         scaling: &Scaling,
-    ) -> Result<Fit> {
+    ) -> Result<InCells> {
         let schedule::Found { run, counts, choice, starts } = found;
         let State { mut hyper, locations, sites, .. } = run.state;
-        let set = Scattered::new(locations.clone());
-        let basis = set.basis(&hyper, self.prior_mean, problem.jitter)?;
-        let features = basis.features(&problem.points, &problem.window);
+        let at = problem.at(&hyper, &locations, false, sites, 1e-9, if run.q.is_some() { 1 } else { 200 })?;
+        let (steps, converged) = at.steps();
         let (mut q, settled) = match run.q {
             Some(q) => (q, true),
-            None => {
-                let optimum = natural::maximise(&features, &problem.weights, sites, 1e-9, 200)?;
-                problem.evaluations += optimum.evaluations;
-                (optimum.step.gaussian()?, optimum.converged)
-            }
+            None => (at.gaussian()?, converged),
         };
-        let mut total = bound::bound(&features, &problem.weights, &q);
-        let unexplained = features.region.residual / (features.region.square.trace() + features.region.residual);
-        let integral_error = integral_error(&*basis, &problem.window, &features, &q, total.integral());
+        let mut total = at.parts(problem, &q);
+        let region = at.region();
+        let unexplained = region.residual / (region.square.trace() + region.residual);
+        let unexplained_events = region.residual / data.len() as f64;
+        let basis = problem.basis(&hyper, &locations)?;
+        let integral_error = integral_error(&*basis, &problem.window, &q, total.integral());
+        let left_out = at.left_out(problem)?;
+        let by_axis = at.is_by_axis();
+        drop(at);
+        problem.evaluations += steps;
         let log_prior = layout.log_prior(&hyper);
         if hyper.mean < 0.0 && problem.sign > 0.0 {
             // f and −f are the same intensity: report the positive one.
@@ -429,49 +588,65 @@ impl Model {
             q.mean.iter_mut().for_each(|m| *m = -*m);
         }
         total.log_rate -= problem.log_units;
-        let stop = if settled { run.stop } else { Stop::Evaluations };
         let mut report = Report {
             bound: total,
             log_prior,
-            stop,
+            stop: if settled { run.stop } else { Stop::Evaluations },
             iterations: run.iterations,
             evaluations: problem.evaluations,
             seconds: 0.0,
             tried: vec![],
             inducing: counts,
             choice,
-            summarised: None,
+            summarised: left_out.map(|(_, error)| Summarised {
+                nodes: problem.observed.seen.weights().len(),
+                error,
+                cells: problem.observed.cells.clone(),
+            }),
             unexplained,
             integral_error,
             jitter: problem.jitter,
             starts,
-            warnings: warnings(events, &layout.at_bounds(&hyper), features.region.residual / events.len() as f64),
+            warnings: warnings(data, &layout.at_bounds(&hyper), unexplained_events),
         };
         if problem.jitter > self.jitter {
             let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, problem.jitter);
             report.warnings.push(raised);
         }
-        let field = InducingField::new(hyper, self.prior_mean, problem.jitter, locations, q)?;
-        let posterior = Posterior::new(events.window().clone(), scaling.clone(), PosteriorBasis::Inducing(field));
-        Ok(Fit { posterior, report })
+        let field = InducingField::new(hyper, self.prior_mean, problem.jitter, by_axis, locations, q)?;
+        let posterior = Posterior::new(data.window().clone(), scaling.clone(), PosteriorBasis::Inducing(field));
+        let left_out = left_out.map_or(0.0, |(whole, error)| error / whole.abs());
+        Ok(InCells { fit: Fit { posterior, report }, left_out, can_be_finer: problem.observed.can_be_finer })
     }
+}
+
+/// A fit, and what weighted nodes in place of events left out.
+struct InCells {
+    fit: Fit,
+    /// Relative to the data term.
+    left_out: f64,
+    /// Whether shorter cells can be had.
+    can_be_finer: bool,
 }
 
 /// The relative change of the integral over the window when it is given more nodes; `None` where it has a closed form.
-fn integral_error(basis: &dyn Basis, window: &Window, features: &Features, q: &Gaussian, integral: f64) -> Option<f64> {
+fn integral_error(basis: &dyn Basis, window: &Window, q: &Gaussian, integral: f64) -> Option<f64> {
     if window.outlines().next().is_none() && !matches!(window.exposure(), Some(Exposure::Grid { .. })) {
         return None;
     }
-    let finer = basis.over_more_nodes(window);
-    let again =
-        bound::integral_of_mean_square(&finer, features.offset, &q.mean) + bound::integral_of_variance(&finer, q);
+    let (finer, offset) = (basis.over_more_nodes(window), basis.prior().1);
+    let again = bound::integral_of_mean_square(&finer, offset, &q.mean) + bound::integral_of_variance(&finer, q);
     Some(((again - integral) / integral).abs())
 }
 
-fn warnings(events: &Events, at_bounds: &[String], unexplained: f64) -> Vec<String> {
+fn warnings(data: Data<'_>, at_bounds: &[String], unexplained: f64) -> Vec<String> {
     let mut warnings = Vec::new();
-    let repeated = events.window().pieces().iter().any(|piece| piece.repeats > 1.0);
-    match (events.len(), events.distinct()) {
+    let repeated = data.window().pieces().iter().any(|piece| piece.repeats > 1.0);
+    let distinct = match data {
+        Data::Events(events) => events.distinct(),
+        Data::Summary(_) => data.len(), // nobody knows any more
+    };
+    match (data.len(), distinct) {
         (1, _) => warnings.push("there is only one event: the answer is mostly the prior".into()),
         (n, 1) => warnings.push(format!("all {n} events are at the same place: the answer is mostly the prior")),
         (n, _) if n < 5 => warnings.push(format!("there are only {n} events: the answer leans on the prior")),

@@ -6,7 +6,7 @@
 
 use super::parameters::Layout;
 use super::{Inducing, Method, Model, Problem, Run, State, collapsed, joint};
-use crate::basis::{Hyper, InducingSet};
+use crate::basis::{GridPoints, Hyper};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::points::Points;
@@ -15,7 +15,7 @@ use crate::window::Scaling;
 /// Grids up to this size (on a line; in more dimensions) are fitted at once; larger ones first with about half the points an axis.
 const DIRECT: [usize; 2] = [24, 64];
 /// Most inducing points `auto` uses: beyond, a dense q costs more than it gives …
-const AUTO_MOST: usize = 576;
+pub(super) const AUTO_MOST: usize = 576;
 /// … and so does more than this many an event, or for few events this many in all.
 const AUTO_AN_EVENT: usize = 4;
 const AUTO_FEW: usize = 64;
@@ -69,17 +69,19 @@ pub(super) fn run(
     problem: &mut Problem<'_>,
     layout: &Layout,
     hyper: Hyper,
+    before: Option<State>,
     scaling: &Scaling,
 ) -> Result<Found> {
     let mut search =
         Search { model, problem, layout: layout.clone(), starts: vec![], tried_down_to: f64::INFINITY, iterations: 0 };
-    let (mut run, counts, choice) = match &model.inducing {
-        Inducing::Auto => search.auto(hyper)?,
-        Inducing::Grid(counts) => {
+    let (mut run, counts, choice) = match (before, &model.inducing) {
+        (Some(before), _) => search.again(before)?,
+        (None, Inducing::Auto) => search.auto(hyper)?,
+        (None, Inducing::Grid(counts)) => {
             let choice = "a regular grid, as asked for".to_string();
             (search.coarse_to_fine(hyper, counts)?, counts.clone(), choice)
         }
-        Inducing::At(points) => {
+        (None, Inducing::At(points)) => {
             let locations = scaling.points_inward(points);
             let count = locations.len();
             (search.fit(None, &hyper, locations)?, vec![count], "the locations given".to_string())
@@ -94,6 +96,17 @@ pub(super) fn run(
 impl Search<'_, '_, '_> {
     fn grid(&self, counts: &[usize]) -> Points {
         self.problem.window.grid_nearby(counts)
+    }
+
+    /// Learns Θ from where an earlier fit arrived, with its inducing points.
+    fn again(&mut self, before: State) -> Result<(Run, Vec<usize>, String)> {
+        self.problem.inducing = before.locations.len();
+        let counts = match GridPoints::of(&before.locations) {
+            Some(grid) => grid.counts(),
+            None => vec![before.locations.len()],
+        };
+        let choice = format!("{}, as before", describe(&counts));
+        Ok((self.best_run(vec![(0.0, before)])?, counts, choice))
     }
 
     /// Fits at these locations; where rounding leaves no usable start, with ten times the jitter, which the report tells.
@@ -125,7 +138,7 @@ impl Search<'_, '_, '_> {
         }
         let spacing = (locations.len() as f64).powf(-1.0 / locations.dims() as f64);
         let scan = self.untried(RESOLVED * spacing);
-        let margin = LEARNING + AN_EVENT * self.problem.weights.len() as f64;
+        let margin = LEARNING + AN_EVENT * self.problem.events as f64;
         let learned = starts.first().map_or(f64::NEG_INFINITY, |(value, _)| *value);
         let found = peaks(self.scan(hyper, &scan, |_| locations.clone())?, |(value, _)| *value);
         starts.extend(found.into_iter().filter(|(value, _)| *value > learned - margin));
@@ -167,7 +180,7 @@ impl Search<'_, '_, '_> {
         locations: impl Fn(f64) -> Points,
     ) -> Result<Vec<(f64, State)>> {
         let mut sites = self.problem.flat_sites();
-        let margin = HOPELESS + AN_EVENT * self.problem.weights.len() as f64;
+        let margin = HOPELESS + AN_EVENT * self.problem.events as f64;
         let mut found: Vec<(f64, State)> = Vec::new();
         let mut best = f64::NEG_INFINITY;
         for &l in lengthscales {
@@ -190,7 +203,7 @@ impl Search<'_, '_, '_> {
         starts.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut best: Option<Run> = None;
         for (at, (_, state)) in starts.into_iter().enumerate() {
-            let work = self.problem.weights.len() * state.locations.len() * state.locations.len();
+            let work = self.problem.work(state.locations.len());
             if at > 0 && (work > CHEAP || at >= MOST_RUNS) {
                 break;
             }
@@ -242,7 +255,7 @@ impl Search<'_, '_, '_> {
 
     /// Grows a grid until nothing is gained.
     fn auto(&mut self, hyper: Hyper) -> Result<(Run, Vec<usize>, String)> {
-        let most = AUTO_MOST.min(AUTO_FEW.max(AUTO_AN_EVENT * self.problem.weights.len()));
+        let most = AUTO_MOST.min(AUTO_FEW.max(AUTO_AN_EVENT.saturating_mul(self.problem.events)));
         let (mut run, mut counts) = self.auto_start(&hyper, most)?;
         let mut story = vec![describe(&counts)];
         loop {
@@ -281,10 +294,9 @@ impl Search<'_, '_, '_> {
             let kernel = layout.with_lengthscale(hyper, l).kernel;
             (0..dims).map(|r| least_count(kernel.length(r), least)).collect()
         };
-        let events = self.problem.weights.len();
         let affordable = |l: f64| {
             let size = counts(l).iter().fold(1usize, |n, &c| n.saturating_mul(c));
-            size <= most && (size <= least.pow(dims as u32) || events * size * size <= CHEAP)
+            size <= most && (size <= least.pow(dims as u32) || self.problem.work(size) <= CHEAP)
         };
         let candidates = std::iter::successors(Some(LONGEST), |l| Some(0.5 * l)).take_while(|l| *l > SHORTEST);
         let shortest = candidates.take_while(|&l| affordable(l)).last();
@@ -305,10 +317,8 @@ impl Search<'_, '_, '_> {
 
     /// The part of the expected events that the residual variance accounts for.
     fn unexplained(&self, state: &State) -> Result<f64> {
-        let set = self.problem.inducing_set_at_rest(&state.locations);
-        let basis = set.basis(&state.hyper, self.problem.prior_mean, self.problem.jitter)?;
-        let region = basis.over(&self.problem.window);
-        Ok(region.residual / self.problem.weights.iter().sum::<f64>())
+        let basis = self.problem.basis(&state.hyper, &state.locations)?;
+        Ok(basis.over(&self.problem.window).residual / self.problem.events as f64)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Where learning starts: the kernel with what the user said of its parameters, and for the rest what the window and the events suggest.
 
+use super::observed::Seen;
 use super::parameters::least_variance;
 use crate::error::Result;
 use crate::kernel::{Expression, Kernel, Parameter, Part, PartExpression, Said, Term, TermExpression};
-use crate::points::Points;
 use crate::window::Scaling;
 use std::f64::consts::TAU;
 
@@ -15,7 +15,7 @@ const SHORTEST_PERIOD: f64 = 1.0 / 200.0;
 /// The kernel to start from, in unit coordinates.
 pub(super) fn kernel(
     expression: &Expression,
-    points: &Points,
+    seen: &Seen,
     scaling: &Scaling,
     rate: f64,
     measure: f64,
@@ -23,7 +23,7 @@ pub(super) fn kernel(
     let share = f64::max(VARIANCE * rate, least_variance(rate, measure)) / expression.terms.len() as f64;
     let part = |part: &PartExpression| {
         let start = |parameter: &Parameter| match parameter.name == Parameter::PERIOD.name {
-            true => strongest_period(&points.axis(part.axis)),
+            true => strongest_period(&seen.axis(part.axis)),
             false => parameter.start,
         };
         let known = part.factor.parameters().iter().zip(&part.parameters);
@@ -32,7 +32,7 @@ pub(super) fn kernel(
         Part { axis: part.axis, factor: part.factor, parameters }
     };
     let term = |term: &TermExpression| Term { variance: share, parts: term.parts.iter().map(part).collect() };
-    let kernel = Kernel { dims: points.dims(), terms: expression.terms.iter().map(term).collect() };
+    let kernel = Kernel { dims: scaling.dims(), terms: expression.terms.iter().map(term).collect() };
     let mut values = kernel.parameters();
     // Degrees come first: the unit of a variance depends on them.
     for ((said, parameter), value) in expression.parameters().into_iter().zip(&mut values) {
@@ -73,11 +73,11 @@ fn tie(expression: &Expression, units: &[crate::kernel::Affine], values: &mut [f
 }
 
 /// The period at which the events of the unit interval are most unevenly spread, by their periodogram |Σ e^{2πi x/p}|².
-fn strongest_period(x: &[f64]) -> f64 {
+fn strongest_period((x, weights): &(Vec<f64>, Vec<f64>)) -> f64 {
     let power = |frequency: f64| {
-        let (sine, cosine) = x.iter().fold((0.0, 0.0), |(s, c), x| {
+        let (sine, cosine) = x.iter().zip(weights).fold((0.0, 0.0), |(s, c), (x, w)| {
             let (sine, cosine) = (TAU * frequency * x).sin_cos();
-            (s + sine, c + cosine)
+            (s + w * sine, c + w * cosine)
         });
         sine * sine + cosine * cosine
     };
@@ -96,6 +96,7 @@ mod tests {
     fn the_period_of_regular_events_is_found() {
         // seven bursts of events a window, each over a third of its period
         let x: Vec<f64> = (0..210).map(|i| ((i % 7) as f64 + (i / 7) as f64 / 90.0) / 7.0).collect();
-        assert!((strongest_period(&x) - 1.0 / 7.0).abs() < 1e-12, "{}", strongest_period(&x));
+        let found = strongest_period(&(x, vec![1.0; 210]));
+        assert!((found - 1.0 / 7.0).abs() < 1e-12, "{found}");
     }
 }

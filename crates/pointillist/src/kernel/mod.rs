@@ -230,6 +230,12 @@ impl Kernel {
         self.terms.iter().map(|term| term.k(x, y)).sum()
     }
 
+    /// The same with every variance so many times as large.
+    pub(crate) fn times(mut self, factor: f64) -> Self {
+        self.terms.iter_mut().for_each(|term| term.variance *= factor);
+        self
+    }
+
     /// k(x_i, x_j) for all pairs of points.
     pub(crate) fn gram(&self, points: &Points) -> Matrix {
         let mut out = Matrix::zeros(points.len(), points.len());

@@ -3,16 +3,19 @@
 //! `search.rs` finds Θ; here the last natural steps are taken, and the story is told. The coordinates are those of the unit
 //! box: who calls has scaled them. Cost: about 25 natural steps at full size.
 
-use super::level::{Detail, margin};
+use super::level::margin;
 use super::search::{MOST_STEPS, Run, Search};
 use super::size::{LARGE, bytes, describe_bytes, largest};
+use super::source::Detail;
 use super::{Lattice, Optimum, Sites, Theta};
+use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::infer::{Stop, describe};
 use crate::points::Points;
 use crate::window::Window;
 
 pub(crate) use super::search::{Wanted, Watch};
+pub(crate) use super::source::Source;
 
 /// Gain at which q has reached its optimum in the end, on a large lattice; in proportion on smaller ones.
 const LAST_GAIN: f64 = 1e-4;
@@ -24,12 +27,14 @@ const MOST_LEFT_OUT: f64 = 0.5;
 const LEFT_OUT_AN_EVENT: f64 = 2e-6;
 
 /// Nodes that stood for events.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Summarised {
     /// How many there were.
     pub(crate) nodes: usize,
-    /// What they left out of the data term, in nats. The bound has it back.
+    /// What they left out of the data term, in nats, with its sign. The bound has it back.
     pub(crate) error: f64,
+    /// Cells on each axis by which that was found, of a summary.
+    pub(crate) cells: Vec<usize>,
 }
 
 /// A lattice with its Θ and q, and the story.
@@ -48,28 +53,55 @@ pub(crate) struct Learned {
     /// How the nodes were chosen, in a sentence.
     pub(crate) choice: String,
     pub(crate) summary: Option<Summarised>,
+    /// Σ E[log f²] over the events, as far as they are known.
+    pub(crate) log_rate: f64,
     /// Whatever the user should know.
     pub(crate) warnings: Vec<String>,
 }
 
+/// Mean and variance of f at points.
+pub(crate) type FieldAt<'a> = Box<dyn Fn(&Points) -> Result<Marginals> + 'a>;
+
+/// What an earlier fit found.
+pub(crate) struct Before<'a> {
+    pub(crate) nodes: Vec<usize>,
+    pub(crate) margin: Vec<f64>,
+    pub(crate) theta: Theta,
+    pub(crate) f: FieldAt<'a>,
+}
+
 /// Learns Θ and q from points in a window whose bounding box is the unit box.
-pub(crate) fn learn(points: &Points, window: &Window, wanted: &Wanted, watch: &mut Watch<'_>) -> Result<Learned> {
-    check(points, window, wanted)?;
-    let mut search = Search::new(points, window, wanted, watch);
-    let (run, choice) = match &wanted.nodes {
-        Some(nodes) => (search.by_way_of_coarser(nodes)?, format!("{} nodes, as asked for", describe(nodes))),
-        None => search.auto()?,
+pub(crate) fn learn(
+    source: Source<'_>,
+    window: &Window,
+    wanted: &Wanted,
+    before: Option<&Before<'_>>,
+    watch: &mut Watch<'_>,
+) -> Result<Learned> {
+    check(source, window, wanted)?;
+    let mut search = Search::new(source, window, wanted, watch);
+    let (run, choice) = match (before, &wanted.nodes) {
+        (Some(before), _) => search.again(before)?,
+        (None, Some(nodes)) => {
+            let run = search.by_way_of_coarser(nodes)?;
+            let choice = match run.level.nodes == *nodes {
+                true => format!("{} nodes, as asked for", describe(nodes)),
+                false => format!("{} nodes: {}, to fit the summary", describe(nodes), describe(&run.level.nodes)),
+            };
+            (run, choice)
+        }
+        (None, None) => search.auto()?,
     };
     search.finish(run, choice)
 }
 
-fn check(points: &Points, window: &Window, wanted: &Wanted) -> Result<()> {
+fn check(source: Source<'_>, window: &Window, wanted: &Wanted) -> Result<()> {
     let dims = window.dims();
     if dims > 3 {
         let why = format!("has at most three axes, and there are {dims}; use inducing points");
         return Err(Error::setting("basis", "lattice", why));
     }
-    if points.is_empty() {
+    if source.events() == 0 {
         return Err(Error::NoEvents);
     }
     let Some(nodes) = &wanted.nodes else { return Ok(()) };
@@ -102,6 +134,7 @@ impl Search<'_, '_> {
             run = self.climb(start)?;
         }
         let (mut run, summary) = self.settle(run)?;
+        let log_rate = run.level.data_term(&run.optimum) + summary.as_ref().map_or(0.0, |summary| summary.error);
         let stop = if run.optimum.converged { run.end.into() } else { Stop::Evaluations };
         let warnings = self.warnings(&run);
         if run.theta.mean * self.wanted.sign < 0.0 {
@@ -118,6 +151,7 @@ impl Search<'_, '_> {
             starts: self.starts,
             choice,
             summary,
+            log_rate,
             warnings,
         })
     }
@@ -133,15 +167,16 @@ impl Search<'_, '_> {
         if run.level.detail == Detail::Events {
             return Ok((run, None));
         }
-        let error = run.level.left_out(&run.optimum, self.points)?;
-        if error.abs() <= MOST_LEFT_OUT + LEFT_OUT_AN_EVENT * self.points.len() as f64 {
+        let error = run.level.left_out(&run.optimum, self.source)?;
+        if error.abs() <= MOST_LEFT_OUT + LEFT_OUT_AN_EVENT * self.events as f64 {
             run.optimum.bound += error;
             let nodes = run.level.len();
-            return Ok((run, Some(Summarised { nodes, error: error.abs() })));
+            let cells = self.source.cells_for(&run.level.lattice);
+            return Ok((run, Some(Summarised { nodes, error, cells })));
         }
-        let f = run.optimum.marginals(&run.level.lattice.grid.at(self.points)?);
-        sites = Sites::of(&f);
-        run.level = run.level.with_detail(self.points, Detail::Events)?;
+        let level = run.level.with_detail(self.source, Detail::Events)?;
+        sites = Sites::of(&run.optimum.marginals(&level.lattice.grid.at(level.places(self.source))?));
+        run.level = level;
         run.optimum = run.level.maximise(&run.theta, sites, tolerance, MOST_STEPS)?;
         self.report(&run.optimum, &run.level)?;
         Ok((run, None))

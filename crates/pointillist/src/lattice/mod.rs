@@ -4,8 +4,8 @@
 //! quadratic form of w with an exact mass matrix. Every matrix here is a few of its diagonals (`diagonals.rs`); one
 //! natural step is a Cholesky factor and the part of an inverse that lies on those diagonals. Cost: n_long · n_short³
 //! on a plane, linear in the nodes on a line. In flow order: `grid.rs` (where the nodes are), `prior.rs` (Q), `mass.rs`
-//! (the window), `factor.rs` (`band.rs` or `blocks.rs`), `natural.rs` (q at fixed Θ), `level.rs` (one lattice with the
-//! events on it), `size.rs` (what a lattice costs), `search.rs` (Θ, the nodes and the margin), `learn.rs` (all of it). It scales no coordinates: that
+//! (the window), `factor.rs` (`band.rs` or `blocks.rs`), `natural.rs` (q at fixed Θ), `source.rs` (what stands for the
+//! events), `level.rs` (one lattice with them on it), `size.rs` (what a lattice costs), `search.rs` (Θ, the nodes and the margin), `learn.rs` (all of it). It scales no coordinates: that
 //! is its caller's.
 
 mod band;
@@ -20,6 +20,7 @@ mod natural;
 mod prior;
 mod search;
 mod size;
+mod source;
 
 pub use diagonals::Diagonals;
 pub use factor::Factor;

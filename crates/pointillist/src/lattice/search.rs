@@ -4,13 +4,14 @@
 //! lattice then starts from what the coarser one learned: Θ, the curvature around it, and what the events said of f (the
 //! sites). So few steps run at full size. At each lattice L-BFGS moves Θ by the envelope gradient, q at its optimum.
 
-use super::level::{Coordinates, Detail, Level, margin, steps};
+use super::learn::Before;
+use super::level::{Coordinates, Level, margin, steps};
 use super::size::{LARGE, bytes, describe_bytes, grown, ladder, largest, seconds};
+use super::source::{Detail, Source};
 use super::{Optimum, Sites, Smoothness, Theta};
 use crate::error::{Error, Result};
 use crate::infer::lbfgs::{self, Curvature, End};
 use crate::infer::{describe, peaks};
-use crate::points::Points;
 use crate::window::Window;
 use std::ops::ControlFlow;
 
@@ -22,8 +23,6 @@ const AUTO_TIMES: [f64; 3] = [4.0, 4.0, 3.4];
 const AUTO_FEWER: [f64; 3] = [2.8, 2.0, 1.5];
 /// … the last refinement gained this many nats an event.
 const AUTO_MUCH: f64 = 0.01;
-/// Coordinates that so many events share, on average, are rounded, and `auto` puts nodes no nearer than that.
-const SHARED: usize = 4;
 /// A refinement gains less than this many times what the one before gained.
 const AUTO_HOPE: f64 = 2.0;
 /// It stops where a refinement gained less than this (nats) …
@@ -56,6 +55,10 @@ const LARGE_GAIN: f64 = 0.02;
 /// Before the last lattice it is also this part of what the refinement before gained; at first, so much an event.
 const LOOSE: f64 = 1e-6;
 const LOOSE_AN_EVENT: f64 = 1e-7;
+/// q is brought nearer its optimum than this part of what another Θ may gain …
+const NEARER: f64 = 3e-3;
+/// … which, on a large lattice, is at first so many nats an event.
+const PROMISED_AN_EVENT: f64 = 2e-3;
 /// Natural steps at one Θ; at one start.
 pub(super) const MOST_STEPS: usize = 60;
 const QUICK_STEPS: usize = 8;
@@ -114,7 +117,9 @@ impl From<Run> for Start {
 
 /// The search in progress.
 pub(super) struct Search<'a, 'w> {
-    pub(super) points: &'a Points,
+    pub(super) source: Source<'a>,
+    /// Number of events.
+    pub(super) events: usize,
     pub(super) window: &'a Window,
     pub(super) wanted: &'a Wanted,
     /// Mean rate.
@@ -135,12 +140,14 @@ pub(super) struct Search<'a, 'w> {
 }
 
 impl<'a, 'w> Search<'a, 'w> {
-    pub(super) fn new(points: &'a Points, window: &'a Window, wanted: &'a Wanted, watch: &'a mut Watch<'w>) -> Self {
+    pub(super) fn new(source: Source<'a>, window: &'a Window, wanted: &'a Wanted, watch: &'a mut Watch<'w>) -> Self {
+        let events = source.events();
         Self {
-            points,
+            source,
+            events,
             window,
             wanted,
-            rate: points.len() as f64 / window.measure(),
+            rate: events as f64 / window.measure(),
             watch,
             evaluations: 0,
             theta_evaluations: 0,
@@ -148,8 +155,8 @@ impl<'a, 'w> Search<'a, 'w> {
             starts: vec![],
             tried_down_to: f64::INFINITY,
             on_the_way: false,
-            finest: (0..points.dims()).map(|r| rounding(&points.axis(r))).collect(),
-            loose: LARGE_GAIN + LOOSE_AN_EVENT * points.len() as f64,
+            finest: source.finest(),
+            loose: LARGE_GAIN + LOOSE_AN_EVENT * events as f64,
         }
     }
 
@@ -166,6 +173,16 @@ impl<'a, 'w> Search<'a, 'w> {
             run = Some(finer);
         }
         run.ok_or(Error::NoEvents) // there is always a first lattice
+    }
+
+    /// Learns Θ from where an earlier fit arrived, on its lattice.
+    pub(super) fn again(&mut self, before: &Before<'_>) -> Result<(Run, String)> {
+        self.loose = 0.0;
+        let level = self.level_as(&before.nodes, before.margin.clone(), Detail::Nodes, None)?;
+        let sites = Sites::of(&(before.f)(level.places(self.source))?);
+        let choice = format!("{} nodes, as before", describe(&level.nodes));
+        let run = self.climb(Start { level, theta: before.theta.clone(), sites, curvature: Curvature::near() })?;
+        Ok((run, choice))
     }
 
     /// Finer lattices until nothing is gained.
@@ -205,10 +222,10 @@ impl<'a, 'w> Search<'a, 'w> {
         let grown = |times: f64| self.not_too_fine(&grown(&run.level.nodes, &lengths, times), &run.level);
         let next = grown(AUTO_TIMES[lengths.len() - 1]);
         if next == run.level.nodes {
-            return Err("more would only show how the coordinates are rounded".into());
+            return Err(self.source.why_no_finer().into());
         }
         let Some(why) = self.too_much(&next) else { return Ok(next) };
-        let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.points.len() as f64;
+        let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.events as f64;
         let mut fewer = AUTO_FEWER.iter().map(|times| grown(*times));
         let fitting = fewer.find(|nodes| pays && self.too_much(nodes).is_none());
         fitting.ok_or_else(|| format!("{} {why}", describe(&next)))
@@ -229,13 +246,13 @@ impl<'a, 'w> Search<'a, 'w> {
 
     /// The bound with the events themselves, at the q that was found.
     fn bound_of_events(&self, run: &Run) -> Result<f64> {
-        Ok(run.optimum.bound + run.level.left_out(&run.optimum, self.points)?)
+        Ok(run.optimum.bound + run.level.left_out(&run.optimum, self.source)?)
     }
 
     /// Why a lattice is more than `auto` uses.
     fn too_much(&self, nodes: &[usize]) -> Option<String> {
         let (needed, most) = (bytes(nodes, self.wanted.smoothness), self.wanted.most_bytes as f64);
-        let work = STEPS_A_LATTICE * self.step_seconds(nodes, self.points.len());
+        let work = STEPS_A_LATTICE * self.step_seconds(nodes, self.events);
         if needed > most {
             let (needed, most) = (describe_bytes(needed), describe_bytes(most));
             return Some(format!("would need {needed} of memory, and {most} may be used"));
@@ -243,7 +260,7 @@ impl<'a, 'w> Search<'a, 'w> {
         if work > AUTO_SECONDS {
             return Some(format!("would take about {work:.0} s, and auto stops at {AUTO_SECONDS:.0}"));
         }
-        let too_many = nodes.iter().product::<usize>() > AUTO_AN_EVENT * self.points.len();
+        let too_many = nodes.iter().product::<usize>() > AUTO_AN_EVENT * self.events;
         too_many.then(|| format!("are more than {AUTO_AN_EVENT} an event, which is where auto stops"))
     }
 
@@ -285,7 +302,7 @@ impl<'a, 'w> Search<'a, 'w> {
 
     /// What learning Θ from a start can make up for, in nats.
     fn hopeless(&self) -> f64 {
-        HOPELESS + AN_EVENT * self.points.len() as f64
+        HOPELESS + AN_EVENT * self.events as f64
     }
 
     fn level(&self, nodes: &[usize], margin: Vec<f64>, before: Option<&Run>) -> Result<Level> {
@@ -294,14 +311,18 @@ impl<'a, 'w> Search<'a, 'w> {
             false if before.is_none() || self.on_the_way => Detail::Bins,
             false => Detail::Nodes,
         };
+        self.level_as(nodes, margin, detail, before)
+    }
+
+    fn level_as(&self, nodes: &[usize], margin: Vec<f64>, detail: Detail, before: Option<&Run>) -> Result<Level> {
         let before = before.map(|run| (&run.level, &run.optimum));
-        Level::new(self.points, self.window, nodes, margin, self.wanted.smoothness, detail, before)
+        Level::new(self.source, self.window, nodes, margin, self.wanted.smoothness, detail, before)
     }
 
     /// What was found on one lattice as a start on another.
     pub(super) fn continued(&self, nodes: &[usize], margin: Vec<f64>, before: &Run) -> Result<Start> {
         let level = self.level(nodes, margin, Some(before))?;
-        let sites = level.sites_from(&before.level, &before.optimum, self.points)?;
+        let sites = level.sites_from(&before.level, &before.optimum, self.source)?;
         let curvature = before.curvature.times(self.more_curved(&level, before));
         Ok(Start { level, theta: before.theta.clone(), sites, curvature })
     }
@@ -352,12 +373,12 @@ impl<'a, 'w> Search<'a, 'w> {
         let ranges: Vec<f64> = level.steps().iter().map(|step| range.max(RESOLVED * step)).collect();
         let theta = Theta::of_ranges(&ranges, VARIANCE * self.rate, MEAN * self.flat());
         let sites = match before {
-            Some(run) => level.sites_from(&run.level, &run.optimum, self.points)?,
+            Some(run) => level.sites_from(&run.level, &run.optimum, self.source)?,
             None => self.flat_sites(&level),
         };
         let mut found = level.maximise(&theta, sites, QUICK_GAIN, QUICK_STEPS);
         if let (Err(_), Some(detail)) = (&found, safer(level.detail)) {
-            level = level.with_detail(self.points, detail)?;
+            level = level.with_detail(self.source, detail)?;
             found = level.maximise(&theta, self.flat_sites(&level), QUICK_GAIN, QUICK_STEPS);
         }
         let optimum = found?;
@@ -401,11 +422,16 @@ impl<'a, 'w> Search<'a, 'w> {
         let most_evaluations = self.wanted.most_evaluations.saturating_sub(self.theta_evaluations);
         let settings = lbfgs::Settings { gain, most_evaluations, first_step: 0.4 };
         let mut best: Option<(Theta, Optimum)> = None;
+        // What the next Θ may gain: at first so much an event, then what the last one did.
+        let mut promised =
+            if level.lattice.grid.size() as f64 > LARGE { PROMISED_AN_EVENT * self.events as f64 } else { 0.0 };
         let x = coordinates.pack(&theta);
         let outcome = lbfgs::maximise(x, curvature, &coordinates.bounds, settings, |x, gradient| {
             let theta = coordinates.unpack(x);
             // The envelope gradient is wrong by the root of what q still lacks, so q must be nearer its optimum than Θ.
-            let Ok(optimum) = level.maximise(&theta, sites.clone(), 0.3 * gain, MOST_STEPS) else { return Ok(None) };
+            let tolerance = 0.3 * gain.max(NEARER * promised);
+            let Ok(optimum) = level.maximise(&theta, sites.clone(), tolerance, MOST_STEPS) else { return Ok(None) };
+            promised = best.as_ref().map_or(promised, |(_, best)| (optimum.bound - best.bound).abs());
             self.report(&optimum, &level)?;
             coordinates.gradient(optimum.slopes(), gradient);
             sites.clone_from(&optimum.sites);
@@ -421,7 +447,7 @@ impl<'a, 'w> Search<'a, 'w> {
                 Ok(Run { level, theta, optimum, curvature: outcome.curvature, gain, end: outcome.end })
             }
             (_, _, Some(detail)) => {
-                let level = level.with_detail(self.points, detail)?;
+                let level = level.with_detail(self.source, detail)?;
                 let sites = self.flat_sites(&level);
                 self.climb(Start { level, theta, sites, curvature: Curvature::default() })
             }
@@ -437,17 +463,4 @@ fn safer(detail: Detail) -> Option<Detail> {
         Detail::Bins => Some(Detail::Events),
         Detail::Events => None,
     }
-}
-
-/// The unit to which coordinates are rounded, if most events share theirs with others: the median distance of those that differ.
-fn rounding(coordinates: &[f64]) -> f64 {
-    let mut distinct = coordinates.to_vec();
-    distinct.sort_by(f64::total_cmp);
-    distinct.dedup();
-    if distinct.len() < 2 || distinct.len() > coordinates.len() / SHARED {
-        return 0.0;
-    }
-    let mut gaps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    gaps.sort_by(f64::total_cmp);
-    gaps[gaps.len() / 2]
 }

@@ -1,7 +1,11 @@
-//! Dense matrices: a dozen operations on column-major slices, all on one thread.
+//! Dense matrices: a dozen operations on column-major slices, all on one thread but for two (`linalg/threaded.rs`).
 //!
-//! This file alone knows the linear-algebra library. It runs sequentially on purpose: threads are ours, over blocks of
+//! This module alone knows the linear-algebra library. It runs sequentially on purpose: threads are ours, over blocks of
 //! events, with a fixed partition, so that the same input gives the same bits on any number of threads.
+
+mod threaded;
+
+pub use threaded::{cholesky_on_all_cores, inverse_on_all_cores};
 
 use faer::linalg::cholesky::llt::factor as llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
@@ -102,6 +106,11 @@ impl Matrix {
                 self.data[j * self.rows + i] = mean;
             }
         }
+    }
+
+    /// Rows as columns.
+    pub fn transposed(&self) -> Self {
+        Self::from_fn(self.cols, self.rows, |i, j| self[(j, i)])
     }
 
     fn view(&self) -> MatRef<'_, f64> {
@@ -321,6 +330,13 @@ pub fn transposed_product(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.cols, b.cols);
     matmul::matmul(out.view_mut(), Accum::Replace, a.view().transpose(), b.view(), 1.0, Par::Seq);
     out
+}
+
+/// `Aᵀ B` for lists of columns of length `rows`.
+pub fn transposed_product_columns(a: &[f64], b: &[f64], rows: usize, out: &mut [f64]) {
+    let a = columns(a, rows);
+    let out = columns_mut(out, a.ncols());
+    matmul::matmul(out, Accum::Replace, a.transpose(), columns(b, rows), 1.0, Par::Seq);
 }
 
 /// `A Bᵀ`.

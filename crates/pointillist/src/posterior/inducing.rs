@@ -3,7 +3,7 @@
 use super::Count;
 use super::field::{Field, Given, Integral};
 use super::folding::Representation;
-use crate::basis::{Basis, Hyper, InducingSet, PriorMean, RegionFeatures, Scattered};
+use crate::basis::{Basis, GridPoints, Hyper, PriorMean, RegionFeatures, Scattered};
 use crate::bound::{self, Gaussian, Marginals};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -26,11 +26,13 @@ type LastRegion = Option<(Window, Arc<RegionFeatures>)>;
 /// q(f) by inducing points.
 #[derive(Clone)]
 pub(crate) struct InducingField {
-    pub(super) hyper: Hyper,
-    pub(super) prior_mean: PriorMean,
-    jitter: f64,
-    pub(super) locations: Points,
-    pub(super) q: Gaussian,
+    pub(crate) hyper: Hyper,
+    pub(crate) prior_mean: PriorMean,
+    pub(crate) jitter: f64,
+    /// Whether K was factored axis by axis.
+    by_axis: bool,
+    pub(crate) locations: Points,
+    pub(crate) q: Gaussian,
     pub(super) basis: Arc<dyn Basis>,
     /// The last region asked about: scores ask several times.
     last: Arc<Mutex<LastRegion>>,
@@ -48,6 +50,9 @@ pub struct InducingState {
     pub prior_mean: PriorMean,
     /// Relative jitter on K.
     pub jitter: f64,
+    /// Whether the inducing points are a grid and K was factored axis by axis: the jitter is then on each axis.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]
+    pub by_axis: bool,
     /// Inducing locations.
     pub inducing: Points,
     /// Mean of q(v), v the whitened inducing values.
@@ -61,11 +66,16 @@ impl InducingField {
         hyper: Hyper,
         prior_mean: PriorMean,
         jitter: f64,
+        by_axis: bool,
         locations: Points,
         q: Gaussian,
     ) -> Result<Self> {
-        let basis = Scattered::new(locations.clone()).basis(&hyper, prior_mean, jitter)?.into();
-        Ok(Self { hyper, prior_mean, jitter, locations, q, basis, last: Arc::default() })
+        let basis: Arc<dyn Basis> = match GridPoints::of(&locations).filter(|_| by_axis) {
+            Some(grid) if GridPoints::suits(&hyper.kernel) => Arc::new(grid.basis(&hyper, prior_mean, jitter)?),
+            _ if by_axis => return Err(Error::setting("by_axis", true, "needs a full grid and a product of kernels")),
+            _ => Arc::new(Scattered::new(locations.clone()).basis(&hyper, prior_mean, jitter)?),
+        };
+        Ok(Self { hyper, prior_mean, jitter, by_axis, locations, q, basis, last: Arc::default() })
     }
 
     pub(super) fn state(&self) -> InducingState {
@@ -75,6 +85,7 @@ impl InducingField {
             mean: self.hyper.mean,
             prior_mean: self.prior_mean,
             jitter: self.jitter,
+            by_axis: self.by_axis,
             inducing: self.locations.clone(),
             q_mean: self.q.mean.clone(),
             q_root: (0..size).flat_map(|j| self.q.root.col(j)[j..].to_vec()).collect(),
@@ -83,7 +94,7 @@ impl InducingField {
 
     /// With these numbers, once they are found to make sense over a window of so many axes.
     pub(super) fn from_state(state: InducingState, dims: usize) -> Result<Self> {
-        let InducingState { kernel, mean, prior_mean, jitter, inducing, q_mean, q_root } = state;
+        let InducingState { kernel, mean, prior_mean, jitter, by_axis, inducing, q_mean, q_root } = state;
         let inducing = Points::new(inducing.dims(), inducing.coordinates().to_vec())?;
         let size = inducing.len();
         kernel.check()?;
@@ -107,7 +118,7 @@ impl InducingField {
             rest = others;
         }
         let q = Gaussian { mean: q_mean, root };
-        Self::new(Hyper { kernel, mean }, prior_mean, jitter, inducing, q)
+        Self::new(Hyper { kernel, mean }, prior_mean, jitter, by_axis, inducing, q)
     }
 
     /// The features of a region.

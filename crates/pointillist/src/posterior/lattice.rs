@@ -31,7 +31,7 @@ const FEWEST_DRAWS: usize = 50;
 #[derive(Clone)]
 pub(crate) struct LatticeField {
     lattice: Arc<Lattice>,
-    pub(super) theta: Theta,
+    pub(crate) theta: Theta,
     mean: Vec<f64>,
     /// What the events add to P.
     events: Diagonals,
@@ -81,11 +81,15 @@ impl LatticeField {
         Self { lattice, theta, mean: optimum.mean, events, covariance, factor, collapsed: false }
     }
 
-    pub(super) fn nodes(&self) -> Vec<usize> {
+    pub(crate) fn nodes(&self) -> Vec<usize> {
         self.lattice.grid().nodes()
     }
 
-    pub(super) fn smoothness(&self) -> Smoothness {
+    pub(crate) fn margin(&self) -> Vec<f64> {
+        self.lattice.grid().margin()
+    }
+
+    pub(crate) fn smoothness(&self) -> Smoothness {
         self.lattice.prior().smoothness()
     }
 
@@ -93,7 +97,7 @@ impl LatticeField {
         let Theta { range, variance, mean, stretch } = self.theta.clone();
         LatticeState {
             nodes: self.nodes(),
-            margin: self.lattice.grid().margin(),
+            margin: self.margin(),
             smoothness: self.smoothness().alpha(),
             range,
             stretch,

@@ -19,7 +19,7 @@ use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::lattice::Smoothness;
-use crate::numerics::special::square_quantile;
+use crate::numerics::special::{expected_log_square, square_quantile};
 use crate::points::Points;
 use crate::sample::{self, gaussian, thinning};
 use crate::window::{Exposure, Scaling, Window};
@@ -201,6 +201,12 @@ impl Posterior {
         Ok(Rate { mean, sd })
     }
 
+    /// E[log λ] at points: what each event adds to the data term of the bound.
+    pub fn expected_log_rate(&self, points: &Points) -> Result<Vec<f64>> {
+        let f = self.marginals(points)?;
+        Ok(f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).collect())
+    }
+
     /// Exact posterior quantiles of the rate: for each probability, one value a point.
     pub fn quantiles(&self, points: &Points, probabilities: &[f64]) -> Result<Vec<Vec<f64>>> {
         if let Some(p) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
@@ -307,6 +313,11 @@ impl Posterior {
         let f = at.mean(coefficients);
         let rate = |(f, residual): (&f64, &f64)| (f.abs() + 4.0 * residual.sqrt()).powi(2);
         Ok(1.2 * f.iter().zip(at.residual()).map(rate).fold(f64::MIN_POSITIVE, f64::max))
+    }
+
+    /// What f is made of, in unit coordinates.
+    pub(crate) fn basis(&self) -> &PosteriorBasis {
+        &self.basis
     }
 
     pub(crate) fn field(&self) -> &dyn Field {

@@ -254,6 +254,11 @@ impl Window {
         self.pieces.len() == 1 && self.pieces[0].outline.is_none() && self.exposure.is_none()
     }
 
+    /// Whether it is made of boxes, each looked at evenly.
+    pub fn is_boxes(&self) -> bool {
+        self.outlines().next().is_none() && self.exposure.is_none()
+    }
+
     /// Number of axes.
     pub fn dims(&self) -> usize {
         self.axes.len()

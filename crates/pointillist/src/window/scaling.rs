@@ -19,6 +19,11 @@ impl Scaling {
         Self { shift: spans.iter().map(|s| s.lo).collect(), scale: spans.iter().map(|s| s.length()).collect() }
     }
 
+    /// Number of axes.
+    pub(crate) fn dims(&self) -> usize {
+        self.scale.len()
+    }
+
     /// User's coordinate to unit coordinate.
     pub(crate) fn inward(&self, axis: usize, x: f64) -> f64 {
         (x - self.shift[axis]) / self.scale[axis]

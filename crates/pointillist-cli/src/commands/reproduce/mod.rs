@@ -182,7 +182,7 @@ fn bundled(words: &str) -> Result<Events, Failure> {
     let Ok(Cli { verb: Some(Verb::Fit(args)), .. }) = Cli::try_parse_from(line) else {
         return Err(format!("`{words}` are no options of fit").into());
     };
-    Ok(input::events(&args.events, &args.options.events)?.events)
+    Ok(input::events(&args.events[0], &args.options.events)?.events)
 }
 
 /// One after the other on all cores, in order.

@@ -26,7 +26,7 @@ fn wanted(nodes: Option<&[usize]>, smoothness: Smoothness) -> Wanted {
 }
 
 fn learned(points: &Points, window: &Window, wanted: &Wanted) -> Learned {
-    learn(points, window, wanted, &mut |_, _, _| ControlFlow::Continue(())).unwrap()
+    learn(Source::Points(points), window, wanted, None, &mut |_, _, _| ControlFlow::Continue(())).unwrap()
 }
 
 /// The mean of λ at points.
@@ -66,8 +66,16 @@ fn range_and_variance_of_a_draw_are_found() {
 fn the_gradient_by_what_the_search_moves() {
     let drawn = Drawn::new(&[30, 30], &[0.3, 0.6], 0.3, 300.0, Smoothness::Two, 4).unwrap();
     let (window, ranges) = (unit(2), [0.35, 0.5]);
-    let level =
-        Level::new(&drawn.events, &window, &[14, 11], margin(&ranges), Smoothness::Two, Detail::Events, None).unwrap();
+    let level = Level::new(
+        Source::Points(&drawn.events),
+        &window,
+        &[14, 11],
+        margin(&ranges),
+        Smoothness::Two,
+        Detail::Events,
+        None,
+    )
+    .unwrap();
     let coordinates = Coordinates::new(&level.steps(), Smoothness::Two, 300.0, 1.0);
     let theta = Theta::of_ranges(&ranges, 80.0, 14.0);
     let at = |x: &[f64]| {
@@ -145,7 +153,7 @@ fn nodes_in_place_of_events_say_the_same() {
         let by_cell = wanted(Some(nodes), Smoothness::Two);
         let raw = learned(&drawn.events, &window, &Wanted { exact: true, ..by_cell.clone() });
         let by_cell = learned(&drawn.events, &window, &by_cell);
-        let summary = by_cell.summary.unwrap();
+        let summary = by_cell.summary.clone().unwrap();
         assert!(summary.nodes < drawn.events.len() / 2 && summary.error < 0.5, "{summary:?}");
         // The bound at this q is no better than that at the optimum of the events, and hardly worse.
         let Learned { lattice, theta, optimum, .. } = &by_cell;
@@ -174,7 +182,8 @@ fn memory_is_respected() {
         found.choice
     );
     let huge = wanted(Some(&[100_000, 100_000]), Smoothness::Two);
-    let error = learn(&drawn.events, &unit(2), &huge, &mut |_, _, _| ControlFlow::Continue(())).unwrap_err();
+    let error = learn(Source::Points(&drawn.events), &unit(2), &huge, None, &mut |_, _, _| ControlFlow::Continue(()))
+        .unwrap_err();
     let text = error.to_string();
     assert!(text.contains("would fit") && text.contains("100000×100000"), "{text}");
 }
@@ -184,14 +193,19 @@ fn what_cannot_be_fitted_is_refused() {
     let refused = |dims: usize, nodes: Option<&[usize]>| {
         let points = Points::new(dims, vec![0.5; 3 * dims]).unwrap();
         let go_on = &mut |_: usize, _: f64, _: usize| ControlFlow::Continue(());
-        learn(&points, &unit(dims), &wanted(nodes, Smoothness::Two), go_on).unwrap_err().to_string()
+        learn(Source::Points(&points), &unit(dims), &wanted(nodes, Smoothness::Two), None, go_on)
+            .unwrap_err()
+            .to_string()
     };
     assert!(refused(4, None).contains("inducing points"));
     assert!(refused(2, Some(&[1, 5])).contains("at least 2"));
     assert!(refused(2, Some(&[5])).contains("nodes of the lattice"));
     let stop = &mut |_: usize, _: f64, _: usize| ControlFlow::Break(());
     let one = Points::line(&[0.5]).unwrap();
-    assert_eq!(learn(&one, &unit(1), &wanted(None, Smoothness::Two), stop).unwrap_err(), Error::Cancelled);
+    assert_eq!(
+        learn(Source::Points(&one), &unit(1), &wanted(None, Smoothness::Two), None, stop).unwrap_err(),
+        Error::Cancelled
+    );
 }
 
 #[test]

@@ -1,0 +1,198 @@
+//! What a fit sees of the events, in the coordinates of the unit box: themselves, or weighted nodes that stand for them.
+//!
+//! Where inducing points form a grid, a kernel is a product over the axes and the window is made of boxes, the nodes form a
+//! tensor grid and the bound is summed axis by axis (`grid.rs`); else nodes are used as events with weights. Cells are
+//! chosen from the grid of inducing points; how much they leave out is found after the fit, by cells half as long.
+
+use super::schedule::AUTO_MOST;
+use super::{Inducing, Method, Model};
+use crate::error::Result;
+use crate::events::Events;
+use crate::kernel::{Expression, Factor};
+use crate::points::Points;
+use crate::summary::Summary;
+use crate::window::{Scaling, Window};
+use std::borrow::Cow;
+
+/// Events no more than this are looked at one by one.
+const MANY: usize = 5_000;
+/// Cells for one distance between inducing points.
+const CELLS_A_STEP: usize = 2;
+/// Nodes stand for events outside a tensor grid where they are fewer than this part of them.
+const WORTHWHILE: f64 = 0.6;
+
+/// Of what cells twice as long leave out, they leave out 16 times as much: this part of the difference is that of the smaller.
+const COARSER: f64 = 1.0 / 15.0;
+
+/// The events as they are given.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Data<'a> {
+    /// One by one.
+    Events(&'a Events),
+    /// By cell.
+    Summary(&'a Summary),
+}
+
+impl Data<'_> {
+    pub(crate) fn window(&self) -> &Window {
+        match self {
+            Data::Events(events) => events.window(),
+            Data::Summary(summary) => summary.window(),
+        }
+    }
+
+    /// Number of events.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Data::Events(events) => events.len(),
+            Data::Summary(summary) => summary.events() as usize,
+        }
+    }
+
+    /// What the log-likelihood is higher by in unit coordinates and without the exposure.
+    pub(crate) fn log_units(&self, scaling: &Scaling) -> f64 {
+        match self {
+            Data::Events(events) => scaling.log_units(events.window(), events.points()),
+            Data::Summary(summary) => self.len() as f64 * scaling.volume().ln() - summary.log_exposure(),
+        }
+    }
+}
+
+/// Nodes on the axes, and the weights of their tensor product, the last axis fastest.
+#[derive(Debug, Clone)]
+pub(super) struct Tensor {
+    pub(super) axes: Vec<Vec<f64>>,
+    pub(super) weights: Vec<f64>,
+}
+
+/// What stands for the events.
+#[derive(Debug, Clone)]
+pub(super) enum Seen {
+    /// Points with weights.
+    Points(Points, Vec<f64>),
+    /// A tensor grid.
+    Tensor(Tensor),
+}
+
+impl Seen {
+    fn of(summary: &Summary, by_axis: bool, scaling: &Scaling) -> Self {
+        if !by_axis {
+            let (points, weights) = summary.nodes();
+            return Seen::Points(scaling.points_inward(&points), weights);
+        }
+        let (mut axes, weights) = summary.tensor();
+        axes.iter_mut().enumerate().for_each(|(r, x)| x.iter_mut().for_each(|x| *x = scaling.inward(r, *x)));
+        Seen::Tensor(Tensor { axes, weights })
+    }
+
+    pub(super) fn weights(&self) -> &[f64] {
+        match self {
+            Seen::Points(_, weights) => weights,
+            Seen::Tensor(tensor) => &tensor.weights,
+        }
+    }
+
+    /// What is seen of one axis alone: coordinates with weights.
+    pub(super) fn axis(&self, r: usize) -> (Vec<f64>, Vec<f64>) {
+        match self {
+            Seen::Points(points, weights) => (points.axis(r), weights.clone()),
+            Seen::Tensor(Tensor { axes, weights }) => {
+                let stride: usize = axes[r + 1..].iter().map(Vec::len).product();
+                let mut sums = vec![0.0; axes[r].len()];
+                weights.iter().enumerate().for_each(|(n, w)| sums[n / stride % axes[r].len()] += w);
+                (axes[r].clone(), sums)
+            }
+        }
+    }
+}
+
+/// What is seen, and what it leaves out.
+pub(super) struct Observed {
+    pub(super) seen: Seen,
+    /// Where events are summarised: what they are in cells of another size, and what part of the difference is the error.
+    pub(super) other: Option<(Seen, f64)>,
+    /// Whether smaller cells can be had.
+    pub(super) can_be_finer: bool,
+    /// The cells of the finer of the two.
+    pub(super) cells: Vec<usize>,
+}
+
+impl Model {
+    /// Whether everything is a product over the axes.
+    pub(super) fn goes_by_axis(&self, expression: &Expression, window: &Window) -> bool {
+        let on_grid = matches!(self.inducing, Inducing::Auto | Inducing::Grid(_)) && !self.optimise_inducing;
+        let is_box = window.is_boxes() && window.pieces().len() == 1;
+        let dims = window.dims();
+        let varies = |r: usize| {
+            let mut parts = expression.terms[0].parts.iter();
+            parts.any(|part| part.axis == r && part.factor != Factor::Constant)
+        };
+        let is_product = dims > 1 && expression.terms.len() == 1 && (0..dims).all(varies);
+        on_grid && self.method == Method::Collapsed && is_box && is_product
+    }
+
+    /// What the fit sees of the events, in cells so many `times` as small as the inducing points suggest.
+    pub(super) fn observed(&self, data: Data<'_>, by_axis: bool, scaling: &Scaling, times: usize) -> Result<Observed> {
+        let dims = data.window().dims();
+        let fine = match data {
+            Data::Events(events) if self.exact || events.len() <= MANY || dims > 3 => {
+                return Ok(one_by_one(events, scaling));
+            }
+            Data::Events(events) => {
+                let mut fine = Summary::new(events.window(), &twice(&self.wanted_cells(dims, times)))?;
+                fine.add(events.points())?;
+                Cow::Owned(fine)
+            }
+            Data::Summary(summary) => Cow::Borrowed(summary),
+        };
+        let wanted = self.wanted_cells(dims, times);
+        let finer = divisors(&fine.cells(), &twice(&divisors(&fine.cells(), &wanted)));
+        let used = divisors(&finer, &wanted);
+        // Joining cells twice gives what joining them once does, and there are fewer the second time.
+        let between = fine.coarsened(&finer)?;
+        let coarse = between.coarsened(&used)?;
+        if let Data::Events(events) = data
+            && !by_axis
+            && coarse.len() as f64 > WORTHWHILE * events.len() as f64
+        {
+            return Ok(one_by_one(events, scaling));
+        }
+        let can_be_finer = matches!(data, Data::Events(_)) || finer != used;
+        let see = |summary: &Summary| Seen::of(summary, by_axis, scaling);
+        // The finest cells there are can only be compared with coarser ones.
+        let other = match finer != used {
+            true => Some((see(&between), 1.0)),
+            false => {
+                let half: Vec<usize> = used.iter().map(|n| n.div_ceil(2)).collect();
+                let coarser = divisors(&used, &half);
+                (coarser != used).then(|| fine.coarsened(&coarser)).transpose()?.map(|coarser| (see(&coarser), COARSER))
+            }
+        };
+        Ok(Observed { seen: see(&coarse), other, can_be_finer, cells: finer })
+    }
+
+    /// Cells on each axis for the inducing points that are asked for.
+    fn wanted_cells(&self, dims: usize, times: usize) -> Vec<usize> {
+        let counts = match &self.inducing {
+            Inducing::Grid(counts) => counts.clone(),
+            _ => vec![(AUTO_MOST as f64).powf(1.0 / dims as f64).round() as usize; dims],
+        };
+        counts.iter().map(|n| times * CELLS_A_STEP * n.max(&2)).collect()
+    }
+}
+
+fn one_by_one(events: &Events, scaling: &Scaling) -> Observed {
+    let points = scaling.points_inward(events.points());
+    let weights = vec![1.0; points.len()];
+    Observed { seen: Seen::Points(points, weights), other: None, can_be_finer: false, cells: vec![] }
+}
+
+fn twice(cells: &[usize]) -> Vec<usize> {
+    cells.iter().map(|n| 2 * n).collect()
+}
+
+/// The fewest cells that divide these and are no fewer than wanted; all of them if there are none.
+fn divisors(cells: &[usize], wanted: &[usize]) -> Vec<usize> {
+    let of = |cells: usize, wanted: usize| (wanted..=cells).find(|n| cells.is_multiple_of(*n)).unwrap_or(cells);
+    cells.iter().zip(wanted).map(|(cells, wanted)| of(*cells, *wanted)).collect()
+}
