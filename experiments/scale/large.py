@@ -80,6 +80,9 @@ def main():
             if count <= 10**7:
                 table = text_of(events, scratch / "events.csv", count)
                 row(count, "summarize, CSV", ["summarize", str(table), *WINDOW, "-o", str(summary), "--json"], scratch)
+                # One cell: nearly nothing but reading.
+                alone = ["summarize", str(table), *WINDOW, "--cells", "1x1", "-o", str(summary), "--json"]
+                row(count, "summarize, CSV, one cell", alone, scratch)
                 table.unlink()
             for name, options in FITS.items():
                 row(count, f"fit, {name}", ["fit", str(events), *WINDOW, *options, "--json"], scratch)

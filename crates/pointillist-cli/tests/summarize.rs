@@ -20,7 +20,7 @@ fn bump(count: usize) -> Vec<[f64; 2]> {
     let place = |i: usize, step: f64| ((i as f64 + 0.5) * step).fract();
     let at = |i: usize| {
         let [u, v, w, z] = [0.618_034, 0.754_878, 0.569_840, 0.819_173].map(|step| place(i, step));
-        if i % 2 == 0 { [10.0 * u, 5.0 * v] } else { [3.0 + 2.0 * (u + w - 1.0), 2.0 + (v + z - 1.0)] }
+        if i.is_multiple_of(2) { [10.0 * u, 5.0 * v] } else { [3.0 + 2.0 * (u + w - 1.0), 2.0 + (v + z - 1.0)] }
     };
     (0..count).map(at).collect()
 }

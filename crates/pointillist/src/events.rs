@@ -60,7 +60,7 @@ impl Events {
     /// Number of distinct places.
     pub fn distinct(&self) -> usize {
         let mut rows: Vec<&[f64]> = self.points.rows().collect();
-        rows.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        rows.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         rows.dedup();
         rows.len()
     }

@@ -126,9 +126,10 @@ impl Model {
         if trial != Trial::Inducing {
             return None;
         }
-        // Without a tensor grid every step looks at every node.
-        let by_axis = self.goes_by_axis(&self.expression(data.window().dims()), data.window());
-        if data.len() > MOST_EVENTS_FOR_INDUCING && !by_axis {
+        // Without a tensor grid every step looks at every node, of which there are few on a line alone.
+        let dims = data.window().dims();
+        let is_cheap = dims == 1 || self.goes_by_axis(&self.expression(dims), data.window());
+        if data.len() > MOST_EVENTS_FOR_INDUCING && !is_cheap {
             return Some(format!("not tried, there are more than {MOST_EVENTS_FOR_INDUCING} events"));
         }
         let sides = data.window().bounding_box().into_iter().map(|span| span.length());

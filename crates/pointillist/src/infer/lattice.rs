@@ -1,7 +1,7 @@
 //! The fit on a lattice: from the model's words to `lattice/learn.rs`, and back to the user's units.
 
 use super::observed::Data;
-use super::{Fit, Model, Progress, Report, Summarised, Watch, warnings};
+use super::{Fit, Model, Progress, Report, Summarised, Watch};
 use crate::bound::{Bound, Marginals};
 use crate::error::Result;
 use crate::lattice::learn::{Before, Learned, Source, Wanted, learn};
@@ -46,7 +46,7 @@ impl Model {
                 learn(Source::Cells(&cells), &window, &wanted, before.as_ref(), &mut tell)?
             }
         };
-        let report = report(&learned, data, log_units);
+        let report = report(&learned, log_units);
         let field = LatticeField::new(learned.lattice, learned.theta, learned.optimum);
         let posterior = Posterior::new(data.window().clone(), scaling, PosteriorBasis::Lattice(field));
         Ok(Fit { posterior, report })
@@ -69,9 +69,7 @@ fn continued<'a>(before: &'a Posterior, smoothness: Smoothness, data: Data<'_>, 
     Some(Before { nodes: field.nodes(), margin: field.margin(), theta, f: Box::new(f) })
 }
 
-fn report(learned: &Learned, data: Data<'_>, log_units: f64) -> Report {
-    let mut all = warnings(data, &[], 0.0);
-    all.extend(learned.warnings.iter().cloned());
+fn report(learned: &Learned, log_units: f64) -> Report {
     Report {
         bound: parts(learned, log_units),
         log_prior: 0.0,
@@ -91,7 +89,7 @@ fn report(learned: &Learned, data: Data<'_>, log_units: f64) -> Report {
         integral_error: None,
         jitter: 0.0,
         starts: learned.starts.clone(),
-        warnings: all,
+        warnings: learned.warnings.clone(),
     }
 }
 

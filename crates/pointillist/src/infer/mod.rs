@@ -226,6 +226,8 @@ pub struct Fit {
     pub report: Report,
 }
 
+/// Events on a line that are counted in cells first.
+const MANY_ON_A_LINE: usize = 100_000;
 /// Cells are made shorter up to so many times.
 const MOST_TIMES: usize = 8;
 
@@ -402,9 +404,25 @@ impl Model {
     fn fit_data(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut Watch<'_>) -> Result<Fit> {
         self.check(data)?;
         let started = Instant::now();
-        let mut fit = self.fit_families(data, before, watch)?;
+        let summary = self.summary_on_a_line(data)?;
+        let mut fit = self.fit_families(summary.as_ref().map_or(data, Data::Summary), before, watch)?;
+        fit.report.warnings.splice(0..0, few_or_tied(data));
         fit.report.seconds = started.elapsed().as_secs_f64();
         Ok(fit)
+    }
+
+    /// On a line cells are cheap: many events are best counted in small ones before anything else, if no lattice is asked for that is
+    /// finer still.
+    fn summary_on_a_line(&self, data: Data<'_>) -> Result<Option<Summary>> {
+        let Data::Events(events) = data else { return Ok(None) };
+        let cells = Summary::usual_cells(1);
+        let is_fine = self.lattice.nodes.as_ref().is_some_and(|nodes| 2 * nodes[0] > cells[0]);
+        if self.exact || is_fine || data.window().dims() > 1 || data.len() < MANY_ON_A_LINE {
+            return Ok(None);
+        }
+        let mut summary = Summary::new(events.window(), &cells)?;
+        summary.add(events.points())?;
+        Ok(Some(summary))
     }
 
     /// The fit with inducing points. Where events are summarised in cells too long for the tolerance, once more in shorter ones.
@@ -607,7 +625,7 @@ impl Model {
             integral_error,
             jitter: problem.jitter,
             starts,
-            warnings: warnings(data, &layout.at_bounds(&hyper), unexplained_events),
+            warnings: warnings(&layout.at_bounds(&hyper), unexplained_events),
         };
         if problem.jitter > self.jitter {
             let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, problem.jitter);
@@ -639,23 +657,24 @@ fn integral_error(basis: &dyn Basis, window: &Window, q: &Gaussian, integral: f6
     Some(((again - integral) / integral).abs())
 }
 
-fn warnings(data: Data<'_>, at_bounds: &[String], unexplained: f64) -> Vec<String> {
-    let mut warnings = Vec::new();
+/// What there is to say of events that are few or at the same places.
+fn few_or_tied(data: Data<'_>) -> Option<String> {
+    let Data::Events(events) = data else { return None }; // of a summary nobody knows any more
     let repeated = data.window().pieces().iter().any(|piece| piece.repeats > 1.0);
-    let distinct = match data {
-        Data::Events(events) => events.distinct(),
-        Data::Summary(_) => data.len(), // nobody knows any more
-    };
-    match (data.len(), distinct) {
-        (1, _) => warnings.push("there is only one event: the answer is mostly the prior".into()),
-        (n, 1) => warnings.push(format!("all {n} events are at the same place: the answer is mostly the prior")),
-        (n, _) if n < 5 => warnings.push(format!("there are only {n} events: the answer leans on the prior")),
+    match (events.len(), events.distinct()) {
+        (1, _) => Some("there is only one event: the answer is mostly the prior".into()),
+        (n, 1) => Some(format!("all {n} events are at the same place: the answer is mostly the prior")),
+        (n, _) if n < 5 => Some(format!("there are only {n} events: the answer leans on the prior")),
         // the same time in two trials is no tie
         (n, distinct) if distinct < n && !repeated => {
-            warnings.push(format!("{n} events are at {distinct} distinct places: ties count as separate events"));
+            Some(format!("{n} events are at {distinct} distinct places: ties count as separate events"))
         }
-        _ => {}
+        _ => None,
     }
+}
+
+fn warnings(at_bounds: &[String], unexplained: f64) -> Vec<String> {
+    let mut warnings = Vec::new();
     warnings.extend_from_slice(at_bounds);
     if unexplained > 0.01 {
         let percent = 100.0 * unexplained;

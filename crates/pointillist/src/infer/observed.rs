@@ -16,8 +16,8 @@ use std::borrow::Cow;
 
 /// Events no more than this are looked at one by one.
 const MANY: usize = 5_000;
-/// Cells for one distance between inducing points.
-const CELLS_A_STEP: usize = 2;
+/// Cells for one distance between inducing points, on a line and in more dimensions, where sums axis by axis make them cheap.
+const CELLS_A_STEP: [usize; 2] = [1, 2];
 /// Nodes stand for events outside a tensor grid where they are fewer than this part of them.
 const WORTHWHILE: f64 = 0.6;
 
@@ -177,7 +177,8 @@ impl Model {
             Inducing::Grid(counts) => counts.clone(),
             _ => vec![(AUTO_MOST as f64).powf(1.0 / dims as f64).round() as usize; dims],
         };
-        counts.iter().map(|n| times * CELLS_A_STEP * n.max(&2)).collect()
+        let cells_a_step = CELLS_A_STEP[usize::from(dims > 1)];
+        counts.iter().map(|n| times * cells_a_step * n.max(&2)).collect()
     }
 }
 

@@ -244,12 +244,12 @@ fn rough_cells(lattice: &Lattice, level: &Level, found: &Optimum, order: usize) 
 /// The unit to which coordinates are rounded, if most events share theirs with others: the median distance of those that differ.
 fn rounding(coordinates: &[f64]) -> f64 {
     let mut distinct = coordinates.to_vec();
-    distinct.sort_by(f64::total_cmp);
+    distinct.sort_unstable_by(f64::total_cmp);
     distinct.dedup();
     if distinct.len() < 2 || distinct.len() > coordinates.len() / SHARED {
         return 0.0;
     }
     let mut gaps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    gaps.sort_by(f64::total_cmp);
+    gaps.sort_unstable_by(f64::total_cmp);
     gaps[gaps.len() / 2]
 }

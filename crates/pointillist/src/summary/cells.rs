@@ -231,6 +231,9 @@ impl Cells {
             let events = lists.iter().flat_map(|list| list[s].chunks_exact(dims));
             // Compiled for the sizes that matter: three times as fast.
             match (cells.dims(), cells.order()) {
+                (1, 1) => cells.add_to_slab::<1, 1>(s, slab, events),
+                (2, 1) => cells.add_to_slab::<2, 1>(s, slab, events),
+                (2, 3) => cells.add_to_slab::<2, 3>(s, slab, events),
                 (1, 4) => cells.add_to_slab::<1, 4>(s, slab, events),
                 (2, 4) => cells.add_to_slab::<2, 4>(s, slab, events),
                 (3, 4) => cells.add_to_slab::<3, 4>(s, slab, events),

@@ -16,7 +16,7 @@ use crate::window::{Scaling, Window};
 /// Nodes an axis in a cell.
 const ORDER: usize = 4;
 /// Cells on each axis unless others are asked for, in one, two and three dimensions. They have many divisors.
-const CELLS: [usize; 3] = [20_160, 720, 60];
+const CELLS: [usize; 3] = [110_880, 720, 60];
 
 /// The events of a window by cell.
 #[derive(Debug, Clone, PartialEq)]
