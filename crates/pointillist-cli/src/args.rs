@@ -261,6 +261,7 @@ pub enum MethodName {
     pointillist fit tweets --kernel 'se(t_days)*periodic(t_days, period=1!)'\n  \
     grep -v test events.csv | pointillist fit - --json\n  \
     pointillist fit monday.summary tuesday.summary -o model.json\n  \
+    pointillist fit --update model.json wednesday.summary -o model.json\n  \
     pointillist fit coal --prior 'lengthscale ~ lognormal(2, 0.5)'\n\n\
     Several tables, or one of more than 200 MB (Parquet: 5 million rows), are summarised first, as `summarize` does it; \
     the report says what that changed.")]
