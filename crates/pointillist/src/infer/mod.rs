@@ -416,7 +416,8 @@ impl Model {
     fn summary_on_a_line(&self, data: Data<'_>) -> Result<Option<Summary>> {
         let Data::Events(events) = data else { return Ok(None) };
         let cells = Summary::usual_cells(1);
-        let is_fine = self.lattice.nodes.as_ref().is_some_and(|nodes| 2 * nodes[0] > cells[0]);
+        let asked = self.lattice.nodes.as_ref().and_then(|nodes| nodes.first());
+        let is_fine = asked.is_some_and(|nodes| 2 * nodes > cells[0]);
         if self.exact || is_fine || data.window().dims() > 1 || data.len() < MANY_ON_A_LINE {
             return Ok(None);
         }
