@@ -153,7 +153,9 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     let fit = fit.map_err(|error| spec::fault(error, options))?;
     let event_count = usize::try_from(file.summary.events()).unwrap_or(usize::MAX);
     let needed = fit.report.summarised.as_ref().map_or_else(|| file.summary.cells(), |nodes| nodes.cells.clone());
-    let cells = file.summary.coarsened(&needed).ok().map(|summary| SummaryFile { summary, ..file.clone() });
+    let SummaryFile { sources, skipped, dropped, .. } = &file;
+    let kept = |summary| SummaryFile { summary, sources: sources.clone(), skipped: *skipped, dropped: *dropped };
+    let cells = file.summary.coarsened(&needed).ok().map(kept);
     let subject = Subject { window, event_count, events: None, cells, source, warnings };
     Ok(fitted(&model, fit, subject, context))
 }

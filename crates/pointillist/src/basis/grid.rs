@@ -165,6 +165,11 @@ impl TensorFeatures {
         self.axes.iter().map(pick).collect()
     }
 
+    /// Pairs of features on each axis.
+    fn pair_counts(&self) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.pairs.rows()).collect()
+    }
+
     /// Σ w a.
     pub(crate) fn sum(&self, weights: &[f64]) -> Vec<f64> {
         tensor::contract(weights, &self.on_axes(|axis| &axis.transposed))
@@ -259,7 +264,7 @@ impl GridBasis {
         covariance: &Matrix,
     ) -> Vec<BlockBar> {
         let folded = self.pairing.folded(covariance);
-        let pair_counts: Vec<usize> = features.axes.iter().map(|axis| axis.pairs.rows()).collect();
+        let pair_counts = features.pair_counts();
         let node_counts: Vec<usize> = features.axes.iter().map(|axis| axis.norms.len()).collect();
         let (a, pairs) = (features.on_axes(|axis| &axis.at.a), features.on_axes(|axis| &axis.pairs));
         let of_axis = |r: usize| {
@@ -288,7 +293,7 @@ impl GridBasis {
         let mut square_bar = covariance.clone();
         (0..m.len()).for_each(|j| linalg::add_scaled(square_bar.col_mut(j), m[j], m));
         let folded = self.pairing.folded(&square_bar);
-        let pair_counts: Vec<usize> = features.axes.iter().map(|axis| axis.pairs.rows()).collect();
+        let pair_counts = features.pair_counts();
         for piece in &features.pieces {
             let column = |list: Vec<f64>| Matrix::from_columns(list.len(), list);
             let pairs: Vec<Matrix> = piece.axes.iter().map(|axis| column(tensor::pairs_of(&axis.square))).collect();

@@ -9,7 +9,7 @@ pub use adjoint::bound_adjoint;
 
 use crate::basis::{Features, PointFeatures, RegionFeatures};
 use crate::numerics::linalg::{self, Matrix};
-use crate::numerics::special::expected_log_square;
+use crate::numerics::special::{expected_log_square, expected_log_squares};
 use crate::parallel;
 
 /// q(v) = N(mean, root rootᵀ), root lower triangular.
@@ -94,6 +94,26 @@ pub fn marginals(points: &PointFeatures, offset: f64, q: &Gaussian) -> Marginals
         all.mean.extend(mean);
         all.variance.extend(variance);
     }
+    all
+}
+
+/// E[log f²] at points with its derivatives by mean and variance of f.
+pub(crate) struct ExpectedLogs {
+    pub(crate) value: Vec<f64>,
+    pub(crate) slope: Vec<f64>,
+    pub(crate) by_variance: Vec<f64>,
+}
+
+/// E[log f²]: threads over blocks of points.
+pub(crate) fn expected_logs(f: &Marginals) -> ExpectedLogs {
+    let (count, block) = (f.mean.len(), parallel::block_length(f.mean.len()));
+    let mut all = ExpectedLogs { value: vec![0.0; count], slope: vec![0.0; count], by_variance: vec![0.0; count] };
+    let ExpectedLogs { value, slope, by_variance } = &mut all;
+    let given = f.mean.chunks(block).zip(f.variance.chunks(block));
+    let found = value.chunks_mut(block).zip(slope.chunks_mut(block)).zip(by_variance.chunks_mut(block));
+    parallel::for_each(given.zip(found), 16 * count, |((mean, variance), ((value, slope), by_variance))| {
+        expected_log_squares(mean, variance, value, slope, by_variance)
+    });
     all
 }
 

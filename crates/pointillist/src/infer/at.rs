@@ -8,7 +8,7 @@ use super::{Problem, State, natural};
 use crate::basis::{Basis, Features, GridPoints, Hyper, HyperBar, RegionFeatures, Scattered, ScatteredBasis};
 use crate::bound::{self, Bound, Gaussian, Marginals, bound_adjoint};
 use crate::error::{Error, Result};
-use crate::numerics::special::expected_log_square;
+use crate::numerics::linalg;
 use crate::points::Points;
 use crate::posterior::{Field, InducingField, Posterior, PosteriorBasis};
 use crate::window::Window;
@@ -48,9 +48,7 @@ impl Problem<'_> {
             }
         }
     }
-}
 
-impl Problem<'_> {
     /// What was learned before as a start, if the kernel is still the same. f grows with the root of the number of events.
     pub(super) fn continued(&self, before: &Posterior, start: &Hyper) -> Option<State> {
         let PosteriorBasis::Inducing(field) = before.basis() else { return None };
@@ -141,26 +139,32 @@ impl At<'_> {
         }
     }
 
-    /// Σ w E[log f²] at the optimum over other nodes.
-    fn data_term(&self, seen: &Seen, window: &Window) -> Result<f64> {
+    /// The prior as it was factored.
+    pub(super) fn basis(&self) -> &dyn Basis {
+        match self {
+            At::Dense(basis, ..) => &**basis,
+            At::Grid(problem, _) => problem.basis(),
+        }
+    }
+
+    /// Σ w E[log f²] over other nodes, for the q of [`At::parts`].
+    fn data_term(&self, seen: &Seen, q: &Gaussian, window: &Window) -> Result<f64> {
         match (self, seen) {
             (At::Grid(grid, optimum), Seen::Tensor(Tensor { axes, weights })) => {
                 grid.data_term(optimum, axes, weights, window)
             }
-            (At::Dense(basis, features, optimum), Seen::Points(points, weights)) => {
-                let f = bound::marginals(&basis.at(points), features.offset, &optimum.step.gaussian()?);
-                let pairs = f.mean.iter().zip(&f.variance).zip(weights);
-                Ok(pairs.map(|((mean, variance), w)| w * expected_log_square(*mean, *variance).value).sum())
+            (At::Dense(basis, features, _), Seen::Points(points, weights)) => {
+                let f = bound::marginals(&basis.at(points), features.offset, q);
+                Ok(linalg::dot(weights, &bound::expected_logs(&f).value))
             }
             _ => Err(Error::NoEvents), // both see the events in the same way
         }
     }
 
-    /// The data term, and what nodes in place of events leave out of it, as far as cells of another size show.
-    pub(super) fn left_out(&self, problem: &Problem<'_>) -> Result<Option<(f64, f64)>> {
+    /// What nodes in place of events leave out of the data term `own` of a q, as far as cells of another size show.
+    pub(super) fn left_out(&self, problem: &Problem<'_>, q: &Gaussian, own: f64) -> Result<Option<f64>> {
         let Some((other, share)) = &problem.observed.other else { return Ok(None) };
-        let own = self.data_term(&problem.observed.seen, &problem.window)?;
-        let other = self.data_term(other, &problem.window)?;
-        Ok(Some((own, share * (other - own).abs())))
+        let other = self.data_term(other, q, &problem.window)?;
+        Ok(Some(share * (other - own).abs()))
     }
 }

@@ -5,11 +5,9 @@
 
 use super::sites::{self, Clamp, EventTerms, Optimum, Sites, Step};
 use crate::basis::{GridBasis, HyperBar, RegionFeatures, TensorFeatures};
-use crate::bound::{self, Bound, Gaussian, Marginals};
+use crate::bound::{self, Bound, ExpectedLogs, Gaussian, Marginals};
 use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
-use crate::numerics::special::expected_log_squares;
-use crate::parallel;
 use crate::window::Window;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -67,6 +65,10 @@ impl<'a> GridProblem<'a> {
         Ok(Self { basis, features, weights, spare })
     }
 
+    pub(super) fn basis(&self) -> &GridBasis {
+        &self.basis
+    }
+
     pub(super) fn region(&self) -> &RegionFeatures {
         &self.features.region
     }
@@ -85,7 +87,7 @@ impl<'a> GridProblem<'a> {
         let log_determinant = linalg::log_determinant(&precision_root);
         [root, precision_root].into_iter().for_each(|matrix| self.spare.put(matrix));
         let (spread, f) = self.marginals_at(features, &mean, &covariance);
-        let ExpectedLogs { value, slope, by_variance } = expected_logs(&f);
+        let ExpectedLogs { value, slope, by_variance } = bound::expected_logs(&f);
         // Where nothing happened nothing is asked for.
         let curvature = by_variance.iter().zip(weights).map(|(g, w)| if *w == 0.0 { 0.0 } else { -2.0 * g }).collect();
         let traces: f64 = (0..count).map(|n| 0.5 * weights[n] * sites.precision[n] * spread[n]).sum();
@@ -157,7 +159,7 @@ impl<'a> GridProblem<'a> {
     ) -> Result<f64> {
         let features = self.basis.tensor_features(nodes, window)?;
         let f = self.marginals_at(&features, &optimum.step.q.mean, &optimum.step.q.covariance).1;
-        Ok(linalg::dot(weights, &expected_logs(&f).value))
+        Ok(linalg::dot(weights, &bound::expected_logs(&f).value))
     }
 
     /// Mean and variance of f at the nodes for a q.
@@ -186,25 +188,6 @@ impl Step<Solved> {
         })?;
         Ok(Gaussian { mean: self.q.mean.clone(), root })
     }
-}
-
-/// E[log f²] at nodes with its derivatives by mean and variance.
-struct ExpectedLogs {
-    value: Vec<f64>,
-    slope: Vec<f64>,
-    by_variance: Vec<f64>,
-}
-
-fn expected_logs(f: &Marginals) -> ExpectedLogs {
-    let (count, block) = (f.mean.len(), parallel::block_length(f.mean.len()));
-    let mut all = ExpectedLogs { value: vec![0.0; count], slope: vec![0.0; count], by_variance: vec![0.0; count] };
-    let ExpectedLogs { value, slope, by_variance } = &mut all;
-    let given = f.mean.chunks(block).zip(f.variance.chunks(block));
-    let found = value.chunks_mut(block).zip(slope.chunks_mut(block)).zip(by_variance.chunks_mut(block));
-    parallel::for_each(given.zip(found), 16 * count, |((mean, variance), ((value, slope), by_variance))| {
-        expected_log_squares(mean, variance, value, slope, by_variance)
-    });
-    all
 }
 
 #[cfg(test)]

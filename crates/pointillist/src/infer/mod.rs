@@ -594,9 +594,9 @@ impl Model {
         let region = at.region();
         let unexplained = region.residual / (region.square.trace() + region.residual);
         let unexplained_events = region.residual / data.len() as f64;
-        let basis = problem.basis(&hyper, &locations)?;
-        let integral_error = integral_error(&*basis, &problem.window, &q, total.integral());
-        let left_out = at.left_out(problem)?;
+        let integral_error = integral_error(at.basis(), &problem.window, &q, total.integral());
+        let left_out = at.left_out(problem, &q, total.log_rate)?;
+        let relative = left_out.map_or(0.0, |error| error / total.log_rate.abs());
         let by_axis = at.is_by_axis();
         drop(at);
         problem.evaluations += steps;
@@ -617,7 +617,7 @@ impl Model {
             tried: vec![],
             inducing: counts,
             choice,
-            summarised: left_out.map(|(_, error)| Summarised {
+            summarised: left_out.map(|error| Summarised {
                 nodes: problem.observed.seen.weights().len(),
                 error,
                 cells: problem.observed.cells.clone(),
@@ -634,8 +634,7 @@ impl Model {
         }
         let field = InducingField::new(hyper, self.prior_mean, problem.jitter, by_axis, locations, q)?;
         let posterior = Posterior::new(data.window().clone(), scaling.clone(), PosteriorBasis::Inducing(field));
-        let left_out = left_out.map_or(0.0, |(whole, error)| error / whole.abs());
-        Ok(InCells { fit: Fit { posterior, report }, left_out, can_be_finer: problem.observed.can_be_finer })
+        Ok(InCells { fit: Fit { posterior, report }, left_out: relative, can_be_finer: problem.observed.can_be_finer })
     }
 }
 

@@ -10,17 +10,12 @@ use crate::error::Result;
 use crate::events::Events;
 use crate::kernel::{Expression, Factor};
 use crate::points::Points;
-use crate::summary::Summary;
+use crate::summary::{MANY, Summary, is_worth};
 use crate::window::{Scaling, Window};
 use std::borrow::Cow;
 
-/// Events no more than this are looked at one by one.
-const MANY: usize = 5_000;
 /// Cells for one distance between inducing points, on a line and in more dimensions, where sums axis by axis make them cheap.
 const CELLS_A_STEP: [usize; 2] = [1, 2];
-/// Nodes stand for events outside a tensor grid where they are fewer than this part of them.
-const WORTHWHILE: f64 = 0.6;
-
 /// Of what cells twice as long leave out, they leave out 16 times as much: this part of the difference is that of the smaller.
 const COARSER: f64 = 1.0 / 15.0;
 
@@ -134,18 +129,18 @@ impl Model {
     /// What the fit sees of the events, in cells so many `times` as small as the inducing points suggest.
     pub(super) fn observed(&self, data: Data<'_>, by_axis: bool, scaling: &Scaling, times: usize) -> Result<Observed> {
         let dims = data.window().dims();
+        let wanted = self.wanted_cells(dims, times);
         let fine = match data {
             Data::Events(events) if self.exact || events.len() <= MANY || dims > 3 => {
                 return Ok(one_by_one(events, scaling));
             }
             Data::Events(events) => {
-                let mut fine = Summary::new(events.window(), &twice(&self.wanted_cells(dims, times)))?;
+                let mut fine = Summary::new(events.window(), &twice(&wanted))?;
                 fine.add(events.points())?;
                 Cow::Owned(fine)
             }
             Data::Summary(summary) => Cow::Borrowed(summary),
         };
-        let wanted = self.wanted_cells(dims, times);
         let finer = divisors(&fine.cells(), &twice(&divisors(&fine.cells(), &wanted)));
         let used = divisors(&finer, &wanted);
         // Joining cells twice gives what joining them once does, and there are fewer the second time.
@@ -153,7 +148,7 @@ impl Model {
         let coarse = between.coarsened(&used)?;
         if let Data::Events(events) = data
             && !by_axis
-            && coarse.len() as f64 > WORTHWHILE * events.len() as f64
+            && !is_worth(coarse.len(), events.len())
         {
             return Ok(one_by_one(events, scaling));
         }

@@ -1,13 +1,14 @@
 //! One lattice of a search with the events on it, and Θ as the search moves it.
 
 use super::natural::Problem;
-use super::source::{self, Detail, MANY, Source};
+use super::source::{self, Detail, Source};
 use super::{Hats, Lattice, Optimum, Sites, Slopes, Smoothness, Theta};
 use crate::error::Result;
 use crate::infer::sites::Clamp;
 use crate::infer::{MEANS, MOST_VARIANCE, least_variance};
 use crate::numerics::linalg;
 use crate::points::Points;
+use crate::summary::MANY;
 use crate::window::Window;
 
 /// Margin around the window, in ranges …

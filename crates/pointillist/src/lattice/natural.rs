@@ -7,11 +7,11 @@
 //! Cost of a step: one factor of P, its inverse on the diagonals of Q, and a few dozen operations an event.
 
 use super::{Diagonals, Factor, Hats, Lattice, Mass, Theta};
-use crate::bound::Marginals;
+use crate::bound::{self, ExpectedLogs, Marginals};
 use crate::error::{Error, Result};
 use crate::infer::sites::{self, Clamp, EventTerms, Sites};
 use crate::numerics::linalg;
-use crate::numerics::special::{expected_log_square, expected_log_squares};
+use crate::numerics::special::expected_log_square;
 use crate::parallel;
 
 /// Derivatives of the bound by Θ.
@@ -168,12 +168,11 @@ impl<'a> Problem<'a> {
         let factor = Factor::new(&precision)?;
         factor.solve(&mut mean);
         let covariance = factor.selected_inverse(self.precision.shifts());
-        let Marginals { mean: level, variance } = marginals(self.hats, self.theta.mean, &mean, &covariance);
-        let count = level.len();
-        let (mut value, mut slope, mut curvature) = (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
-        self.expected_logs(&level, &variance, [&mut value, &mut slope, &mut curvature]);
-        curvature.iter_mut().for_each(|c| *c *= -2.0);
-        let spread = (0..count).map(|n| self.weights[n] * sites.precision[n] * variance[n]).sum::<f64>();
+        let f = marginals(self.hats, self.theta.mean, &mean, &covariance);
+        let ExpectedLogs { value, slope, by_variance } = bound::expected_logs(&f);
+        let curvature = by_variance.iter().map(|g| -2.0 * g).collect();
+        let Marginals { mean: level, variance } = f;
+        let spread = (0..level.len()).map(|n| self.weights[n] * sites.precision[n] * variance[n]).sum::<f64>();
         let square = linalg::dot(&mean, &self.precision.times(&mean));
         let bound = linalg::dot(self.weights, &value) - self.lattice.mass.integral_of_square(self.theta.mean, &mean)
             + 0.5 * (self.log_determinant - factor.log_determinant() + spread - square);
@@ -183,16 +182,6 @@ impl<'a> Problem<'a> {
         }
         let events = EventTerms { level, slope, curvature };
         Ok(Step { q: Solved { mean, covariance, precision }, bound, events })
-    }
-
-    /// E[log f²] at the events with its derivatives by mean and variance: threads over blocks of them.
-    fn expected_logs(&self, level: &[f64], variance: &[f64], out: [&mut [f64]; 3]) {
-        let block = parallel::block_length(level.len());
-        let [value, slope, curvature] = out.map(|values| values.chunks_mut(block));
-        let blocks = level.chunks(block).zip(variance.chunks(block)).zip(value.zip(slope.zip(curvature)));
-        parallel::for_each(blocks, 16 * level.len(), |((level, variance), (value, (slope, curvature)))| {
-            expected_log_squares(level, variance, value, slope, curvature);
-        });
     }
 
     /// P, and P m.

@@ -9,7 +9,7 @@ use super::level::Level;
 use super::{Lattice, Optimum};
 use crate::error::Result;
 use crate::points::Points;
-use crate::summary::{CellAxis, Cells};
+use crate::summary::{CellAxis, Cells, MANY, is_worth};
 
 /// Coordinates that so many events share, on average, are rounded, and `auto` puts nodes no nearer than that.
 const SHARED: usize = 4;
@@ -23,11 +23,6 @@ const BINS: usize = 4;
 const ROUGH: f64 = 1e-3;
 /// Part of the events in such cells from which on they are counted in bins instead.
 const MOST_ROUGH: f64 = 0.25;
-/// Nodes stand for events where they are fewer than this part of them …
-const WORTHWHILE: f64 = 0.6;
-/// … and the events are no fewer than this.
-pub(super) const MANY: usize = 5_000;
-
 /// The events, in the coordinates of the unit box.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
@@ -92,7 +87,7 @@ impl<'a> Source<'a> {
         let of_axis = |((axis, nodes), margin): ((&CellAxis, &usize), f64)| {
             let wanted = (nodes - 1) as f64 / (1.0 + 2.0 * margin);
             let most = (nodes - 1).max(1);
-            let divisors = (1..=most.min(axis.cells)).filter(|n| axis.cells % n == 0);
+            let divisors = (1..=most.min(axis.cells)).filter(|n| axis.cells.is_multiple_of(*n));
             let off = |n: &usize| (*n as f64 / wanted).ln().abs();
             let inside = divisors.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(1);
             let beside = (most - inside).div_ceil(2);
@@ -205,10 +200,6 @@ pub(super) fn finer(cells: &Cells, lattice: &Lattice) -> Cells {
 fn finer_times(cells: &Cells, lattice: &Lattice) -> Vec<usize> {
     let smaller = |times: usize| times / (2..=times).find(|n| times.is_multiple_of(*n)).unwrap_or(1);
     cells_a_step(cells, lattice).into_iter().map(smaller).collect()
-}
-
-fn is_worth(nodes: usize, events: usize) -> bool {
-    (nodes as f64) < WORTHWHILE * events as f64
 }
 
 /// The events in the cells of a lattice, each cut into `bins` an axis.

@@ -106,34 +106,22 @@ impl Rule {
         self.nodes.len()
     }
 
-    /// ℓ(t): what lies left of each node multiplied up, then what lies right of it.
-    fn basis(&self, t: f64, out: &mut [f64; MOST_ORDER]) {
-        let order = self.order();
+    /// ℓ(t): what lies left of each node multiplied up, then what lies right of it. `order` is its own: where it is known to the
+    /// compiler there are no loops left.
+    #[inline(always)]
+    fn basis(&self, t: f64, order: usize, out: &mut [f64; MOST_ORDER]) {
+        let (nodes, scales) = (&self.nodes[..order], &self.scales[..order]);
         let mut product = 1.0;
         for p in 0..order {
-            out[p] = product * self.scales[p];
-            product *= t - self.nodes[p];
+            out[p] = product * scales[p];
+            product *= t - nodes[p];
         }
         product = 1.0;
         for p in (0..order).rev() {
             out[p] *= product;
-            product *= t - self.nodes[p];
+            product *= t - nodes[p];
         }
     }
-}
-
-/// ℓ(t) for nodes at `at`: what lies left of each node multiplied up, then what lies right of it.
-#[inline]
-fn lagrange<const Q: usize>(at: &[f64; Q], scales: &[f64; Q], t: f64) -> [f64; Q] {
-    let mut out = *scales;
-    let (mut left, mut right) = (1.0, 1.0);
-    for p in 0..Q {
-        out[p] *= left;
-        left *= t - at[p];
-        out[Q - 1 - p] *= right;
-        right *= t - at[Q - 1 - p];
-    }
-    out
 }
 
 /// ℓ on each axis at one place.
@@ -232,62 +220,37 @@ impl Cells {
             let events = lists.iter().flat_map(|list| list[s].chunks_exact(dims));
             // Compiled for the sizes that matter: three times as fast.
             match (cells.dims(), cells.order()) {
-                (1, 1) => cells.add_to_slab::<1, 1>(s, slab, events),
-                (2, 1) => cells.add_to_slab::<2, 1>(s, slab, events),
-                (2, 3) => cells.add_to_slab::<2, 3>(s, slab, events),
-                (1, 4) => cells.add_to_slab::<1, 4>(s, slab, events),
-                (2, 4) => cells.add_to_slab::<2, 4>(s, slab, events),
-                (3, 4) => cells.add_to_slab::<3, 4>(s, slab, events),
-                _ => cells.add_to_slab_of_any_size(s, slab, events),
+                (1, 1) => cells.add_to_slab(1, 1, s, slab, events),
+                (2, 1) => cells.add_to_slab(2, 1, s, slab, events),
+                (2, 3) => cells.add_to_slab(2, 3, s, slab, events),
+                (1, 4) => cells.add_to_slab(1, 4, s, slab, events),
+                (2, 4) => cells.add_to_slab(2, 4, s, slab, events),
+                (3, 4) => cells.add_to_slab(3, 4, s, slab, events),
+                (dims, order) => cells.add_to_slab(dims, order, s, slab, events),
             }
         });
     }
 
-    /// Adds events that lie in a slab, for D axes and Q nodes an axis.
-    fn add_to_slab<'a, const D: usize, const Q: usize>(
+    /// Adds events that lie in a slab; the number of axes and the order are its own.
+    #[inline(always)]
+    fn add_to_slab<'a>(
         &self,
+        dims: usize,
+        order: usize,
         s: usize,
         slab: &mut Slab,
         events: impl Iterator<Item = &'a [f64]>,
     ) {
-        let (nodes, length) = (Q.pow(D as u32), self.slab_length());
-        let axes: [CellAxis; D] = std::array::from_fn(|r| self.axes[r]);
-        let at: [f64; Q] = std::array::from_fn(|p| self.rule.nodes[p]);
-        let scales: [f64; Q] = std::array::from_fn(|p| self.rule.scales[p]);
+        let (nodes, length) = (order.pow(dims as u32), self.slab_length());
+        let (axes, mut bases) = (&self.axes[..dims], [[0.0; MOST_ORDER]; MOST_AXES]);
         for row in events {
-            let (mut index, mut basis) = (0, [[0.0; Q]; D]);
-            for r in 0..D {
+            let mut index = 0;
+            for r in 0..dims {
                 let (cell, t) = axes[r].locate_inside(row[r]);
                 index = index * axes[r].cells + cell;
-                basis[r] = lagrange(&at, &scales, t);
+                self.rule.basis(t, order, &mut bases[r]);
             }
-            let cell = slab.cell(index - (s << self.slab_bits), length, nodes);
-            cell.count += 1;
-            if cell.count <= nodes as u64 {
-                cell.values.extend_from_slice(row);
-                continue;
-            }
-            if cell.count == nodes as u64 + 1 {
-                cell.become_weights(self, nodes);
-            }
-            let outer = D - 1;
-            for (i, row) in cell.values.chunks_exact_mut(Q).enumerate() {
-                let factor = match outer {
-                    0 => 1.0,
-                    1 => basis[0][i],
-                    _ => basis[0][i / Q] * basis[1][i % Q],
-                };
-                row.iter_mut().zip(&basis[outer]).for_each(|(w, l)| *w += factor * l);
-            }
-        }
-    }
-
-    /// The same for any number of axes and nodes.
-    fn add_to_slab_of_any_size<'a>(&self, s: usize, slab: &mut Slab, events: impl Iterator<Item = &'a [f64]>) {
-        let (mut bases, nodes) = ([[0.0; MOST_ORDER]; MOST_AXES], self.nodes_a_cell());
-        for row in events {
-            let Some(index) = self.locate(row, &mut bases) else { continue }; // all of them are inside
-            slab.cell(index - (s << self.slab_bits), self.slab_length(), nodes).add(row, &bases, self, nodes);
+            slab.cell(index - (s << self.slab_bits), length, nodes).add(&row[..dims], &bases, self, order, nodes);
         }
     }
 
@@ -333,7 +296,7 @@ impl Cells {
         for ((axis, &x), basis) in self.axes.iter().zip(point).zip(bases) {
             let (cell, t) = axis.locate(x)?;
             index = index * axis.cells + cell;
-            self.rule.basis(t, basis);
+            self.rule.basis(t, self.order(), basis);
         }
         Some(index)
     }
@@ -420,7 +383,7 @@ impl Cells {
         let mut basis = [0.0; MOST_ORDER];
         let nodes = (0..times).flat_map(|cell| self.rule.nodes.iter().map(move |t| cell as f64 + 0.5 * (1.0 + t)));
         nodes.fold(vec![], |mut all, place| {
-            self.rule.basis(2.0 * place / times as f64 - 1.0, &mut basis);
+            self.rule.basis(2.0 * place / times as f64 - 1.0, self.order(), &mut basis);
             all.extend_from_slice(&basis[..self.order()]);
             all
         })
@@ -595,15 +558,15 @@ impl Slab {
 
 impl Cell {
     /// Adds an event, ℓ at which is known.
-    #[inline]
-    fn add(&mut self, row: &[f64], bases: &Bases, cells: &Cells, nodes: usize) {
+    #[inline(always)]
+    fn add(&mut self, row: &[f64], bases: &Bases, cells: &Cells, order: usize, nodes: usize) {
         if self.count < nodes as u64 {
             self.values.extend_from_slice(row);
         } else {
             if self.count == nodes as u64 {
                 self.become_weights(cells, nodes);
             }
-            add_products(&mut self.values, cells.order(), bases, row.len());
+            add_products(&mut self.values, order, bases, row.len());
         }
         self.count += 1;
     }
@@ -613,7 +576,7 @@ impl Cell {
         let mut bases = [[0.0; MOST_ORDER]; MOST_AXES];
         for row in rows.chunks_exact(cells.dims()) {
             cells.locate(row, &mut bases);
-            self.add(row, &bases, cells, nodes);
+            self.add(row, &bases, cells, cells.order(), nodes);
         }
     }
 
@@ -646,6 +609,7 @@ impl Cell {
 }
 
 /// Adds the products of ℓ on all axes to weights, the last axis fastest.
+#[inline(always)]
 fn add_products(weights: &mut [f64], order: usize, bases: &Bases, dims: usize) {
     let last = &bases[dims - 1][..order];
     let add = |row: &mut [f64], factor: f64| row.iter_mut().zip(last).for_each(|(w, l)| *w += factor * l);

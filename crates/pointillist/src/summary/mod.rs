@@ -18,6 +18,16 @@ const ORDER: usize = 4;
 /// Cells on each axis unless others are asked for, in one, two and three dimensions. They have many divisors.
 const CELLS: [usize; 3] = [110_880, 720, 60];
 
+/// Up to so many events are looked at one by one, …
+pub(crate) const MANY: usize = 5_000;
+/// … and so are more, unless the nodes that would stand for them are fewer than this part of them.
+const WORTHWHILE: f64 = 0.6;
+
+/// Whether so many nodes are worth having in place of so many events.
+pub(crate) fn is_worth(nodes: usize, events: usize) -> bool {
+    (nodes as f64) < WORTHWHILE * events as f64
+}
+
 /// The events of a window by cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
@@ -131,6 +141,9 @@ impl Summary {
         let divides = |(own, wanted): (&usize, &usize)| *wanted > 0 && own % wanted == 0;
         if cells.len() != own.len() || !own.iter().zip(cells).all(divides) {
             return Err(Error::setting("cells", format!("{cells:?}"), format!("must divide {own:?}")));
+        }
+        if cells == own {
+            return Ok(self.clone());
         }
         let times: Vec<usize> = own.iter().zip(cells).map(|(own, wanted)| own / wanted).collect();
         let cells = self.cells.coarsened(&times);
