@@ -356,16 +356,28 @@ pub struct PredictArgs {
 
 /// `score`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  \
-    pointillist score model.json heldout.csv --json\n\n\
+#[command(after_help = "Examples:\n  \
+    pointillist score model.json heldout.csv --json\n  \
+    pointillist score spikes.json later.csv --repeats 5\n\n\
     l_p is the expected log-likelihood of the held-out events, m_p the logarithm of their expected likelihood (by sampling, with \
     its standard error); l_0 and m_0 are the same with the inducing values at their posterior mean. Log-intensities are in the \
-    units of the data.")]
+    units of the data.\n\n\
+    Held-out events come from the model's window under the model's exposure. How often they were looked for is their own: --repeats or --trials \
+    says it, else the bundled set's own number or the trials in their trial column; a model of one look is scored on one look.")]
 pub struct ScoreArgs {
     /// Model file, written by `fit`
     pub model: String,
     /// Events that were not used in the fit, from the same window
     pub heldout: String,
+    /// The held-out events come from J looks at the window
+    #[arg(long, value_name = "J", conflicts_with = "trials")]
+    pub repeats: Option<usize>,
+    /// Table with the columns trial,start,end of the held-out trials
+    #[arg(long, value_name = "FILE")]
+    pub trials: Option<String>,
+    /// Column that says to which trial a held-out event belongs (default: trial, if there is one)
+    #[arg(long, value_name = "NAME")]
+    pub trial_column: Option<String>,
     /// Draws for m_p and m_0
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub samples: usize,
@@ -526,6 +538,17 @@ pub struct PlotArgs {
     pub options: FitOptions,
 }
 
+/// How often held-out events were looked for, beside those that were fitted.
+#[derive(Debug, Clone, Args)]
+pub struct HeldOutOptions {
+    /// The held-out events come from J looks at the window (default: the trials in their trial column; one if the others do)
+    #[arg(long, value_name = "J", requires = "heldout", conflicts_with = "heldout_trials", help_heading = "Events")]
+    pub heldout_repeats: Option<usize>,
+    /// Table with the columns trial,start,end of the held-out trials
+    #[arg(long, value_name = "FILE", requires = "heldout", help_heading = "Events")]
+    pub heldout_trials: Option<String>,
+}
+
 /// What every rival is fitted to, and asked for.
 #[derive(Debug, Args)]
 pub struct RivalOptions {
@@ -533,7 +556,10 @@ pub struct RivalOptions {
     pub events: String,
     /// Held-out events from the same window, to be scored
     #[arg(long, value_name = "FILE")]
-    pub test: Option<String>,
+    pub heldout: Option<String>,
+    /// How often they were looked for.
+    #[command(flatten)]
+    pub looks: HeldOutOptions,
     /// Where the rate is asked for.
     #[command(flatten)]
     pub place: Places,
@@ -557,7 +583,7 @@ impl RivalOptions {
 #[command(after_help = "Examples:\n  \
     pointillist smooth coal\n  \
     pointillist smooth kenya --window kenya --clip --grid 50x50 -o smooth.csv\n  \
-    pointillist smooth train.csv --window 0,50 --test test.csv --json\n\n\
+    pointillist smooth train.csv --window 0,50 --heldout heldout.csv --json\n\n\
     The rate is a sum of Gaussians, one an event; its bandwidth, one an axis, maximises the leave-one-out likelihood. `truncate` divides each \
     Gaussian by its share inside the window.")]
 pub struct SmoothArgs {
@@ -585,7 +611,7 @@ pub enum EdgeName {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist sgcp coal --checkpoint coal.sgcp --grid 200 -o rate.csv\n  \
-    pointillist sgcp train.csv --window 0,50 --test test.csv --json\n\n\
+    pointillist sgcp train.csv --window 0,50 --heldout heldout.csv --json\n\n\
     The rate is a ceiling times a sigmoid of a Gaussian process (Adams, Murray and MacKay 2009); hyper-parameters are sampled too. With \
     --checkpoint the run is saved every few seconds, and the same command goes on from there.")]
 pub struct SgcpArgs {
@@ -628,16 +654,21 @@ pub enum ThinningName {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist compare coal --splits 20\n  \
-    pointillist compare train.csv test.csv --window 0,50 --truth truth.csv\n  \
+    pointillist compare train.csv heldout.csv --window 0,50 --truth truth.csv\n  \
+    pointillist compare train.csv heldout.csv --window 0,2 --repeats 15 --heldout-repeats 5\n  \
     pointillist compare kenya --window kenya --clip --inducing 20x20 --methods vbpp,ks+ec --csv scores.csv\n\n\
     Scores of held-out events, higher is better: `log_likelihood` at the mean rate, for all; `m_p`, the logarithm of their expected \
-    likelihood, where a method has a posterior. With several splits the table has means, and differences from vbpp with standard errors over \
+    likelihood, where a method has a posterior. Held-out events come from the window of the \
+    others and under their exposure. With several splits the table has means, and differences from vbpp with standard errors over \
     splits.")]
 pub struct CompareArgs {
     /// Events, as in `fit`
     pub train: String,
     /// Held-out events from the same window (default: a random half of the events)
-    pub test: Option<String>,
+    pub heldout: Option<String>,
+    /// How often they were looked for.
+    #[command(flatten)]
+    pub looks: HeldOutOptions,
     /// Which methods: vbpp, averaged (vbpp over many length-scales), ks+ec, ks-ec, homogeneous, sgcp (takes minutes)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "vbpp,ks+ec,ks-ec,homogeneous")]
     pub methods: Vec<String>,
@@ -645,7 +676,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub samples: usize,
     /// Number of random halves
-    #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "test")]
+    #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "heldout")]
     pub splits: u64,
     /// Table with the axes' columns and one of the true rate of the training events: adds `rms` and the integrated squared error `ise`
     #[arg(long, value_name = "GRID")]

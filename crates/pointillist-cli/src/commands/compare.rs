@@ -1,7 +1,8 @@
 //! `compare`: every method on the same events, scored in the same way.
 
 use super::score::check_samples;
-use super::{Context, Failure, Outcome, input, json_line, spec};
+use super::input::{self, HeldOut};
+use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::CompareArgs;
 use crate::io::{self, Column};
 use pointillist::baseline::{EdgeCorrection, sgcp};
@@ -82,7 +83,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
         context.note(&format!("wrote {}", path.display()));
     }
     let mean =
-        |size: &dyn Fn(&(Events, Points)) -> usize| splits.iter().map(size).sum::<usize>() as f64 / splits.len() as f64;
+        |size: &dyn Fn(&(Events, Events)) -> usize| splits.iter().map(size).sum::<usize>() as f64 / splits.len() as f64;
     let comparison = Comparison {
         train: mean(&|split| split.0.len()),
         test: mean(&|split| split.1.len()),
@@ -109,10 +110,11 @@ fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Conten
 }
 
 /// Training and held-out events, as often as asked for.
-fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(Events, Points)>, Failure> {
-    if let Some(path) = &args.test {
-        let test = input::events_in(path, None, events.window(), args.options.events.clip, context)?;
-        return Ok(vec![(events, test)]);
+fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(Events, Events)>, Failure> {
+    if let Some(path) = &args.heldout {
+        let asked = HeldOut::beside(path, &args.looks, &args.options.events);
+        let held_out = input::held_out(&asked, events.window(), context)?.events;
+        return Ok(vec![(events, held_out)]);
     }
     if args.splits == 0 {
         return Err("--splits 0 asks for nothing; take at least 1".to_string().into());
