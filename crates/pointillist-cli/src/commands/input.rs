@@ -90,7 +90,7 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> 
 
 /// What is read of a table.
 pub fn read_options(dataset: Option<&Dataset>, options: &EventOptions) -> Result<ReadOptions, Failure> {
-    let time_unit = options.time_unit.parse().map_err(|error| format!("--time-unit: {error}"))?;
+    let time_unit = options.time_unit;
     let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
     let columns = options.columns.clone().or_else(own_columns);
     Ok(ReadOptions { columns, time_unit, label: None, skip_bad: options.skip_bad })

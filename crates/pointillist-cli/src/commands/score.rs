@@ -24,12 +24,12 @@ struct Scores {
     m_0_se: f64,
     m_p_pareto_k: f64,
     m_0_pareto_k: f64,
-    samples: usize,
+    draws: usize,
 }
 
 /// Does what was asked for.
 pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
-    check_samples(args.samples)?;
+    check_draws(args.draws)?;
     let model = ModelFile::read(&args.model)?;
     let window = model.posterior.window();
     let asked = HeldOut {
@@ -42,24 +42,24 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
         prefix: "--",
     };
     let held_out = input::held_out(&asked, window, context)?;
-    let score = model.posterior.score(&held_out.events, args.samples, context.seed())?;
+    let score = model.posterior.score(&held_out.events, args.draws, context.seed())?;
     for (name, mean) in [("m_p", score.m_p), ("m_0", score.m_0)] {
         if mean.k > UNTRUSTED {
             let k = mean.k;
-            context.warn(&format!("{name} is unsure (Pareto k {k:.2} above {UNTRUSTED}): its error may be larger than it says; use more --samples"));
+            context.warn(&format!("{name} is unsure (Pareto k {k:.2} above {UNTRUSTED}): its error may be larger than it says; use more --draws"));
         }
     }
-    let text = if context.json() { json_line(&scores(&score, held_out.trials, args.samples))? } else { table(&score, held_out.trials) };
+    let text = if context.json() { json_line(&scores(&score, held_out.trials, args.draws))? } else { table(&score, held_out.trials) };
     io::stdout_text(&text)?;
     Ok(Outcome::Done)
 }
 
 /// Whether so many draws make a score.
-pub fn check_samples(samples: usize) -> Result<(), String> {
-    if samples < 2 { Err(format!("--samples {samples} is too few; take at least 2")) } else { Ok(()) }
+pub fn check_draws(draws: usize) -> Result<(), String> {
+    if draws < 2 { Err(format!("--draws {draws} is too few; take at least 2")) } else { Ok(()) }
 }
 
-fn scores(score: &Score, trials: usize, samples: usize) -> Scores {
+fn scores(score: &Score, trials: usize, draws: usize) -> Scores {
     Scores {
         events: score.events,
         trials,
@@ -71,7 +71,7 @@ fn scores(score: &Score, trials: usize, samples: usize) -> Scores {
         m_0_se: score.m_0.se,
         m_p_pareto_k: score.m_p.k,
         m_0_pareto_k: score.m_0.k,
-        samples,
+        draws,
     }
 }
 
