@@ -144,7 +144,7 @@ def logs_of(rates, train, test, bandwidth):
 def by_pointillist(train, test, window, binary, scratch):
     """Its own model as it comes."""
     paths, options = pointillist_input(train, test, window, scratch)
-    command = [binary, "compare", *paths, *options, "--methods", "vbpp", "--samples", "100"]
+    command = [binary, "compare", *paths, *options, "--methods", "vbpp", "--draws", "100"]
     found = json.loads(subprocess.check_output(command, text=True))["methods"][0]
     score = found["log_likelihood"]  # this model has no rates of zero
     return {OURS: {"score": score, "floored": score, "raised": 0, "seconds": found["seconds"]}}

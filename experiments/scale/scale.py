@@ -266,7 +266,7 @@ def commands(way, options, files, args, scratch):
             [args.binary, "fit", train, "--window", window, *options, "-q", "--json", "-o", model],
             [
                 [args.binary, "predict", model, "--at", at, "--quantiles", "0.5", "-q", "-o", rates],
-                [args.binary, "count", model, "--samples", "100", "-q", "--json"],
+                [args.binary, "count", model, "--draws", "100", "-q", "--json"],
             ],
         )
     if way == "scikit-learn":

@@ -5,6 +5,7 @@
 
 use clap::builder::TypedValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use crate::io::TimeUnit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 const LATER: [&str; 0] = [];
 /// The verbs of this version, for a sentence.
 const VERBS: &str = "fit, summarize, predict, score, count, sample, simulate, plot, smooth, sgcp, compare, check, reproduce, \
-    kernels, data";
+    show, kernels, data, completions, man";
 
 /// The intensity of events in time and space, with honest uncertainty.
 #[derive(Debug, Parser)]
@@ -91,6 +92,12 @@ pub enum Verb {
     Kernels(KernelsArgs),
     /// List the bundled data sets, or print one as CSV
     Data(DataArgs),
+    /// Print what a fit said of a model, from its file
+    Show(ShowArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Print a page of the manual, or write all of them
+    Man(ManArgs),
 }
 
 /// Which events, and where, how often and how closely they were looked for.
@@ -133,9 +140,9 @@ pub struct EventOptions {
     /// Drop events outside the window (or their trial, or where the exposure is zero) instead of stopping
     #[arg(long)]
     pub clip: bool,
-    /// Unit in which dates are counted: seconds, minutes, hours, days, weeks or years
-    #[arg(long, value_name = "UNIT", default_value = "days")]
-    pub time_unit: String,
+    /// Unit in which dates are counted
+    #[arg(long, value_name = "UNIT", value_enum, ignore_case = true, default_value_t = TimeUnit::Days)]
+    pub time_unit: TimeUnit,
     /// Skip up to N bad lines (or rows of a Parquet file) instead of stopping at the first
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip_bad: u64,
@@ -162,8 +169,8 @@ pub struct FitOptions {
     #[arg(long, value_name = "GRID", help_heading = "Model")]
     pub nodes: Option<String>,
     /// Smoothness of the lattice's prior: 2 (rougher), 4, or `auto`, what has the higher bound
-    #[arg(long, value_name = "2|4|auto", help_heading = "Model")]
-    pub smoothness: Option<String>,
+    #[arg(long, value_enum, value_name = "S", help_heading = "Model")]
+    pub smoothness: Option<SmoothnessName>,
     /// Kernel of the Gaussian process, as in 'se(t)*periodic(t, period=1!)'; `pointillist kernels` lists them
     #[arg(
         long,
@@ -227,6 +234,19 @@ pub enum BasisName {
     Inducing,
     /// A lattice of hats.
     Lattice,
+}
+
+/// How smooth a lattice's prior is, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SmoothnessName {
+    /// Rougher.
+    #[value(name = "2")]
+    Two,
+    /// Smoother.
+    #[value(name = "4")]
+    Four,
+    /// What has the higher bound.
+    Auto,
 }
 
 /// The prior means, by name.
@@ -356,19 +376,31 @@ pub struct PredictArgs {
 
 /// `score`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  \
-    pointillist score model.json heldout.csv --json\n\n\
+#[command(after_help = "Examples:\n  \
+    pointillist score model.json heldout.csv --json\n  \
+    pointillist score spikes.json later.csv --repeats 5\n\n\
     l_p is the expected log-likelihood of the held-out events, m_p the logarithm of their expected likelihood (by sampling, with \
     its standard error); l_0 and m_0 are the same with the inducing values at their posterior mean. Log-intensities are in the \
-    units of the data.")]
+    units of the data.\n\n\
+    Held-out events come from the model's window under the model's exposure. How often they were looked for is their own: --repeats or --trials \
+    says it, else the bundled set's own number or the trials in their trial column; a model of one look is scored on one look.")]
 pub struct ScoreArgs {
     /// Model file, written by `fit`
     pub model: String,
     /// Events that were not used in the fit, from the same window
     pub heldout: String,
+    /// The held-out events come from J looks at the window
+    #[arg(long, value_name = "J", conflicts_with = "trials")]
+    pub repeats: Option<usize>,
+    /// Table with the columns trial,start,end of the held-out trials
+    #[arg(long, value_name = "FILE")]
+    pub trials: Option<String>,
+    /// Column that says to which trial a held-out event belongs (default: trial, if there is one)
+    #[arg(long, value_name = "NAME")]
+    pub trial_column: Option<String>,
     /// Draws for m_p and m_0
     #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub samples: usize,
+    pub draws: usize,
     /// Columns of the held-out file, in the order of the model's axes
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
@@ -396,7 +428,7 @@ pub struct CountArgs {
     pub quantiles: String,
     /// Draws for the quantiles
     #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub samples: usize,
+    pub draws: usize,
 }
 
 /// `sample`.
@@ -480,9 +512,9 @@ pub struct SimulateArgs {
     /// Table of how closely the window is looked at, as for `fit`
     #[arg(long, value_name = "FILE")]
     pub exposure: Option<String>,
-    /// Unit in which dates are counted: seconds, minutes, hours, days (as long as nothing is said), weeks or years
-    #[arg(long, value_name = "UNIT")]
-    pub time_unit: Option<String>,
+    /// Unit in which dates are counted [default: days]
+    #[arg(long, value_name = "UNIT", value_enum, ignore_case = true)]
+    pub time_unit: Option<TimeUnit>,
     /// Number of draws: independent sets of events (with --sgcp all from one intensity)
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub draws: usize,
@@ -526,6 +558,17 @@ pub struct PlotArgs {
     pub options: FitOptions,
 }
 
+/// How often held-out events were looked for, beside those that were fitted.
+#[derive(Debug, Clone, Args)]
+pub struct HeldOutOptions {
+    /// The held-out events come from J looks at the window (default: the trials in their trial column; one if the others do)
+    #[arg(long, value_name = "J", requires = "heldout", conflicts_with = "heldout_trials", help_heading = "Events")]
+    pub heldout_repeats: Option<usize>,
+    /// Table with the columns trial,start,end of the held-out trials
+    #[arg(long, value_name = "FILE", requires = "heldout", help_heading = "Events")]
+    pub heldout_trials: Option<String>,
+}
+
 /// What every rival is fitted to, and asked for.
 #[derive(Debug, Args)]
 pub struct RivalOptions {
@@ -533,7 +576,10 @@ pub struct RivalOptions {
     pub events: String,
     /// Held-out events from the same window, to be scored
     #[arg(long, value_name = "FILE")]
-    pub test: Option<String>,
+    pub heldout: Option<String>,
+    /// How often they were looked for.
+    #[command(flatten)]
+    pub looks: HeldOutOptions,
     /// Where the rate is asked for.
     #[command(flatten)]
     pub place: Places,
@@ -557,7 +603,7 @@ impl RivalOptions {
 #[command(after_help = "Examples:\n  \
     pointillist smooth coal\n  \
     pointillist smooth kenya --window kenya --clip --grid 50x50 -o smooth.csv\n  \
-    pointillist smooth train.csv --window 0,50 --test test.csv --json\n\n\
+    pointillist smooth train.csv --window 0,50 --heldout heldout.csv --json\n\n\
     The rate is a sum of Gaussians, one an event; its bandwidth, one an axis, maximises the leave-one-out likelihood. `truncate` divides each \
     Gaussian by its share inside the window.")]
 pub struct SmoothArgs {
@@ -585,7 +631,7 @@ pub enum EdgeName {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist sgcp coal --checkpoint coal.sgcp --grid 200 -o rate.csv\n  \
-    pointillist sgcp train.csv --window 0,50 --test test.csv --json\n\n\
+    pointillist sgcp train.csv --window 0,50 --heldout heldout.csv --json\n\n\
     The rate is a ceiling times a sigmoid of a Gaussian process (Adams, Murray and MacKay 2009); hyper-parameters are sampled too. With \
     --checkpoint the run is saved every few seconds, and the same command goes on from there.")]
 pub struct SgcpArgs {
@@ -628,24 +674,29 @@ pub enum ThinningName {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist compare coal --splits 20\n  \
-    pointillist compare train.csv test.csv --window 0,50 --truth truth.csv\n  \
+    pointillist compare train.csv heldout.csv --window 0,50 --truth truth.csv\n  \
+    pointillist compare train.csv heldout.csv --window 0,2 --repeats 15 --heldout-repeats 5\n  \
     pointillist compare kenya --window kenya --clip --inducing 20x20 --methods vbpp,ks+ec --csv scores.csv\n\n\
     Scores of held-out events, higher is better: `log_likelihood` at the mean rate, for all; `m_p`, the logarithm of their expected \
-    likelihood, where a method has a posterior. With several splits the table has means, and differences from vbpp with standard errors over \
+    likelihood, where a method has a posterior. Held-out events come from the window of the \
+    others and under their exposure. With several splits the table has means, and differences from vbpp with standard errors over \
     splits.")]
 pub struct CompareArgs {
     /// Events, as in `fit`
     pub train: String,
     /// Held-out events from the same window (default: a random half of the events)
-    pub test: Option<String>,
-    /// Which methods: vbpp, averaged (vbpp over many length-scales), ks+ec, ks-ec, homogeneous, sgcp (takes minutes)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "vbpp,ks+ec,ks-ec,homogeneous")]
-    pub methods: Vec<String>,
+    pub heldout: Option<String>,
+    /// How often they were looked for.
+    #[command(flatten)]
+    pub looks: HeldOutOptions,
+    /// Which methods
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_enum, default_value = "vbpp,ks+ec,ks-ec,homogeneous")]
+    pub methods: Vec<ContenderName>,
     /// Draws for m_p
     #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub samples: usize,
+    pub draws: usize,
     /// Number of random halves
-    #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "test")]
+    #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "heldout")]
     pub splits: u64,
     /// Table with the axes' columns and one of the true rate of the training events: adds `rms` and the integrated squared error `ise`
     #[arg(long, value_name = "GRID")]
@@ -656,6 +707,32 @@ pub struct CompareArgs {
     /// How to fit.
     #[command(flatten)]
     pub options: FitOptions,
+}
+
+/// The methods that are compared, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ContenderName {
+    /// This program's own model
+    Vbpp,
+    /// The same, averaged over many length-scales
+    Averaged,
+    /// Kernel smoothing with edge correction
+    #[value(name = "ks+ec")]
+    SmoothedWithin,
+    /// Kernel smoothing without
+    #[value(name = "ks-ec")]
+    Smoothed,
+    /// One rate everywhere
+    Homogeneous,
+    /// The sigmoidal Gaussian Cox process, which takes minutes
+    Sgcp,
+}
+
+impl ContenderName {
+    /// Its name on the command line.
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
+    }
 }
 
 /// `check`.
@@ -768,6 +845,59 @@ pub struct DataArgs {
     pub output: Option<PathBuf>,
 }
 
+/// `show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist show model.json\n  \
+    pointillist show model.json --json\n\n\
+    The text, the JSON and the warnings are those of `fit`, without the time that it took.")]
+pub struct ShowArgs {
+    /// Model file, written by `fit`; `-` for stdin
+    pub model: String,
+}
+
+/// `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist completions bash > ~/.local/share/bash-completion/completions/pointillist\n  \
+    pointillist completions zsh > ~/.zfunc/_pointillist\n  \
+    pointillist completions fish > ~/.config/fish/completions/pointillist.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist man | man -l -\n  \
+    pointillist man fit | man -l -\n  \
+    pointillist man -o ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The command whose page to print (default: the page of all of them)
+    #[arg(conflicts_with = "output")]
+    pub command: Option<String>,
+    /// Write every page into this folder instead
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// A sentence for a value that is none of those there are, if `error` complains of one.
+pub fn none_of(error: &clap::Error) -> Option<String> {
+    let text = |kind: ContextKind| match error.get(kind) {
+        Some(ContextValue::String(text)) if !text.is_empty() => Some(text.as_str()),
+        _ => None,
+    };
+    let (ErrorKind::InvalidValue, Some(ContextValue::Strings(there))) = (error.kind(), error.get(ContextKind::ValidValue))
+    else {
+        return None;
+    };
+    let option = text(ContextKind::InvalidArg)?.split(' ').next()?;
+    let given = text(ContextKind::InvalidValue)?;
+    Some(format!("{option}: `{given}` is none of {}", there.join(", ")))
+}
+
 /// A sentence for a verb or an option that is planned but not there, if `error` complains of one.
 pub fn not_yet(error: &clap::Error) -> Option<String> {
     let kind = match error.kind() {
@@ -794,6 +924,16 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_has_an_example() {
+        for verb in Cli::command().get_subcommands() {
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let example = format!("pointillist {}", verb.get_name());
+            assert!(help.starts_with("Examples:") && help.contains(&example), "{}: {help}", verb.get_name());
+            assert!(VERBS.contains(verb.get_name()), "{} is not in VERBS", verb.get_name());
+        }
     }
 
     #[test]

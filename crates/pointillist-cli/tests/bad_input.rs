@@ -114,7 +114,7 @@ fn options_that_are_not_understood() {
     folder.run("count model.json --in kenya").refused(&["--in", "one (year)"]);
     folder.run("count model.json --in 1900").refused(&["--in", "lo,hi"]);
     folder.run("sample model.json --draws 0").refused(&["--draws"]);
-    folder.run("score model.json coal --samples 1").refused(&["--samples"]);
+    folder.run("score model.json coal --draws 1").refused(&["--draws"]);
     folder.run("score model.json tweets --columns t_days").refused(&["no event lies inside the window"]);
     folder.run("plot model.json -o x.html").refused(&[".html", ".svg"]);
     folder.run("plot model.json -o x.pdf").refused(&[".svg or .png"]);
@@ -248,7 +248,7 @@ fn a_full_disk_is_said() {
         "fit coal",
         "fit coal --json",
         "predict model.json",
-        "score model.json coal --samples 10",
+        "score model.json coal --draws 10",
         "count model.json",
         "sample model.json",
         "plot model.json",

@@ -61,7 +61,7 @@ fn lattices_that_are_none() {
     folder.run("fit p.csv --nodes many").refused(&["--nodes", "not a grid"]);
     folder.run("fit p.csv --nodes 100000x100000").refused(&["100000", "GB", "fit"]);
     folder.run("fit p.csv --nodes 200x200 --max-memory 10MB").refused(&["MB", "--max-memory"]);
-    folder.run("fit p.csv --smoothness 3").refused(&["--smoothness", "2, 4 or auto"]);
+    folder.run("fit p.csv --smoothness 3").refused(&["--smoothness", "`3`", "2, 4, auto"]);
     folder.run("fit p.csv --nodes 9x9 --kernel se").refused(&["--nodes", "--kernel", "leave one"]);
     folder.run("fit p.csv --basis lattice --inducing 9x9").refused(&["--basis lattice", "--inducing"]);
     folder.run("fit p.csv --basis inducing --smoothness 2").refused(&["--smoothness", "--basis inducing"]);

@@ -17,7 +17,7 @@ fn smoothing_has_a_bandwidth_a_score_and_a_rate() {
     assert_eq!((&with["edge_correction"], &without["edge_correction"]), (&"truncate".into(), &"none".into()));
     assert!((2.0..12.0).contains(&number(&with["bandwidth"][0])), "{with}");
     assert!(number(&with["loo"]) > number(&without["loo"]), "the ends are full of events");
-    let given = smooth("--bandwidth 5 --test coal").json();
+    let given = smooth("--bandwidth 5 --heldout coal").json();
     assert_eq!(number(&given["bandwidth"][0]), 5.0);
     assert!(number(&given["log_likelihood"]) > number(&given["loo"]), "seen events score better than unseen ones");
     let (header, rows) = folder.run("smooth coal --grid 50").good().csv();

@@ -132,16 +132,16 @@ fn answers_from_a_file_are_the_same_to_the_last_bit_on_any_number_of_threads() {
 fn score_gives_the_json_of_the_contract() {
     let folder = Folder::new().with_model();
     folder.write("held.csv", "year\n1860.5\n1871\n1875.25\n1930\n");
-    let score = folder.run("score model.json held.csv --json --samples 2000").good().json();
+    let score = folder.run("score model.json held.csv --json --draws 2000").good().json();
     assert_eq!(score["events"], 4);
     let number = |name: &str| score[name].as_f64().unwrap();
     // Jensen: the logarithm of the expectation is the larger one.
     assert!(number("m_p") > number("l_p") - 4.0 * number("m_p_se"));
     assert!(number("m_0").is_finite() && number("l_0").is_finite() && number("m_0_se") >= 0.0);
-    let text = folder.run("score model.json held.csv --samples 2000").good().out;
+    let text = folder.run("score model.json held.csv --draws 2000").good().out;
     assert!(text.contains("l_p") && text.contains('±'), "{text}");
     let seeds = ["0", "0", "1"]
-        .map(|s| folder.run(&format!("score model.json held.csv --json --samples 100 --seed {s}")).good().out);
+        .map(|s| folder.run(&format!("score model.json held.csv --json --draws 100 --seed {s}")).good().out);
     assert!(seeds[0] == seeds[1] && seeds[1] != seeds[2]);
 }
 
@@ -329,9 +329,66 @@ fn help_and_version_are_there() {
     let folder = Folder::new();
     assert!(folder.run("--version").good().out.starts_with("pointillist 0."));
     assert!(folder.run("--help").good().out.contains("Exit codes"));
-    for verb in ["fit", "predict", "score", "count", "sample", "plot", "kernels", "data"] {
+    for verb in ["fit", "predict", "score", "count", "sample", "plot", "kernels", "data", "show", "man", "completions"] {
         let help = folder.run(&format!("{verb} --help")).good().out;
         assert!(help.contains("Example") && help.contains(&format!("pointillist {verb}")), "{verb}");
+    }
+}
+
+#[test]
+fn a_saved_model_says_what_the_fit_said() {
+    let folder = Folder::new();
+    folder.write("few.csv", "t\n1\n2\n2.5\n6\n9\n");
+    let without_time = |text: &str| {
+        let cut = |line: &str| line.trim_start().strip_prefix("stop").map(|_| line.rsplit_once(", ").unwrap().0.to_string());
+        text.lines().map(|line| cut(line).unwrap_or(line.to_string())).collect::<Vec<_>>()
+    };
+    for options in ["coal", "few.csv --inducing 4", "kenya --window kenya --clip --nodes 20x20", "spikes --exact"] {
+        let said = folder.run(&format!("fit {options} -o model.json")).good();
+        let shown = folder.run("show model.json").good();
+        assert_eq!(without_time(&said.out), shown.out.lines().collect::<Vec<_>>(), "{options}");
+        let warnings = |text: &str| text.lines().filter(|l| l.starts_with("warning")).map(String::from).collect::<Vec<_>>();
+        assert_eq!(warnings(&said.err), warnings(&shown.err), "{options}");
+        let mut said = folder.run(&format!("fit {options} --json -q")).good().json();
+        said.as_object_mut().unwrap().remove("seconds");
+        assert_eq!(said, folder.run("show model.json --json").good().json(), "{options}");
+    }
+    assert!(folder.run("show model.json -q").good().err.is_empty());
+    folder.run("show missing.json").refused(&["missing.json"]);
+    folder.run("show few.csv").refused(&["few.csv", "not a model"]);
+    let mut model: serde_json::Value = serde_json::from_slice(&folder.read("model.json")).unwrap();
+    model["summary"]["elbo"] = "high".into();
+    folder.write("model.json", model.to_string());
+    folder.run("show model.json").refused(&["model.json", "fit again"]);
+}
+
+#[test]
+fn shells_and_the_manual_know_every_verb_and_option() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let text = folder.run(&format!("completions {shell}")).good().out;
+        assert!(text.contains("summarize") && text.contains("heldout-repeats"), "{shell}");
+    }
+    folder.run("completions tcsh").refused(&["tcsh", "bash"]);
+    let page = folder.run("man").good().out;
+    assert!(page.starts_with(".ie") && page.contains(".TH pointillist 1") && page.contains("summarize"), "{page}");
+    assert!(folder.run("man fit").good().out.contains("optimise\\-inducing"));
+    folder.run("man fti").refused(&["fti", "summarize"]);
+    folder.run("man -o pages/man1").good();
+    let pages = std::fs::read_dir(folder.path("pages/man1")).unwrap().count();
+    assert!(folder.path("pages/man1/pointillist-fit.1").exists() && pages > 15, "{pages}");
+}
+
+#[test]
+fn held_out_tables_and_draws_have_one_spelling() {
+    let folder = Folder::new();
+    for verb in ["score", "compare", "count", "check", "sample", "simulate"] {
+        let help = folder.run(&format!("{verb} --help")).good().out;
+        assert!(help.contains("--draws") && !help.contains("--samples"), "{verb}: {help}");
+    }
+    for verb in ["score", "compare", "smooth", "sgcp"] {
+        let help = folder.run(&format!("{verb} --help")).good().out;
+        assert!((help.contains("HELDOUT") || help.contains("--heldout ")) && !help.contains("--test"), "{verb}: {help}");
     }
 }
 

@@ -144,20 +144,20 @@ impl Averaged {
     }
 
     /// The log-likelihood of held-out events at the mean rate.
-    pub fn log_likelihood(&self, held_out: &Points) -> Result<f64> {
-        let window = self.window();
-        window.check_inside(held_out)?;
-        let rates = self.rate(held_out)?.mean;
+    pub fn log_likelihood(&self, held_out: &Events) -> Result<f64> {
+        let (points, window) = (held_out.points(), held_out.window());
+        self.window().check_covers(window)?;
+        let rates = self.rate(points)?.mean;
         let mut expected = 0.0;
         for (weight, posterior) in &self.parts {
-            expected += weight * posterior.count(window)?.mean;
+            expected += weight * posterior.field().expected(&window.scaled(posterior.scaling()))?;
         }
         let log = |(row, rate): (&[f64], &f64)| (window.exposure_at(row) * rate).ln();
-        Ok(held_out.rows().zip(&rates).map(log).sum::<f64>() - expected)
+        Ok(points.rows().zip(&rates).map(log).sum::<f64>() - expected)
     }
 
     /// log E[p(H|f)] and E[log p(H|f)] for held-out events.
-    pub fn score(&self, held_out: &Points, samples: usize, seed: u64) -> Result<(LogMean, f64)> {
+    pub fn score(&self, held_out: &Events, samples: usize, seed: u64) -> Result<(LogMean, f64)> {
         // Draws where they count.
         let draws = |weight: f64| ((samples as f64 * weight) as usize).max(FEWEST_DRAWS.min(samples));
         let score = |(weight, posterior): &&(f64, Posterior)| posterior.score(held_out, draws(*weight), seed);
@@ -249,7 +249,7 @@ mod tests {
         let alone = Averaged::weighted(vec![Part { log_weight: -3.0, posterior: posterior.clone(), converged: false }]);
         assert!(!alone.converged());
         let at = Points::line(&[0.1, 2.0, 9.5]).unwrap();
-        let held_out = Points::line(&[0.5, 1.0, 4.0]).unwrap();
+        let held_out = Events::new(Points::line(&[0.5, 1.0, 4.0]).unwrap(), events().window().clone()).unwrap();
         assert_eq!(alone.rate(&at).unwrap().mean, posterior.rate(&at).unwrap().mean);
         let probabilities = [0.05, 0.5, 0.95];
         let pairs = alone.quantiles(&at, &probabilities).unwrap().concat().into_iter();

@@ -1,7 +1,7 @@
 //! Every method on the same events, scored on the same held-out ones by the same definitions.
 //!
 //! Two scores that all can have: the log-likelihood of the held-out events at the mean rate (plug-in), and, where a method has a posterior,
-//! log E[p(H|λ)] with its Monte Carlo error. Training and held-out events are two halves of one set, so that both have the same rate.
+//! log E[p(H|λ)] with its Monte Carlo error. The window of the held-out events says where and how often they were looked for; their rate is that of the training events.
 
 use crate::average::Averaged;
 use crate::baseline::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpScore};
@@ -133,11 +133,11 @@ fn sampled(score: &SgcpScore) -> Scores {
 }
 
 impl Contender {
-    /// Fits to `train` and scores on `held_out`, which was looked for in the same window, with so many draws; the rate at `at` too.
+    /// Fits to `train` and scores on `held_out`, whose window lies inside that of `train`, with so many draws; the rate at `at` too.
     pub fn perform(
         &self,
         train: &Events,
-        held_out: &Points,
+        held_out: &Events,
         at: &Points,
         samples: usize,
         seed: u64,
@@ -174,8 +174,8 @@ impl Contender {
 }
 
 impl Fitted {
-    /// Scores sets of events, each on its own, that were looked for in the same window as those it was fitted to.
-    pub fn scores(&self, held_out: &[Points], samples: usize, seed: u64) -> Result<Vec<Scores>> {
+    /// Scores sets of events, each on its own; their windows lie inside that of the events it was fitted to.
+    pub fn scores(&self, held_out: &[Events], samples: usize, seed: u64) -> Result<Vec<Scores>> {
         match &self.answer {
             // The draws of the rate cost most, and serve all sets.
             Answer::Sgcp(posterior) => {
@@ -187,7 +187,7 @@ impl Fitted {
     }
 
     /// Scores one set.
-    pub fn score(&self, held_out: &Points, samples: usize, seed: u64) -> Result<Scores> {
+    pub fn score(&self, held_out: &Events, samples: usize, seed: u64) -> Result<Scores> {
         Ok(match &self.answer {
             Answer::Variational(posterior) => {
                 let score = posterior.score(held_out, samples, seed)?;
@@ -205,8 +205,8 @@ impl Fitted {
             }
             Answer::Smoother(smoother) => plain(smoother.log_likelihood(held_out)?),
             Answer::Homogeneous(rate) => {
-                let exact = LogMean { value: rate.log_predictive(held_out.len()), se: 0.0, k: f64::NEG_INFINITY };
-                Scores { m_p: Some(exact), ..plain(rate.log_likelihood(held_out.len())) }
+                let exact = LogMean { value: rate.log_predictive(held_out), se: 0.0, k: f64::NEG_INFINITY };
+                Scores { m_p: Some(exact), ..plain(rate.log_likelihood(held_out)) }
             }
             Answer::Sgcp(posterior) => sampled(&posterior.score(held_out, samples.div_ceil(DEARER), seed)?),
         })
@@ -247,8 +247,9 @@ impl Fitted {
     }
 }
 
-/// Split number `number` of `seed`: each event to one half or the other with equal chance, neither empty.
-pub fn halves(events: &Events, seed: u64, number: u64) -> Result<(Events, Points)> {
+/// Split number `number` of `seed`: each event to one half or the other with equal chance, neither empty. Both are what half a chance to be
+/// seen leaves of the events, in the same window, as often looked at.
+pub fn halves(events: &Events, seed: u64, number: u64) -> Result<(Events, Events)> {
     if events.len() < 4 {
         return Err(Error::setting("events", events.len(), "a split needs at least 4 of them"));
     }
@@ -261,7 +262,8 @@ pub fn halves(events: &Events, seed: u64, number: u64) -> Result<(Events, Points
         };
         let (train, test) = (half(true), half(false));
         if train.len() >= 2 && !test.is_empty() {
-            return Ok((Events::new(train, events.window().clone())?, test));
+            let seen = |points: Points| Events::new(points, events.window().clone());
+            return Ok((seen(train)?, seen(test)?));
         }
     }
 }

@@ -7,9 +7,9 @@
 //! or too far from Gaussian, which the weights' Pareto k̂ tells, the average is annealed instead (`sample/annealing.rs`).
 
 use crate::error::{Error, Result};
+use crate::events::Events;
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
-use crate::points::Points;
 use crate::posterior::{Field, Posterior};
 use crate::sample::annealing::{self, Effort};
 use crate::sample::importance::{self, LogMean};
@@ -52,24 +52,27 @@ pub struct Score {
 }
 
 impl Posterior {
-    /// The log-likelihood of held-out events at the posterior mean of the rate.
-    pub fn log_likelihood(&self, held_out: &Points) -> Result<f64> {
-        self.window().check_inside(held_out)?;
-        let rates = self.rate(held_out)?.mean;
-        let log = |(row, rate): (&[f64], &f64)| (self.window().exposure_at(row) * rate).ln();
-        let expected = self.field().expected(&self.window().scaled(self.scaling()))?;
-        Ok(held_out.rows().zip(&rates).map(log).sum::<f64>() - expected)
+    /// The log-likelihood of held-out events at the posterior mean of the rate. Their window, which lies inside that of the fit, says
+    /// where, how often and how closely they were looked for.
+    pub fn log_likelihood(&self, held_out: &Events) -> Result<f64> {
+        let window = held_out.window();
+        self.window().check_covers(window)?;
+        let rates = self.rate(held_out.points())?.mean;
+        let log = |(row, rate): (&[f64], &f64)| (window.exposure_at(row) * rate).ln();
+        let expected = self.field().expected(&window.scaled(self.scaling()))?;
+        Ok(held_out.points().rows().zip(&rates).map(log).sum::<f64>() - expected)
     }
 
-    /// Scores held-out events that were looked for in the same window, with `samples` draws for M_p and M_0.
-    pub fn score(&self, held_out: &Points, samples: usize, seed: u64) -> Result<Score> {
-        self.window().check_inside(held_out)?;
+    /// Scores held-out events, with `samples` draws for M_p and M_0. Their window, which lies inside that of the fit, says where, how often
+    /// and how closely they were looked for.
+    pub fn score(&self, held_out: &Events, samples: usize, seed: u64) -> Result<Score> {
+        self.window().check_covers(held_out.window())?;
         if samples < 2 {
             return Err(Error::setting("samples", samples, "must be at least 2"));
         }
-        let points = self.scaling().points_inward(held_out);
-        let window = self.window().scaled(self.scaling());
-        let units = self.scaling().log_units(self.window(), held_out);
+        let points = self.scaling().points_inward(held_out.points());
+        let window = held_out.window().scaled(self.scaling());
+        let units = self.scaling().log_units(held_out.window(), held_out.points());
         let expected = |field: &dyn Field| {
             let f = field.marginals(&points)?;
             let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();

@@ -401,7 +401,8 @@ fn rates_are_those_of_one_repeat() {
         assert!(close(thrice.expected(thrice.window()).unwrap(), expected, 1e-13));
         assert!(close(thrice.expected(&rectangle()).unwrap(), expected / 3.0, 1e-13));
         let held = scattered(&rectangle(), 5, 8);
-        let difference = once.log_likelihood(&held).unwrap() - thrice.log_likelihood(&held).unwrap();
+        let seen = |by: &KernelSmoother| Events::new(held.clone(), by.window().clone()).unwrap();
+        let difference = once.log_likelihood(&seen(&once)).unwrap() - thrice.log_likelihood(&seen(&thrice)).unwrap();
         assert!(close(difference, 5.0 * 3f64.ln(), 1e-10));
     }
 }
@@ -415,13 +416,14 @@ fn held_out_events_are_scored_by_rate_and_integral() {
         let smoother = KernelSmoother::with_bandwidth(&events, edges, &[0.1, 0.2]).unwrap();
         let logs: f64 = smoother.rate(&held).unwrap().iter().map(|r| r.ln()).sum();
         let want = logs - smoother.expected(&window).unwrap();
-        assert!(close(smoother.log_likelihood(&held).unwrap(), want, 1e-13));
+        assert!(close(smoother.log_likelihood(&Events::new(held.clone(), window.clone()).unwrap()).unwrap(), want, 1e-13));
     }
     // Nothing is clipped: a rate of e^{−500} has its logarithm, one beyond doubles none.
     let line = Events::new(Points::line(&[0.1, 0.2]).unwrap(), Window::interval(0.0, 1.0).unwrap()).unwrap();
     let far = |h: f64| {
         let smoother = KernelSmoother::with_bandwidth(&line, EdgeCorrection::None, &[h]).unwrap();
-        smoother.log_likelihood(&Points::line(&[0.9]).unwrap()).unwrap()
+        let held_out = Events::new(Points::line(&[0.9]).unwrap(), line.window().clone()).unwrap();
+        smoother.log_likelihood(&held_out).unwrap()
     };
     let h: f64 = 0.7 / 1000f64.sqrt();
     let want = -500.0 - (h * (2.0 * PI).sqrt()).ln() - 2.0;
@@ -497,11 +499,12 @@ fn what_makes_no_sense_is_refused() {
     let smoother = KernelSmoother::fit(&two, EdgeCorrection::Truncate).unwrap();
     let plane = Points::from_rows(&[[0.1, 0.2]]).unwrap();
     assert!(matches!(smoother.rate(&plane), Err(Error::Dimension { .. })));
-    assert!(matches!(smoother.log_likelihood(&plane), Err(Error::Dimension { .. })));
+    let flat = Events::new(plane, rectangle()).unwrap();
+    assert!(matches!(smoother.log_likelihood(&flat), Err(Error::Dimension { .. })));
     assert!(matches!(smoother.expected(&rectangle()), Err(Error::Dimension { .. })));
     assert!(matches!(smoother.expected(&Window::interval(2.0, 3.0).unwrap()), Err(Error::Setting { .. })));
-    let outside = smoother.log_likelihood(&Points::line(&[0.5, 1.5]).unwrap());
-    assert!(matches!(outside, Err(Error::OutsideWindow { index: 1, .. })));
+    let wider = Events::new(Points::line(&[0.5, 1.5]).unwrap(), Window::interval(0.0, 2.0).unwrap()).unwrap();
+    assert!(matches!(smoother.log_likelihood(&wider), Err(Error::Setting { name, .. }) if name == "held-out window"));
     assert!(matches!(smoother.loo_at(&[-0.1]), Err(Error::Setting { .. })));
     assert!(smoother.loo_at(&[1e-5]).unwrap().1[0].is_nan());
     assert!(Homogeneous::with_prior(&two, -1.0, 0.0).is_err() && Homogeneous::with_prior(&two, 1.0, f64::NAN).is_err());
@@ -516,7 +519,7 @@ fn the_mines_show_their_decline() {
     let smoother = KernelSmoother::fit(&events, EdgeCorrection::Truncate).unwrap();
     let constant = Homogeneous::fit(&events).unwrap();
     assert!(smoother.bandwidth()[0] > 1.0 && smoother.bandwidth()[0] < 8.0, "{:?}", smoother.bandwidth());
-    assert!(smoother.loo() > constant.log_likelihood(191) + 10.0);
+    assert!(smoother.loo() > constant.log_likelihood(&events) + 10.0);
     let rate = smoother.rate(&Points::line(&[1870.0, 1930.0]).unwrap()).unwrap();
     assert!(rate[0] > 2.0 && rate[1] < 1.5, "{rate:?}");
 }
@@ -529,20 +532,28 @@ fn the_constant_rate_has_its_gamma_posterior() {
     assert_eq!((shape, fit.len()), (37.5, 37));
     assert!(close(inverse_scale, 6.0, 1e-15) && close(fit.mean(), 6.25, 1e-15));
     assert!(close(fit.sd(), 37.5f64.sqrt() / 6.0, 1e-15));
-    assert!(close(fit.log_likelihood(30), 30.0 * 6.25f64.ln() - 37.5, 1e-14));
+    let seen = |count: usize, times: usize| {
+        let points = scattered(&rectangle(), count, 3);
+        Events::new(points, rectangle().with_repeats(times).unwrap()).unwrap()
+    };
+    assert!(close(fit.log_likelihood(&seen(30, 2)), 30.0 * 6.25f64.ln() - 37.5, 1e-14));
+    // The held-out events of one look at the window, where two were fitted.
+    assert!(close(fit.log_likelihood(&seen(30, 1)), 30.0 * 6.25f64.ln() - 18.75, 1e-14));
     for p in [0.001, 0.05, 0.5, 0.975] {
         let q = fit.quantiles(&[p]).unwrap()[0];
         assert!((fit.probability_below(q) - p).abs() < 1e-13);
         assert!((by_quadrature(&fit, |_| 0.0, Some(q)) - p).abs() < 1e-11);
     }
     assert_eq!(fit.quantiles(&[0.0, 1.0]).unwrap(), [0.0, f64::INFINITY]);
-    for held_out in [0, 1, 30, 60] {
-        let log = |rate: f64| held_out as f64 * rate.ln() - 6.0 * rate;
+    for (held_out, times) in [(0, 2), (1, 2), (30, 2), (60, 2), (30, 1), (30, 5)] {
+        let measure = 3.0 * times as f64;
+        let log = |rate: f64| held_out as f64 * rate.ln() - measure * rate;
         let want = by_quadrature(&fit, log, None).ln();
-        assert!(close(fit.log_predictive(held_out), want, 1e-12), "{} {want}", fit.log_predictive(held_out));
+        let got = fit.log_predictive(&seen(held_out, times));
+        assert!(close(got, want, 1e-12), "{got} {want}");
         // An average over rates is less than the best of them.
-        let best = if held_out == 0 { 0.0 } else { log(held_out as f64 / 6.0) };
-        assert!(fit.log_predictive(held_out) < best);
+        let best = if held_out == 0 { 0.0 } else { log(held_out as f64 / measure) };
+        assert!(got < best);
     }
 }
 
@@ -566,7 +577,7 @@ fn no_events_are_data_for_the_constant_rate() {
         let x = 4.0 * fit.quantiles(&[p]).unwrap()[0];
         assert!((libm::erf(x.sqrt()) - p).abs() < 1e-14);
     }
-    assert!(close(fit.log_predictive(0), -0.5 * 2f64.ln(), 1e-14));
+    assert!(close(fit.log_predictive(&none), -0.5 * 2f64.ln(), 1e-14));
 }
 
 #[test]
@@ -580,6 +591,8 @@ fn a_posterior_is_the_next_prior() {
     let second = of(9, first.parameters());
     assert_eq!(second.parameters(), all.parameters());
     // p(9 more, then 5 more) = p(9 more) p(5 more | 9 more), which does not depend on the order
-    let joint = |a: usize, b: usize| first.log_predictive(a) + of(a, first.parameters()).log_predictive(b);
+    let seen = |count: usize| Events::new(scattered(&window(), count, 1), window()).unwrap();
+    let joint =
+        |a: usize, b: usize| first.log_predictive(&seen(a)) + of(a, first.parameters()).log_predictive(&seen(b));
     assert!(close(joint(9, 5), joint(5, 9), 1e-13));
 }

@@ -174,7 +174,8 @@ fn predictive_bounds_and_marginals() {
     for case in golden("bound") {
         let posterior = posterior(&case);
         let held_out = points(&rows(&case["X"]), posterior.window().dims());
-        let score = posterior.score(&held_out, 2, 0).unwrap();
+        let seen = Events::new(held_out.clone(), posterior.window().clone()).unwrap();
+        let score = posterior.score(&seen, 2, 0).unwrap();
         let well = well_conditioned(&kernel(&case), &points(&rows(&case["Z"]), posterior.window().dims()));
         let tolerance = if well { 1e-12 } else { 1e-9 };
         assert!(relative(score.l_p, number(&case["l_p"])) < tolerance, "{} {}", score.l_p, case["l_p"]);
@@ -191,7 +192,8 @@ fn sampled_scores_agree_with_values_without_sampling() {
     for case in golden("predictive") {
         let posterior = posterior(&case);
         let held_out = points(&rows(&case["held_out"]), posterior.window().dims());
-        let score = posterior.score(&held_out, 20_000, 7).unwrap();
+        let seen = Events::new(held_out, posterior.window().clone()).unwrap();
+        let score = posterior.score(&seen, 20_000, 7).unwrap();
         for (name, got, want) in [("M_p", score.m_p, number(&case["M_p"])), ("M_0", score.m_0, number(&case["M_0"]))] {
             println!("{name} {got:?} {want}");
             assert!(got.se < 0.02 && got.k < 0.7, "{name} {got:?}");

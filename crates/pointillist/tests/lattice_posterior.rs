@@ -41,7 +41,8 @@ fn a_lattice_read_back_is_the_same_to_the_last_bit() {
     let at = Points::from_rows(&[[0.1, 0.2], [1.3, 0.9]]).unwrap();
     assert_eq!(fit.posterior.rate(&at).unwrap(), again.rate(&at).unwrap());
     assert_eq!(fit.posterior.sample(&at, 3, 9).unwrap(), again.sample(&at, 3, 9).unwrap());
-    assert_eq!(fit.posterior.score(&at, 100, 1).unwrap(), again.score(&at, 100, 1).unwrap());
+    let held_out = Events::new(at, plane().window().clone()).unwrap();
+    assert_eq!(fit.posterior.score(&held_out, 100, 1).unwrap(), again.score(&held_out, 100, 1).unwrap());
     let breaks: [fn(&mut LatticeState); 7] = [
         |state| state.q_mean.truncate(3),
         |state| state.q_events.truncate(3),
@@ -91,7 +92,8 @@ fn scores_are_those_of_draws() {
     let events = Events::new(Points::from_rows(&rows).unwrap(), plane().window().clone()).unwrap();
     let posterior = on_lattice(&[14, 9], Smoothness::Two, &events).posterior;
     let held_out = Points::from_rows(&[[0.1, 0.1], [0.3, 0.8], [0.6, 0.5], [1.7, 0.2]]).unwrap();
-    let score = posterior.score(&held_out, 4000, 2).unwrap();
+    let seen = Events::new(held_out.clone(), plane().window().clone()).unwrap();
+    let score = posterior.score(&seen, 4000, 2).unwrap();
     assert!(score.l_p < score.m_p.value && score.m_0.se == 0.0 && (score.l_0 - score.m_0.value).abs() < 1e-9);
     // The same seed gives the same intensities, at places and over the window.
     let draws = 20_000;

@@ -122,7 +122,8 @@ fn held_out_scores_prefer_the_better_fit_and_keep_their_order() {
     let score = |counts: usize| {
         let events = Events::new(Points::line(&train).unwrap(), window.clone()).unwrap();
         let fit = Model { inducing: Inducing::Grid(vec![counts]), ..Model::default() }.fit(&events).unwrap();
-        fit.posterior.score(&Points::line(&test).unwrap(), 10_000, 0).unwrap()
+        let held_out = Events::new(Points::line(&test).unwrap(), window.clone()).unwrap();
+        fit.posterior.score(&held_out, 10_000, 0).unwrap()
     };
     for counts in [1, 10, 31] {
         let s = score(counts);
@@ -163,6 +164,7 @@ fn a_kernel_that_knows_of_days_does_better_where_there_are_days() {
     for seed in 0..20 {
         let times = simulate(daily, DAILY_CEILING, DAYS, 500 + seed);
         let held_out = Points::line(&simulate(daily, DAILY_CEILING, DAYS, 900 + seed)).unwrap();
+        let held_out = Events::new(held_out, window.clone()).unwrap();
         let measure = |kernel: &str| {
             let posterior = fit_with(kernel, &times, &window).posterior;
             let rate = posterior.rate(&grid).unwrap().mean;

@@ -462,6 +462,7 @@ fn repeats_and_unions_are_windows_like_others() {
         assert!((mean - 20.0).abs() < 4.0 * sd.max(2.0), "{rate:?}");
     }
     let held_out = Points::from_rows(&[[0.2, 0.2], [2.2, 0.9]]).unwrap();
+    let held_out = Events::new(held_out, posterior.window().clone()).unwrap();
     let score = posterior.score(&held_out, 100, 2).unwrap();
     // The integral is near 80 and each event is worth about log 20.
     assert!((score.plug_in - (2.0 * 20f64.ln() - 80.0)).abs() < 25.0, "{score:?}");

@@ -5,7 +5,7 @@ use pointillist::kernel::{Expression, Part, Term};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::testing::check_gradient;
 use pointillist::window::{Exposure, Polygons};
-use pointillist::{Error, Events, Factor, Inducing, Kernel, Model, Points, PriorMean, Window};
+use pointillist::{Error, Events, Factor, Family, Inducing, Kernel, Model, Points, PriorMean, Window};
 
 /// Deterministic numbers without structure.
 fn scatter(count: usize, step: f64) -> Vec<f64> {
@@ -209,11 +209,40 @@ fn an_exposure_enters_the_integral_and_the_events() {
     let half = fit.posterior.count(&Window::interval(0.5, 1.0).unwrap()).unwrap();
     assert!((half.mean - 175.0).abs() < 8.0, "{half:?}");
     // the score of the very events is close to the bound without its divergence
-    let score = fit.posterior.score(&points, 10, 0).unwrap();
+    let score = fit.posterior.score(&Events::new(points, window).unwrap(), 10, 0).unwrap();
     assert_same(score.l_p, fit.report.bound.log_rate - fit.report.bound.integral(), "l_p");
     let drawn = fit.posterior.sample_events(3, 0).unwrap();
     let right = drawn.axis(0).iter().filter(|x| **x > 0.5).count();
     assert!((drawn.len() as f64 - 300.0).abs() < 80.0 && right as f64 > 0.5 * drawn.len() as f64);
+}
+
+#[test]
+fn held_out_events_are_scored_in_their_own_window() {
+    let line = |times: usize| Window::interval(0.0, 10.0).unwrap().with_repeats(times).unwrap();
+    let times: Vec<f64> = (0..90).map(|i| 10.0 * (f64::from(i) / 90.0).powf(1.4)).collect();
+    let held_out = Points::line(&[0.5, 3.0, 3.5, 8.0]).unwrap();
+    let train = Events::new(Points::line(&times).unwrap(), line(15)).unwrap();
+    let inducing = Model { family: Family::Inducing, inducing: Inducing::Grid(vec![8]), ..Model::default() };
+    let lattice = Model { family: Family::Lattice, ..Model::default() };
+    for model in [inducing, lattice] {
+        let posterior = model.fit(&train).unwrap().posterior;
+        let logs: f64 = posterior.rate(&held_out).unwrap().mean.iter().map(|rate| rate.ln()).sum();
+        let expected = |region: &Window| posterior.count(region).unwrap().mean;
+        let trials = Window::trials(&[(0.0, 4.0), (2.0, 9.0)]).unwrap();
+        for window in [line(1), line(5), line(15), trials] {
+            let seen = Events::new(held_out.clone(), window.clone()).unwrap();
+            let (got, want) = (posterior.log_likelihood(&seen).unwrap(), logs - expected(&window));
+            assert!((got - want).abs() < 1e-9 * want.abs(), "{got} {want}");
+        }
+        // E[log p] loses what a look is expected to show, for each look more.
+        let l_p = |times: usize| {
+            let seen = Events::new(held_out.clone(), line(times)).unwrap();
+            posterior.score(&seen, 10, 0).unwrap().l_p
+        };
+        assert!((l_p(5) - l_p(15) - 10.0 * expected(&line(1))).abs() < 1e-8 * l_p(15).abs());
+        let wider = Events::new(held_out.clone(), Window::interval(0.0, 11.0).unwrap()).unwrap();
+        assert!(matches!(posterior.score(&wider, 10, 0), Err(Error::Setting { name, .. }) if name == "held-out window"));
+    }
 }
 
 #[test]

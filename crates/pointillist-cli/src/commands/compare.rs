@@ -1,16 +1,14 @@
 //! `compare`: every method on the same events, scored in the same way.
 
-use super::score::check_samples;
-use super::{Context, Failure, Outcome, input, json_line, spec};
-use crate::args::CompareArgs;
+use super::score::check_draws;
+use super::input::{self, HeldOut};
+use super::{Context, Failure, Outcome, json_line, spec};
+use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column};
 use pointillist::baseline::{EdgeCorrection, sgcp};
 use pointillist::compare::{Contender, Performance, halves, paired};
 use pointillist::{Events, Points};
 use serde::Serialize;
-
-/// The names of the methods.
-const METHODS: [&str; 6] = ["vbpp", "averaged", "ks+ec", "ks-ec", "homogeneous", "sgcp"];
 
 /// The true rate of the training events at points.
 struct Truth {
@@ -61,7 +59,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.csv {
         io::check_target(path)?;
     }
-    check_samples(args.samples)?;
+    check_draws(args.draws)?;
     let loaded = input::events(&args.train, &args.options.events)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = loaded.events;
@@ -74,7 +72,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     for (number, (train, test)) in splits.iter().enumerate() {
         for ((name, contender), list) in contenders.iter().zip(&mut performances) {
             context.detail(&format!("split {}: {name}", number + 1));
-            list.push(contender.perform(train, test, at, args.samples, context.seed())?);
+            list.push(contender.perform(train, test, at, args.draws, context.seed())?);
         }
     }
     if let Some(path) = &args.csv {
@@ -82,7 +80,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
         context.note(&format!("wrote {}", path.display()));
     }
     let mean =
-        |size: &dyn Fn(&(Events, Points)) -> usize| splits.iter().map(size).sum::<usize>() as f64 / splits.len() as f64;
+        |size: &dyn Fn(&(Events, Events)) -> usize| splits.iter().map(size).sum::<usize>() as f64 / splits.len() as f64;
     let comparison = Comparison {
         train: mean(&|split| split.0.len()),
         test: mean(&|split| split.1.len()),
@@ -94,25 +92,25 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
 }
 
 fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Contender)>, Failure> {
-    let contender = |name: &String| -> Result<Contender, Failure> {
-        Ok(match name.as_str() {
-            "vbpp" => Contender::Variational(spec::model(&args.options, events.window().axes())?),
-            "averaged" => Contender::Averaged(spec::model(&args.options, events.window().axes())?),
-            "ks+ec" => Contender::Smoother(EdgeCorrection::Truncate),
-            "ks-ec" => Contender::Smoother(EdgeCorrection::None),
-            "homogeneous" => Contender::Homogeneous,
-            "sgcp" => Contender::Sgcp(sgcp::Settings::default()),
-            _ => return Err(format!("--methods: `{name}` is none of {}", METHODS.join(", ")).into()),
+    let contender = |name: ContenderName| -> Result<Contender, Failure> {
+        Ok(match name {
+            ContenderName::Vbpp => Contender::Variational(spec::model(&args.options, events.window().axes())?),
+            ContenderName::Averaged => Contender::Averaged(spec::model(&args.options, events.window().axes())?),
+            ContenderName::SmoothedWithin => Contender::Smoother(EdgeCorrection::Truncate),
+            ContenderName::Smoothed => Contender::Smoother(EdgeCorrection::None),
+            ContenderName::Homogeneous => Contender::Homogeneous,
+            ContenderName::Sgcp => Contender::Sgcp(sgcp::Settings::default()),
         })
     };
-    args.methods.iter().map(|name| Ok((name.clone(), contender(name)?))).collect()
+    args.methods.iter().map(|&name| Ok((name.name(), contender(name)?))).collect()
 }
 
 /// Training and held-out events, as often as asked for.
-fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(Events, Points)>, Failure> {
-    if let Some(path) = &args.test {
-        let test = input::events_in(path, None, events.window(), args.options.events.clip, context)?;
-        return Ok(vec![(events, test)]);
+fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(Events, Events)>, Failure> {
+    if let Some(path) = &args.heldout {
+        let asked = HeldOut::beside(path, &args.looks, &args.options.events);
+        let held_out = input::held_out(&asked, events.window(), context)?.events;
+        return Ok(vec![(events, held_out)]);
     }
     if args.splits == 0 {
         return Err("--splits 0 asks for nothing; take at least 1".to_string().into());

@@ -1,6 +1,6 @@
 //! `count`: the number of events in a part of the window.
 
-use super::score::check_samples;
+use super::score::check_draws;
 use super::summary::{brief, is_repeated, quantile};
 use super::{Context, Failure, Outcome, json_line, spec, window};
 use crate::args::CountArgs;
@@ -33,7 +33,7 @@ struct Moments {
 /// Does what was asked for.
 pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let probabilities = spec::quantiles(&args.quantiles)?;
-    check_samples(args.samples)?;
+    check_draws(args.draws)?;
     let model = ModelFile::read(&args.model)?;
     let window = model.posterior.window();
     let parse = |text: &String| region(text, window, context);
@@ -43,7 +43,7 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
         let asked = if is_repeated(window) { box_around(window)? } else { window.clone() };
         regions.push(Region { name: io::show_window(window), inside: asked.clone(), asked });
     }
-    let answer = |region: &Region| count(&model.posterior, region, &probabilities, args.samples, context.seed());
+    let answer = |region: &Region| count(&model.posterior, region, &probabilities, args.draws, context.seed());
     let answers = regions.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
     let trial = if is_repeated(window) { ", one trial" } else { "" };
     let text = match (context.json(), &answers[..]) {

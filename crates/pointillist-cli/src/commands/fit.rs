@@ -43,18 +43,9 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.output {
         write(&fitted.model, path)?;
     }
-    let (width, is_terminal) = terminal();
-    if context.json() {
-        // With the model itself on stdout there is no room for anything else.
-        if !is_stdout(args) {
-            io::stdout_text(&json_line(&fitted.summary)?)?;
-        }
-    } else if !context.quiet() && !is_stdout(args) {
-        let mut text = fitted.summary.text(&fitted.model.source);
-        if is_terminal && let Ok(figure) = figure::of_model(&fitted.model, &Default::default()) {
-            text += &format!("\n{}", plot::terminal(&figure, width, 14, colour()));
-        }
-        io::stdout_text(&text)?;
+    // With the model itself on stdout there is no room for anything else.
+    if !is_stdout(args) && (context.json() || !context.quiet()) {
+        print(&fitted.summary, &fitted.model, context)?;
     }
     match &args.output {
         Some(path) if !is_stdout(args) => context.note(&format!("wrote {}", path.display())),
@@ -62,6 +53,19 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         None => context.note("the model was not saved; to keep it, add -o model.json"),
     }
     Ok(fitted.outcome())
+}
+
+/// The summary of a model, with a picture on a terminal; or as JSON.
+pub fn print(summary: &Summary, model: &ModelFile, context: &Context) -> Result<(), Failure> {
+    if context.json() {
+        return Ok(io::stdout_text(&json_line(summary)?)?);
+    }
+    let (width, is_terminal) = terminal();
+    let mut text = summary.text(&model.source);
+    if is_terminal && let Ok(figure) = figure::of_model(model, &Default::default()) {
+        text += &format!("\n{}", plot::terminal(&figure, width, 14, colour()));
+    }
+    Ok(io::stdout_text(&text)?)
 }
 
 /// Fits what was given: summaries, tables by way of a summary, or the events of one table.
@@ -223,7 +227,7 @@ fn fitted(model: &Model, fit: Fit, subject: Subject, context: &Context) -> Fitte
         context.warn(warning);
     }
     if !summary.converged {
-        context.warn(match summary.stop {
+        context.warn(match summary.stop.as_str() {
             "max_evaluations" => {
                 "the fit did not converge: the evaluations allowed were used up; allow more with --max-evaluations"
             }

@@ -1,7 +1,7 @@
 //! Events and points in: a table, the window it belongs to, and the axes both share.
 
 use super::{Context, Failure, spec, window};
-use crate::args::{EventOptions, RivalOptions};
+use crate::args::{EventOptions, HeldOutOptions, RivalOptions};
 use crate::datasets::{self, Dataset};
 use crate::io::{self, Counting, InputError, ReadOptions, Table, TimeAxis, TimeUnit, Trials};
 use pointillist::{Axis, Events, Points, Window};
@@ -54,7 +54,8 @@ pub fn events(path: &str, options: &EventOptions) -> Result<Loaded, Failure> {
 pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> Result<Loaded, Failure> {
     let dataset = datasets::find(path);
     let bytes = bytes.map_or_else(|| bytes_of(path), |bytes| Ok(bytes.into()))?;
-    let label = trial_column(io::source_name(path), &bytes, options)?;
+    let needed = options.trials.is_some();
+    let label = trial_column(path, &bytes, options.trial_column.as_deref(), needed, options.columns.as_deref())?;
     let read = ReadOptions { label, ..read_options(dataset, options)? };
     let table = io::read_bytes(io::source_name(path), &bytes, &read)?;
     let axes = axes(&table.names, &table.time, dataset);
@@ -89,7 +90,7 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> 
 
 /// What is read of a table.
 pub fn read_options(dataset: Option<&Dataset>, options: &EventOptions) -> Result<ReadOptions, Failure> {
-    let time_unit = options.time_unit.parse().map_err(|error| format!("--time-unit: {error}"))?;
+    let time_unit = options.time_unit;
     let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
     let columns = options.columns.clone().or_else(own_columns);
     Ok(ReadOptions { columns, time_unit, label: None, skip_bad: options.skip_bad })
@@ -113,11 +114,17 @@ fn ends(table: &Table) -> Vec<(f64, f64)> {
 }
 
 /// The column that says to which trial an event belongs: the one named, else `trial` if there is one that is not a coordinate.
-fn trial_column(source: &str, bytes: &[u8], options: &EventOptions) -> Result<Option<String>, Failure> {
-    let name = options.trial_column.as_deref().unwrap_or(TRIAL_COLUMN);
+fn trial_column(
+    path: &str,
+    bytes: &[u8],
+    named: Option<&str>,
+    needed: bool,
+    coordinates: Option<&[String]>,
+) -> Result<Option<String>, Failure> {
+    let (source, name) = (io::source_name(path), named.unwrap_or(TRIAL_COLUMN));
     let header = io::read_header(source, bytes)?;
     let is_there = header.iter().any(|(found, _)| found.to_lowercase() == name.to_lowercase());
-    let needed = options.trial_column.is_some() || options.trials.is_some();
+    let needed = needed || named.is_some();
     if needed && !is_there {
         let names: Vec<&str> = header.iter().map(|(name, _)| name.as_str()).collect();
         let names = names.join(", ");
@@ -126,7 +133,7 @@ fn trial_column(source: &str, bytes: &[u8], options: &EventOptions) -> Result<Op
         )
         .into());
     }
-    let is_coordinate = || options.columns.iter().flatten().any(|column| column.to_lowercase() == name.to_lowercase());
+    let is_coordinate = || coordinates.iter().copied().flatten().any(|column| column.to_lowercase() == name.to_lowercase());
     Ok((is_there && (needed || !is_coordinate())).then(|| name.to_string()))
 }
 
@@ -312,11 +319,24 @@ fn numbered(labels: &[String]) -> (Vec<usize>, usize) {
 
 /// Reads points for a model: in the columns asked for, else in those called as its axes, else in the numeric ones.
 pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<Placed, Failure> {
+    let table = on_axes(path, &bytes_of(path)?, columns, None, axes)?;
+    let points = Points::new(axes.len(), table.rows)?;
+    Ok(Placed { points, lines: table.lines, counting: table.counting, trials: None, source: table.source })
+}
+
+/// A table in those columns, with its numbers on the axes of a model, and its labels if it has a column of them.
+fn on_axes(
+    path: &str,
+    bytes: &[u8],
+    columns: Option<&[String]>,
+    label: Option<&str>,
+    axes: &[Axis],
+) -> Result<Table, Failure> {
     // Dates are read in the model's unit, so that only the origin of time can differ.
     let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
-    let bytes = bytes_of(path)?;
     let read_columns = |columns: Option<Vec<String>>| {
-        io::read_bytes(io::source_name(path), &bytes, &ReadOptions { columns, time_unit, ..Default::default() })
+        let read = ReadOptions { columns, time_unit, label: label.map(String::from), ..Default::default() };
+        io::read_bytes(io::source_name(path), bytes, &read)
     };
     let mut table = match columns {
         Some(columns) => read_columns(Some(columns.to_vec()))?,
@@ -336,8 +356,7 @@ pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<P
     for (r, axis) in axes.iter().enumerate() {
         io::onto_axis(&mut table, r, axis, false)?;
     }
-    let points = Points::new(axes.len(), table.rows)?;
-    Ok(Placed { points, lines: table.lines, counting: table.counting, trials: None, source: table.source })
+    Ok(table)
 }
 
 /// More events from a window that is known, in these columns; those outside it are refused, or with `clip` dropped.
@@ -355,10 +374,145 @@ pub fn events_in(
     Ok(placed.points)
 }
 
+/// What is said of held-out events.
+pub struct HeldOut<'a> {
+    /// Where they are.
+    pub path: &'a str,
+    /// In which columns, if it is said.
+    pub columns: Option<&'a [String]>,
+    /// How many looks at the window they come from, if it is said.
+    pub repeats: Option<usize>,
+    /// The table of their trials.
+    pub trials: Option<&'a str>,
+    /// The column that names their trials.
+    pub trial_column: Option<&'a str>,
+    /// Drop those that cannot stay.
+    pub clip: bool,
+    /// What the options for repeats and trials begin with, for messages.
+    pub prefix: &'static str,
+}
+
+impl<'a> HeldOut<'a> {
+    /// Beside events that were fitted with options of their own.
+    pub fn beside(path: &'a str, looks: &'a HeldOutOptions, fitted: &'a EventOptions) -> Self {
+        Self {
+            path,
+            columns: None,
+            repeats: looks.heldout_repeats,
+            trials: looks.heldout_trials.as_deref(),
+            trial_column: fitted.trial_column.as_deref(),
+            clip: fitted.clip,
+            prefix: "--heldout-",
+        }
+    }
+}
+
+/// Held-out events, and how many trials they come from.
+pub struct HeldOutEvents {
+    /// The events in what was looked at of the window.
+    pub events: Events,
+    /// Trials, repeats, looks.
+    pub trials: usize,
+}
+
+/// Reads held-out events for what was fitted over `window`: they come from there, but were looked for as often as they themselves say.
+pub fn held_out(asked: &HeldOut, window: &Window, context: &Context) -> Result<HeldOutEvents, Failure> {
+    let (path, axes) = (asked.path, window.axes());
+    let bytes = bytes_of(path)?;
+    let names: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
+    let coordinates = asked.columns.unwrap_or(&names);
+    let label = trial_column(path, &bytes, asked.trial_column, asked.trials.is_some(), Some(coordinates))?;
+    let table = on_axes(path, &bytes, asked.columns, label.as_deref(), axes)?;
+    let trials = asked.trials.map(|path| window::trials(path, axes, &[false])).transpose()?;
+    let (own, count) = match &trials {
+        Some(trials) => (trials_inside(trials, window, asked)?, trials.len()),
+        None => {
+            let repeats = repeats_held_out(asked, &table, window, context)?;
+            (window.clone().looked_at_once().with_repeats(repeats)?, repeats)
+        }
+    };
+    // How many trials there are has been settled.
+    let mut placed = Placed::new(table, trials.as_ref(), usize::MAX, &mut Vec::new())?;
+    let mut warnings = Vec::new();
+    let strictness = Strictness { clip: asked.clip, remedy: "" };
+    if let Some(trials) = &trials {
+        warnings.extend(placed.in_their_trials(trials, &own, &strictness)?);
+    }
+    warnings.extend(placed.inside(&own, &strictness)?);
+    warnings.iter().for_each(|warning| context.warn(warning));
+    Ok(HeldOutEvents { events: Events::new(placed.points, own)?, trials: count })
+}
+
+/// How many looks at the window held-out events come from, if nothing says when each trial was looked at. What cannot be told is refused:
+/// with another number the scores would be those of other events.
+fn repeats_held_out(asked: &HeldOut, table: &Table, window: &Window, context: &Context) -> Result<usize, Failure> {
+    let (source, prefix) = (&table.source, asked.prefix);
+    let labelled = if table.labels.is_empty() { None } else { Some(numbered(&table.labels).1) };
+    if let Some(repeats) = asked.repeats {
+        return match (repeats, labelled) {
+            (0, _) => Err(format!("{prefix}repeats 0 means that nobody looked; give at least 1").into()),
+            // One look may be all trials together.
+            (2.., Some(count)) if count > repeats => Err(format!(
+                "{source} has events of {count} trials, more than the {repeats} of {prefix}repeats; correct it"
+            )
+            .into()),
+            _ => Ok(repeats),
+        };
+    }
+    if let Some(set) = datasets::find(asked.path) {
+        return Ok(set.repeats);
+    }
+    let often: Vec<f64> = window.pieces().iter().map(|piece| piece.repeats).collect();
+    if often.iter().any(|repeats| *repeats != often[0]) {
+        return Err(format!(
+            "the trials that were fitted differ in their times, so those of {source} must be known: give {prefix}trials, or \
+             {prefix}repeats if each was looked at over the whole window"
+        )
+        .into());
+    }
+    match (often[0], labelled) {
+        (1.0, None | Some(1)) => Ok(1),
+        (1.0, Some(count)) => Err(format!(
+            "{source} has events of {count} trials, but one look at the window was fitted: give {prefix}repeats {count} if its rate is \
+             that of one trial, {prefix}repeats 1 if it is that of all together"
+        )
+        .into()),
+        (_, Some(count)) => {
+            context.note(&format!(
+                "{source} has events of {count} trials, taken for all that were looked at; if some had no event, give {prefix}repeats"
+            ));
+            Ok(count)
+        }
+        (fitted, None) => Err(format!(
+            "{fitted} trials were fitted, and {source} does not say how many it has: give {prefix}repeats, or name a column of \
+             trials with --trial-column"
+        )
+        .into()),
+    }
+}
+
+/// The window of held-out trials, which lies in `window` and has its exposure; with `clip` the part that does.
+fn trials_inside(trials: &Trials, window: &Window, asked: &HeldOut) -> Result<Window, Failure> {
+    let own = Window::trials(&trials.intervals())?;
+    let shown = io::show_window(window);
+    let Some(inside) = window.intersection(&own) else {
+        return Err(format!("{}: no trial lies inside the window {shown} that was fitted", trials.source).into());
+    };
+    let reaches_beyond = inside.volume() < own.volume() * (1.0 - 1e-9);
+    if reaches_beyond && !asked.clip {
+        return Err(format!(
+            "{}: trials reach beyond the window {shown} that was fitted; drop what lies beyond it with --clip",
+            trials.source
+        )
+        .into());
+    }
+    Ok(inside)
+}
+
 /// The events that a rival is to be scored on, if any.
-pub fn held_out(rival: &RivalOptions, window: &Window, context: &Context) -> Result<Option<Points>, Failure> {
-    let read = |path: &String| events_in(path, None, window, rival.options.clip, context);
-    rival.test.as_ref().map(read).transpose()
+pub fn held_out_of_rival(rival: &RivalOptions, window: &Window, context: &Context) -> Result<Option<Events>, Failure> {
+    let read = |path: &String| held_out(&HeldOut::beside(path, &rival.looks, &rival.options), window, context);
+    Ok(rival.heldout.as_ref().map(read).transpose()?.map(|read| read.events))
 }
 
 /// The bytes of a bundled set or a file.

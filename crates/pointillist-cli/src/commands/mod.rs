@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod completions;
 mod count;
 mod data;
 mod demo;
@@ -9,12 +10,14 @@ mod figure;
 mod fit;
 mod input;
 mod kernels;
+mod man;
 mod meter;
 mod plot;
 mod predict;
 mod reproduce;
 mod sample;
 mod score;
+mod show;
 mod simulate;
 mod sgcp;
 mod smooth;
@@ -23,7 +26,7 @@ mod summarize;
 mod summary;
 mod window;
 
-use crate::args::{Cli, Global, Verb, not_yet};
+use crate::args::{Cli, Global, Verb, none_of, not_yet};
 use crate::{interrupt, io};
 use clap::Parser;
 use std::io::{IsTerminal, Write};
@@ -218,12 +221,15 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
         Some(Verb::Compare(args)) => compare::run(args, &context),
         Some(Verb::Reproduce(args)) => reproduce::run(args, &context),
         Some(Verb::Data(args)) => data::run(args, &context),
+        Some(Verb::Show(args)) => show::run(args, &context),
+        Some(Verb::Completions(args)) => completions::run(args),
+        Some(Verb::Man(args)) => man::run(args, &context),
     }
 }
 
 /// Help and version are no failure; the rest is.
 fn refuse_arguments(error: &clap::Error) -> ExitCode {
-    if let Some(sentence) = not_yet(error) {
+    if let Some(sentence) = not_yet(error).or_else(|| none_of(error)) {
         return fail(&sentence);
     }
     match error.print() {

@@ -1,6 +1,7 @@
 //! `score`: how well a model foretells events it has not seen.
 
-use super::{Context, Failure, Outcome, input, json_line, spec};
+use super::input::{self, HeldOut};
+use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::ScoreArgs;
 use crate::io::{self, ModelFile};
 use pointillist::{LogMean, Score};
@@ -13,6 +14,8 @@ const UNTRUSTED: f64 = 0.7;
 #[derive(Serialize)]
 struct Scores {
     events: usize,
+    /// How many looks at the window they come from.
+    trials: usize,
     l_p: f64,
     l_0: f64,
     m_p: f64,
@@ -21,35 +24,45 @@ struct Scores {
     m_0_se: f64,
     m_p_pareto_k: f64,
     m_0_pareto_k: f64,
-    samples: usize,
+    draws: usize,
 }
 
 /// Does what was asked for.
 pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
-    check_samples(args.samples)?;
+    check_draws(args.draws)?;
     let model = ModelFile::read(&args.model)?;
     let window = model.posterior.window();
-    let events = input::events_in(&args.heldout, args.columns.as_deref(), window, args.clip, context)?;
-    let score = model.posterior.score(&events, args.samples, context.seed())?;
+    let asked = HeldOut {
+        path: &args.heldout,
+        columns: args.columns.as_deref(),
+        repeats: args.repeats,
+        trials: args.trials.as_deref(),
+        trial_column: args.trial_column.as_deref(),
+        clip: args.clip,
+        prefix: "--",
+    };
+    let held_out = input::held_out(&asked, window, context)?;
+    let score = model.posterior.score(&held_out.events, args.draws, context.seed())?;
     for (name, mean) in [("m_p", score.m_p), ("m_0", score.m_0)] {
         if mean.k > UNTRUSTED {
             let k = mean.k;
-            context.warn(&format!("{name} is unsure (Pareto k {k:.2} above {UNTRUSTED}): its error may be larger than it says; use more --samples"));
+            context.warn(&format!("{name} is unsure (Pareto k {k:.2} above {UNTRUSTED}): its error may be larger than it says; use more --draws"));
         }
     }
-    let text = if context.json() { json_line(&scores(&score, args.samples))? } else { table(&score) };
+    let text = if context.json() { json_line(&scores(&score, held_out.trials, args.draws))? } else { table(&score, held_out.trials) };
     io::stdout_text(&text)?;
     Ok(Outcome::Done)
 }
 
 /// Whether so many draws make a score.
-pub fn check_samples(samples: usize) -> Result<(), String> {
-    if samples < 2 { Err(format!("--samples {samples} is too few; take at least 2")) } else { Ok(()) }
+pub fn check_draws(draws: usize) -> Result<(), String> {
+    if draws < 2 { Err(format!("--draws {draws} is too few; take at least 2")) } else { Ok(()) }
 }
 
-fn scores(score: &Score, samples: usize) -> Scores {
+fn scores(score: &Score, trials: usize, draws: usize) -> Scores {
     Scores {
         events: score.events,
+        trials,
         l_p: score.l_p,
         l_0: score.l_0,
         m_p: score.m_p.value,
@@ -58,14 +71,15 @@ fn scores(score: &Score, samples: usize) -> Scores {
         m_0_se: score.m_0.se,
         m_p_pareto_k: score.m_p.k,
         m_0_pareto_k: score.m_0.k,
-        samples,
+        draws,
     }
 }
 
-fn table(score: &Score) -> String {
+fn table(score: &Score, trials: usize) -> String {
+    let of_trials = if trials == 1 { String::new() } else { format!(" of {trials} trials") };
     let sampled = |mean: LogMean| format!("{:.4} ± {:.4}", mean.value, mean.se);
     format!(
-        "{}\n  l_p  {:.4}\n  l_0  {:.4}\n  m_p  {}\n  m_0  {}\n",
+        "{}{of_trials}\n  l_p  {:.4}\n  l_0  {:.4}\n  m_p  {}\n  m_0  {}\n",
         spec::plural(score.events, "held-out event", "held-out events"),
         score.l_p,
         score.l_0,

@@ -44,14 +44,15 @@ pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
     let loaded = input::events(&rival.events, &rival.options)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = &loaded.events;
+    // Better now than after minutes.
+    let held_out = input::held_out_of_rival(rival, events.window(), context)?;
     let mut run = match args.checkpoint.as_deref().filter(|path| path.exists()) {
         Some(path) => resumed(path, events.points(), context)?,
         None => Sgcp::new(events, &settings(args, context))?,
     };
     sample(&mut run, args.checkpoint.as_deref(), context)?;
     let posterior = run.posterior();
-    let test = input::held_out(rival, events.window(), context)?;
-    let score = test.map(|points| posterior.score(&points, DRAWS, context.seed())).transpose()?;
+    let score = held_out.map(|events| posterior.score(&events, DRAWS, context.seed())).transpose()?;
     if rival.asks_for_rates() {
         rates(rival, &posterior, events.window(), context)?;
     }

@@ -261,10 +261,7 @@ fn place(option: &str, args: &SimulateArgs) -> Result<Window, Failure> {
     let Some(first) = args.window.first() else {
         return Err(format!("{option} needs --window, as in --window 0,50; or give a GeoJSON border").into());
     };
-    let unit: TimeUnit = match &args.time_unit {
-        Some(text) => text.parse().map_err(|error| format!("--time-unit: {error}"))?,
-        None => TimeUnit::default(),
-    };
+    let unit = args.time_unit.unwrap_or_default();
     let names = match &args.columns {
         Some(names) => checked(names, args)?,
         None => usual_names(first)?,

@@ -38,13 +38,13 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
         None => KernelSmoother::fit(events, edges)?,
     };
     smoother.warnings.iter().for_each(|warning| context.warn(warning));
-    let test = input::held_out(rival, events.window(), context)?;
+    let held_out = input::held_out_of_rival(rival, events.window(), context)?;
     let smoothed = Smoothed {
         events: events.len(),
         bandwidth: smoother.bandwidth().to_vec(),
         loo: smoother.loo(),
         edge_correction: name,
-        log_likelihood: test.map(|points| smoother.log_likelihood(&points)).transpose()?,
+        log_likelihood: held_out.map(|events| smoother.log_likelihood(&events)).transpose()?,
         warnings: smoother.warnings.clone(),
     };
     if rival.asks_for_rates() {

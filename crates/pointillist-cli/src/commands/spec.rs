@@ -2,7 +2,7 @@
 //! model they make.
 
 use super::{Failure, input};
-use crate::args::{BasisName, FitOptions, MeanName, MethodName};
+use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
 use pointillist::baseline::sgcp;
 use pointillist::kernel::{Expression, Unit};
 use pointillist::{Axis, Error, Factor, Family, Inducing, LatticeChoice, Method, Model, Prior, PriorMean, Smoothness};
@@ -68,11 +68,10 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
             format!("{lattice} is for a lattice and {inducing} for inducing points; leave one of them out").into()
         );
     }
-    let smoothness = match options.smoothness.as_deref() {
-        None | Some("auto") => None,
-        Some("2") => Some(Smoothness::Two),
-        Some("4") => Some(Smoothness::Four),
-        Some(other) => return Err(format!("--smoothness {other} must be 2, 4 or auto").into()),
+    let smoothness = match options.smoothness {
+        None | Some(SmoothnessName::Auto) => None,
+        Some(SmoothnessName::Two) => Some(Smoothness::Two),
+        Some(SmoothnessName::Four) => Some(Smoothness::Four),
     };
     Ok(LatticeChoice {
         nodes: options.nodes.as_deref().map(|text| counts("--nodes", text, axes)).transpose()?,

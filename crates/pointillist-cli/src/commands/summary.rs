@@ -4,12 +4,13 @@ use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::Piece;
 use pointillist::{Axis, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The JSON of `fit`; scripts rely on the names.
-#[derive(Clone, Debug, Serialize)]
+/// The JSON of `fit`; scripts rely on the names. Model files hold it, those of earlier versions perhaps less of it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Summary {
     /// The bound.
     pub elbo: f64,
@@ -18,7 +19,7 @@ pub struct Summary {
     /// Whether the answer can be relied on.
     pub converged: bool,
     /// Why the fit stopped.
-    pub stop: &'static str,
+    pub stop: String,
     /// Steps of the optimiser.
     pub iterations: usize,
     /// Evaluations of the bound.
@@ -29,7 +30,7 @@ pub struct Summary {
     /// Number of events.
     pub events: usize,
     /// What f is made of: `inducing` or `lattice`.
-    pub basis: &'static str,
+    pub basis: String,
     /// The bases that were tried.
     pub tried: Vec<TriedSummary>,
     /// Number of inducing points; 0 on a lattice.
@@ -54,7 +55,7 @@ pub struct Summary {
     /// Where f returns to away from events.
     pub prior_mean: PriorMean,
     /// How the bound was maximised.
-    pub method: &'static str,
+    pub method: String,
     /// Θ, in the units of the data: `variance` (one, or a list for several terms), lists of `lengthscale`, `period` and so on, `mean`.
     pub hyperparameters: serde_json::Value,
     /// The same one by one.
@@ -70,7 +71,8 @@ pub struct Summary {
 }
 
 /// A basis that was tried.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TriedSummary {
     /// Its name.
     pub name: String,
@@ -96,7 +98,8 @@ impl TriedSummary {
 }
 
 /// Weighted points that stood for events.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EventNodes {
     /// How many.
     pub count: usize,
@@ -105,7 +108,8 @@ pub struct EventNodes {
 }
 
 /// A hyper-parameter.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct NamedValue {
     /// As `--fix` and `--prior` take it.
     pub name: String,
@@ -117,7 +121,8 @@ pub struct NamedValue {
 }
 
 /// The parts of the bound.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Parts {
     /// Expected log-intensity at the events.
     pub log_rate: f64,
@@ -128,7 +133,8 @@ pub struct Parts {
 }
 
 /// The window.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct WindowSummary {
     /// Length, area or volume, as often and as closely as it was looked at: a rate times this is a number of events.
     pub measure: f64,
@@ -228,12 +234,12 @@ impl Summary {
                 kl: report.bound.kl,
             },
             converged: report.stop.converged(),
-            stop: report.stop.as_str(),
+            stop: report.stop.as_str().into(),
             iterations: report.iterations,
             evaluations: report.evaluations,
             seconds: Some(report.seconds),
             events,
-            basis: if lattice.is_some() { "lattice" } else { "inducing" },
+            basis: if lattice.is_some() { "lattice" } else { "inducing" }.into(),
             tried: report.tried.iter().map(TriedSummary::new).collect(),
             inducing: posterior.inducing().map_or(0, |locations| locations.len()),
             inducing_grid: report.inducing.clone(),
@@ -247,7 +253,8 @@ impl Summary {
             method: match model.method {
                 Method::Collapsed => "collapsed",
                 Method::Joint => "joint",
-            },
+            }
+            .into(),
             hyperparameters,
             parameters,
             log_prior: report.log_prior,
@@ -267,7 +274,7 @@ impl Summary {
     pub fn text(&self, source: &str) -> String {
         let parts = &self.elbo_parts;
         let seconds = self.seconds.map(|s| format!(", {}", duration(s))).unwrap_or_default();
-        let stop = match self.stop {
+        let stop = match self.stop.as_str() {
             "converged" => "converged",
             "max_evaluations" => "NOT CONVERGED, the evaluations allowed were used up",
             _ => "NOT CONVERGED, no better point was found",
@@ -299,7 +306,7 @@ impl Summary {
         for (name, values) in parameters {
             row(&name, values);
         }
-        match self.basis {
+        match self.basis.as_str() {
             "lattice" => row("lattice", format!("{} nodes; {}", grid(&self.nodes), self.choice)),
             _ => row("inducing", format!("{} points; {}", grid(&self.inducing_grid), self.choice)),
         }

@@ -4,6 +4,7 @@
 //! a large date and a small fraction loses nothing. The calendar is the Gregorian one, also before 1582, in UTC.
 //! There are no time zones by name, no week dates or ordinal dates, and a leap second is the second after it.
 
+use clap::ValueEnum;
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,20 +12,26 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
 /// The unit in which dates are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TimeUnit {
-    /// Seconds.
+    /// Seconds
+    #[value(aliases = ["s", "sec", "secs", "second"])]
     Seconds,
-    /// Minutes of 60 seconds.
+    /// Of 60 seconds
+    #[value(aliases = ["min", "mins", "minute"])]
     Minutes,
-    /// Hours of 3600 seconds.
+    /// Of 3600 seconds
+    #[value(aliases = ["h", "hour"])]
     Hours,
-    /// Days of 86 400 seconds, the default.
+    /// Of 86 400 seconds
+    #[value(aliases = ["d", "day"])]
     #[default]
     Days,
-    /// Weeks of seven days.
+    /// Of seven days
+    #[value(aliases = ["w", "week"])]
     Weeks,
-    /// Julian years of 365.25 days.
+    /// Julian ones, of 365.25 days
+    #[value(aliases = ["y", "year"])]
     Years,
 }
 
@@ -69,15 +76,7 @@ impl FromStr for TimeUnit {
     type Err = UnknownTimeUnit;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "s" | "sec" | "secs" | "second" | "seconds" => Ok(Self::Seconds),
-            "min" | "mins" | "minute" | "minutes" => Ok(Self::Minutes),
-            "h" | "hour" | "hours" => Ok(Self::Hours),
-            "d" | "day" | "days" => Ok(Self::Days),
-            "w" | "week" | "weeks" => Ok(Self::Weeks),
-            "y" | "year" | "years" => Ok(Self::Years),
-            _ => Err(UnknownTimeUnit(text.to_string())),
-        }
+        <Self as ValueEnum>::from_str(text.trim(), true).map_err(|_| UnknownTimeUnit(text.to_string()))
     }
 }
 

@@ -89,6 +89,11 @@ impl Trials {
         Ok(())
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.trials.len()
+    }
+
     /// The stretches of all trials.
     pub fn intervals(&self) -> Vec<(f64, f64)> {
         self.trials.iter().flat_map(|trial| &trial.stretches).map(|stretch| (stretch.lo, stretch.hi)).collect()

@@ -2,13 +2,13 @@
 //!
 //! Events are Poisson with mean λ|T|; with a Gamma(a₀, b₀) prior the posterior of λ is Gamma(a₀ + N, b₀ + |T|), |T| the measure of the
 //! window (each part counted as often as it was looked at, weighed by the exposure). The default prior is that of Jeffreys, a₀ = ½,
-//! b₀ = 0: invariant under changes of unit, proper once there is a window. Held-out events H, K of them in the same window:
+//! b₀ = 0: invariant under changes of unit, proper once there is a window. Held-out events H, K of them in a window of measure |H|:
 //!
 //! ```text
-//! log E[p(H|λ)] = log Γ(a+K) − log Γ(a) + a log b − (a+K) log(b + |T|)
+//! log E[p(H|λ)] = log Γ(a+K) − log Γ(a) + a log b − (a+K) log(b + |H|) + Σ log e(x_k)
 //! ```
 //!
-//! Where there is an exposure, p(H|λ) is meant without its factor Π e(x_k), which no rate can change.
+//! where e is the exposure of that window, 1 if it has none.
 
 use super::gamma;
 use crate::error::{Error, Result};
@@ -19,7 +19,6 @@ use crate::events::Events;
 pub struct Homogeneous {
     shape: f64,
     inverse_scale: f64,
-    measure: f64,
     events: usize,
 }
 
@@ -41,7 +40,7 @@ impl Homogeneous {
         }
         let measure = events.window().measure();
         let events = events.len();
-        Ok(Self { shape: shape + events as f64, inverse_scale: inverse_scale + measure, measure, events })
+        Ok(Self { shape: shape + events as f64, inverse_scale: inverse_scale + measure, events })
     }
 
     /// Shape and inverse scale of the posterior.
@@ -82,17 +81,22 @@ impl Homogeneous {
         gamma::tails(self.shape, rate * self.inverse_scale).0
     }
 
-    /// log E[p(H|λ)] of `held_out` events in the same window.
-    pub fn log_predictive(&self, held_out: usize) -> f64 {
-        let count = held_out as f64;
+    /// log E[p(H|λ)] of held-out events.
+    pub fn log_predictive(&self, held_out: &Events) -> f64 {
+        let (count, measure) = (held_out.len() as f64, held_out.window().measure());
         let (a, b) = (self.shape, self.inverse_scale);
-        // a log b − (a+K) log(b+|T|), without the cancellation of its large parts
-        let ratio = -a * (self.measure / b).ln_1p() - count * (b + self.measure).ln();
-        libm::lgamma(a + count) - libm::lgamma(a) + ratio
+        // a log b − (a+K) log(b+|H|), without the cancellation of its large parts
+        let ratio = -a * (measure / b).ln_1p() - count * (b + measure).ln();
+        libm::lgamma(a + count) - libm::lgamma(a) + ratio + log_exposure(held_out)
     }
 
-    /// log p(H|λ) of `held_out` events in the same window, λ the posterior mean.
-    pub fn log_likelihood(&self, held_out: usize) -> f64 {
-        held_out as f64 * self.mean().ln() - self.mean() * self.measure
+    /// log p(H|λ) of held-out events, λ the posterior mean.
+    pub fn log_likelihood(&self, held_out: &Events) -> f64 {
+        held_out.len() as f64 * self.mean().ln() - self.mean() * held_out.window().measure() + log_exposure(held_out)
     }
+}
+
+/// Σ log e(x_k).
+fn log_exposure(events: &Events) -> f64 {
+    events.points().rows().map(|row| events.window().exposure_at(row).ln()).sum()
 }

@@ -16,7 +16,7 @@
 //! The factor N/(N−1) makes up for the event left out, so that all rates have the integral N: it is the density estimate from the others
 //! times N. It does not depend on h, nor does the N at the end: with edge correction that is ∫_T λ, without it is the integral over all
 //! space, because a smoother without edge correction knows of no window when its bandwidth is chosen. (In [`KernelSmoother::log_likelihood`]
-//! it is ∫_T λ in both cases: held-out events were looked for in T.)
+//! it is the integral over the window of the held-out events in both cases.)
 //!
 //! Not: exposures, adaptive or correlated bandwidths, uncertainty. Cost: about 50 evaluations of loo, each two sums of `gauss_sum.rs`
 //! (relative error 1e-9; all pairs up to 2000 events) and the masses of `mass.rs`.
@@ -183,12 +183,13 @@ impl KernelSmoother {
         Ok(masses.rows().zip(&self.weights).map(|(row, w)| w * row[0]).sum())
     }
 
-    /// log p(H|λ) = Σ log λ(x_k) − ∫_T λ of held-out events that were looked for in the same window, as often; −∞ if one of them lies
-    /// so far from all events that λ is 0 in double precision.
-    pub fn log_likelihood(&self, held_out: &Points) -> Result<f64> {
-        self.user_window.check_inside(held_out)?;
-        let logs: f64 = self.rate(held_out)?.iter().map(|rate| rate.ln()).sum();
-        Ok(logs - self.expected(&self.user_window)?)
+    /// log p(H|λ) = Σ log λ(x_k) − ∫_H λ of held-out events, whose window lies inside that of the fit and says how often they were looked
+    /// for; −∞ if one of them lies so far from all events that λ is 0 in double precision.
+    pub fn log_likelihood(&self, held_out: &Events) -> Result<f64> {
+        self.user_window.check_covers(held_out.window())?;
+        refuse_exposure(held_out.window())?;
+        let logs: f64 = self.rate(held_out.points())?.iter().map(|rate| rate.ln()).sum();
+        Ok(logs - self.expected(held_out.window())?)
     }
 
     fn check_dims(&self, what: &'static str, found: usize) -> Result<()> {
@@ -237,6 +238,13 @@ fn log_normaliser(bandwidth: &[f64]) -> f64 {
     bandwidth.iter().map(|h| h.ln() + 0.5 * (2.0 * PI).ln()).sum()
 }
 
+fn refuse_exposure(window: &Window) -> Result<()> {
+    match window.exposure() {
+        Some(_) => Err(Error::setting("exposure", "given", "kernel smoothing knows no exposure")),
+        None => Ok(()),
+    }
+}
+
 /// The events in the coordinates of the unit box.
 #[derive(Debug, Clone)]
 struct Inner {
@@ -251,9 +259,7 @@ struct Inner {
 impl Inner {
     fn new(events: &Events, edges: EdgeCorrection) -> Result<(Scaling, Self)> {
         let window = events.window();
-        if window.exposure().is_some() {
-            return Err(Error::setting("exposure", "given", "kernel smoothing knows no exposure"));
-        }
+        refuse_exposure(window)?;
         if events.is_empty() {
             return Err(Error::NoEvents);
         }

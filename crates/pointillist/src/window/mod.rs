@@ -192,6 +192,12 @@ impl Window {
         Ok(self)
     }
 
+    /// The same window looked at once everywhere.
+    pub fn looked_at_once(mut self) -> Self {
+        self.pieces.iter_mut().for_each(|piece| piece.repeats = 1.0);
+        self
+    }
+
     /// The same window looked at with this exposure.
     pub fn with_exposure(mut self, exposure: Exposure) -> Result<Self> {
         exposure.check_covers(self.bounding_box())?;
@@ -305,6 +311,23 @@ impl Window {
         let mut outside = points.rows().enumerate().filter(|(_, row)| !self.contains(row));
         let Some((index, row)) = outside.next() else { return Ok(()) };
         Err(Error::OutsideWindow { index, point: row.to_vec(), count: 1 + outside.count(), total: points.len() })
+    }
+
+    /// Refuses a window that reaches beyond this one.
+    pub(crate) fn check_covers(&self, other: &Window) -> Result<()> {
+        if other.dims() != self.dims() {
+            return Err(Error::Dimension { what: "window", expected: self.dims(), found: other.dims() });
+        }
+        let common = self.intersection(other).map_or(0.0, |common| common.volume());
+        // As much as borders may lose in the cutting.
+        if common >= other.volume() * (1.0 - 1e-9) {
+            return Ok(());
+        }
+        let ends = |window: &Window| {
+            window.bounding_box().iter().map(|s| format!("{},{}", s.lo, s.hi)).collect::<Vec<_>>().join(",")
+        };
+        let requirement = format!("must lie inside the window that was fitted, {}", ends(self));
+        Err(Error::setting("held-out window", ends(other), requirement))
     }
 
     /// The smallest box around it.

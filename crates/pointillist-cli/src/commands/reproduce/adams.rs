@@ -59,7 +59,8 @@ fn trial(bench: &Bench, truth: &Truth, window: &Window, methods: &[Method]) -> R
     let at = middles(window, POINTS)?;
     let draw = |number: usize| simulation.draw(bench.seed, number as u64);
     let all = each(bench.size(DRAWS.0, DRAWS.1), |i| {
-        let (train, test) = (Events::new(draw(2 * i)?, window.clone())?, draw(2 * i + 1)?);
+        let [train, test] = [2 * i, 2 * i + 1].map(|i| Events::new(draw(i)?, window.clone()));
+        let (train, test) = (train?, test?);
         methods.iter().map(|method| bench.perform(method, &train, &test, &at)).collect::<Result<Vec<_>, _>>()
     })?;
     let truth = Trial { all, truth: at.rows().map(|row| intensity.at(row)).collect(), end: truth.end };

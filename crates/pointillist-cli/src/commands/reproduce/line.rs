@@ -78,7 +78,7 @@ pub fn aftershocks(bench: &Bench) -> Result<Section, Failure> {
 
 fn run(bench: &Bench, set: &Set) -> Result<Section, Failure> {
     let events = bundled(set.name)?;
-    let splits: Vec<(Events, Points)> = (0..bench.size(SPLITS.0, SPLITS.1) as u64)
+    let splits: Vec<(Events, Events)> = (0..bench.size(SPLITS.0, SPLITS.1) as u64)
         .map(|number| halves(&events, bench.seed, number))
         .collect::<Result<_, _>>()?;
     let methods = methods(bench.sgcp(set.sweeps.0));
@@ -155,7 +155,7 @@ const SCORES: [(&str, Pick, Stroke); 4] = [
     ("M_p", |p| p.scores.m_p.map(|m| m.value), Stroke::Solid),
 ];
 
-fn by_inducing(bench: &Bench, splits: &[(Events, Points)], optimised: bool) -> Result<ByInducing, Failure> {
+fn by_inducing(bench: &Bench, splits: &[(Events, Events)], optimised: bool) -> Result<ByInducing, Failure> {
     let counts = bench.size(INDUCING.0, INDUCING.1).to_vec();
     let nowhere = Points::line(&[])?;
     let flat = each(counts.len() * splits.len(), |i| {

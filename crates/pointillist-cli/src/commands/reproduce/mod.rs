@@ -133,7 +133,7 @@ impl<'a> Bench<'a> {
     }
 
     /// One contender on one split.
-    fn perform(&self, method: &Method, train: &Events, test: &Points, at: &Points) -> Result<Performance, Failure> {
+    fn perform(&self, method: &Method, train: &Events, test: &Events, at: &Points) -> Result<Performance, Failure> {
         let performance = method.contender.perform(train, test, at, self.samples(), self.seed)?;
         self.tick(method.name);
         Ok(performance)

@@ -101,8 +101,7 @@ impl Function {
     fn result(&self, bench: &Bench, method: &Method) -> Result<Answer, Failure> {
         let fitted: Fitted = method.contender.fit(&self.train)?;
         let rates = fitted.rates(&self.cells, bench.samples(), bench.seed)?;
-        let tests: Vec<Points> = self.tests.iter().map(|test| test.points().clone()).collect();
-        let scores = fitted.scores(&tests, bench.samples(), bench.seed)?;
+        let scores = fitted.scores(&self.tests, bench.samples(), bench.seed)?;
         bench.tick(method.name);
         Ok(Answer {
             name: method.name,

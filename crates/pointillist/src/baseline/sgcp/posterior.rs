@@ -6,8 +6,9 @@
 use super::chain::rate_given;
 use super::diagnostics::{self, Diagnostics};
 use super::field::{self, Keep, Root};
-use super::state::{Latent, integration_nodes};
+use super::state::{Latent, integration_nodes, refuse_exposure};
 use crate::error::{Error, Result};
+use crate::events::Events;
 use crate::points::Points;
 use crate::posterior::Rate;
 use crate::sample;
@@ -132,32 +133,46 @@ impl SgcpPosterior {
         Ok((Rate { mean, sd }, quantiles.collect()))
     }
 
-    /// Scores held-out events that were looked for in the same window, with `draws` draws of the rate at them and at the quadrature
-    /// nodes, jointly.
-    pub fn score(&self, held_out: &Points, draws: usize, seed: u64) -> Result<SgcpScore> {
+    /// Scores held-out events, with `draws` draws of the rate at them and at the quadrature nodes, jointly. Their window, which lies inside
+    /// that of the fit, says how often they were looked for.
+    pub fn score(&self, held_out: &Events, draws: usize, seed: u64) -> Result<SgcpScore> {
         let mut scores = self.scores(std::slice::from_ref(held_out), draws, seed)?;
         scores.pop().ok_or(Error::NoEvents)
     }
 
     /// Scores several such sets, each on its own, with the same draws of the rate.
-    pub fn scores(&self, held_out: &[Points], draws: usize, seed: u64) -> Result<Vec<SgcpScore>> {
-        held_out.iter().try_for_each(|set| self.window.check_inside(set))?;
-        let nodes = self.score_nodes();
-        let all = held_out.iter().fold(nodes.points.clone(), |all, set| all.followed_by(set));
+    pub fn scores(&self, held_out: &[Events], draws: usize, seed: u64) -> Result<Vec<SgcpScore>> {
+        let mut all = Points::of_rows(self.window.dims(), vec![]);
+        // Sets from the same window share its nodes.
+        let (mut known, mut nodes): (Vec<&Window>, Vec<NodePlaces>) = (vec![], vec![]);
+        let mut of_set = Vec::with_capacity(held_out.len());
+        for set in held_out {
+            self.window.check_covers(set.window())?;
+            refuse_exposure(set.window())?;
+            let place = known.iter().position(|window| *window == set.window()).unwrap_or(known.len());
+            if place == known.len() {
+                let Nodes { points, weights } = self.score_nodes(set.window());
+                known.push(set.window());
+                nodes.push(NodePlaces { first: all.len(), weights });
+                all = all.followed_by(&points);
+            }
+            of_set.push(place);
+        }
+        let mut first = all.len();
+        all = held_out.iter().fold(all, |all, set| all.followed_by(set.points()));
         let rates = self.rate_draws(&all, at_least_two(draws)?, seed)?;
-        let mut first = nodes.points.len();
-        let score = |set: &Points| {
+        let score = |(set, place): (&Events, usize)| {
             let own = first..first + set.len();
             first = own.end;
-            self.score_of(own, &nodes.weights, &rates)
+            self.score_of(own, &nodes[place], &rates)
         };
-        Ok(held_out.iter().map(score).collect())
+        Ok(held_out.iter().zip(of_set).map(score).collect())
     }
 
-    /// The score of the events in these places of each draw, which begins with the rates at the nodes.
-    fn score_of(&self, events: std::ops::Range<usize>, weights: &[f64], rates: &[Vec<f64>]) -> SgcpScore {
+    /// The score of the events in these places of each draw.
+    fn score_of(&self, events: std::ops::Range<usize>, nodes: &NodePlaces, rates: &[Vec<f64>]) -> SgcpScore {
         let log_likelihood = |rates: &[f64]| {
-            let integral: f64 = rates.iter().zip(weights).map(|(rate, w)| rate * w).sum();
+            let integral: f64 = rates[nodes.first..].iter().zip(&nodes.weights).map(|(rate, w)| rate * w).sum();
             rates[events.clone()].iter().map(|rate| rate.ln()).sum::<f64>() - integral
         };
         let logs: Vec<f64> = rates.iter().map(|rates| log_likelihood(rates)).collect();
@@ -172,14 +187,14 @@ impl SgcpPosterior {
     }
 
     /// Nodes fine enough for a rate that varies over half the shorter length-scales of the states.
-    fn score_nodes(&self) -> Nodes {
+    fn score_nodes(&self, window: &Window) -> Nodes {
         let length = |r: usize| {
             let mut all: Vec<f64> = self.states.iter().flatten().map(|s| s.parameters.lengthscales[r]).collect();
             all.sort_by(f64::total_cmp);
             0.5 * all.get(all.len() / 10).copied().unwrap_or(1.0)
         };
         let lengths: Vec<f64> = (0..self.window.dims()).map(length).collect();
-        integration_nodes(&self.window, &lengths, SCORE_NODES)
+        integration_nodes(window, &lengths, SCORE_NODES)
     }
 
     /// By what factor the autocorrelation of the chains widens the standard error of a mean of exp(logs).
@@ -191,6 +206,12 @@ impl SgcpPosterior {
         let effective = diagnostics::effective(&chains);
         if effective > 0.0 { (logs.len() as f64 / effective).sqrt().max(1.0) } else { 1.0 }
     }
+}
+
+/// Where the rates at the nodes of a window begin in each draw, and what they weigh.
+struct NodePlaces {
+    first: usize,
+    weights: Vec<f64>,
 }
 
 fn at_least_two(draws: usize) -> Result<usize> {

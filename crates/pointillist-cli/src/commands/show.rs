@@ -1,0 +1,19 @@
+//! `show`: what a fit said of a model, from its file.
+
+use super::summary::Summary;
+use super::{Context, Failure, Outcome, fit};
+use crate::args::ShowArgs;
+use crate::io::ModelFile;
+use serde::Deserialize;
+
+/// Does what was asked for.
+pub fn run(args: &ShowArgs, context: &Context) -> Result<Outcome, Failure> {
+    let model = ModelFile::read(&args.model)?;
+    let summary = Summary::deserialize(&model.summary)
+        .map_err(|error| format!("{}: its summary makes no sense ({error}); fit again", args.model))?;
+    for warning in &summary.warnings {
+        context.warn(warning);
+    }
+    fit::print(&summary, &model, context)?;
+    Ok(Outcome::Done)
+}
