@@ -338,20 +338,6 @@ fn the_mass_is_what_midpoints_approach() {
     }
 }
 
-#[test]
-fn an_exposure_of_weighted_points_is_their_sum() {
-    let window = Window::new(&[(0.0, 2.0), (0.0, 1.0)]).unwrap();
-    let (nodes, weights) = (scattered(&window, 20), (0..20).map(|n| 0.1 + 0.01 * n as f64).collect::<Vec<_>>());
-    let exposed = window.with_exposure(Exposure::nodes(nodes.clone(), weights.clone()).unwrap()).unwrap();
-    let grid = Grid::around(&exposed, &[6, 5], &[0.1, 0.1]).unwrap();
-    let (mass, hats) = (Mass::over(&grid, &exposed).unwrap(), grid.at(&nodes).unwrap());
-    let f: Vec<f64> = (0..30).map(|i| (i as f64 * 0.9).cos()).collect();
-    let sum = |power: i32| (0..20).map(|n| weights[n] * hats.sum(n, &f).powi(power)).sum::<f64>();
-    close("∫1", mass.measure, sum(0), 1e-13);
-    close("∫f", linalg::dot(&mass.linear, &f), sum(1), 1e-13);
-    close("∫f²", linalg::dot(&f, &mass.square.times(&f)), sum(2), 1e-13);
-}
-
 /// ∫ of a product of two hats of one axis over a span, cut at every line: the integrand is a parabola between them.
 fn obvious_product(nodes: usize, whole: Span, span: Span, i: usize, j: Option<usize>) -> f64 {
     let step = whole.length() / (nodes - 1) as f64;

@@ -256,7 +256,4 @@ fn what_is_no_rate_is_refused_with_its_place() {
     assert!(refused(&|x| f64::MAX / 2.0 * (1.0 + x / 20.0)).to_string().contains("candidates"));
     let short = Simulation::of_batches(&window, |_| Ok(vec![1.0]));
     assert!(matches!(short.err(), Some(Error::Dimension { what: "rates", .. })));
-    let nodes = Exposure::nodes(Points::line(&[1.0, 2.0]).unwrap(), vec![1.0, 1.0]).unwrap();
-    let window = Window::interval(0.0, 10.0).unwrap().with_exposure(nodes).unwrap();
-    assert!(simulate(&window, |_| 1.0, 0, 0).unwrap_err().to_string().contains("grid"));
 }

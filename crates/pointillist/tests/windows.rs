@@ -37,6 +37,13 @@ fn polygon() -> Polygons {
     Polygons::new(vec![vec![outside, hole]]).unwrap()
 }
 
+/// A window under uneven weights at these places.
+fn weighed(window: Window, places: &Points) -> Window {
+    let weights: Vec<f64> = scatter(places.len(), 0.618).iter().map(|u| 0.2 + u).collect();
+    let spread = Exposure::spread(&window, places, &weights).unwrap();
+    window.with_exposure(spread.exposure).unwrap()
+}
+
 /// One window of each kind, by dimension.
 fn windows(dims: usize) -> Vec<(&'static str, Window)> {
     let interval = |lo, hi| Window::interval(lo, hi).unwrap();
@@ -59,13 +66,17 @@ fn windows(dims: usize) -> Vec<(&'static str, Window)> {
             ("a polygon", Window::inside(polygon())),
             ("an exposed polygon", Window::inside(polygon()).with_exposure(grid(vec![0, 1], &[3, 4])).unwrap()),
             ("an exposed box", square().with_exposure(grid(vec![1], &[3])).unwrap()),
-            ("weighted points", {
-                let points = Points::grid(&[0.1, 0.08], &[0.9, 0.92], &[5, 6]);
-                square().with_exposure(Exposure::nodes(points, vec![1.0 / 30.0; 30]).unwrap()).unwrap()
+            ("weights on a grid", {
+                let points = Points::grid(&[0.1, 0.08], &[0.9, 0.92], &[3, 4]);
+                weighed(square(), &points)
             }),
         ],
         _ => vec![
             ("a prism", Window::inside(polygon()).times(&interval(0.0, 1.0)).unwrap()),
+            (
+                "a weighed box",
+                weighed(square().times(&interval(0.0, 1.0)).unwrap(), &Points::grid(&[0.2; 3], &[0.8; 3], &[2; 3])),
+            ),
             ("an exposed prism", {
                 let prism = Window::inside(polygon()).times(&interval(0.0, 1.0)).unwrap();
                 prism.with_exposure(grid(vec![0, 1], &[2, 3])).unwrap()

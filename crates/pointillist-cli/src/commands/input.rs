@@ -75,7 +75,7 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> 
         Some(_) => 1,
         None => options.repeats.unwrap_or(dataset.map_or(1, |set| set.repeats)),
     };
-    let window = window::looked_at(plain, repeats, options.exposure.as_deref(), &dates_only)?;
+    let window = window::looked_at(plain, repeats, options.exposure.as_deref(), &dates_only, &mut warnings)?;
     let mut placed = Placed::new(table, trials.as_ref(), repeats, &mut warnings)?;
     let strictness = Strictness { clip: options.clip, remedy: if trials.is_some() { "" } else { "--window" } };
     let dropped = match &trials {

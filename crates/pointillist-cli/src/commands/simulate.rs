@@ -121,7 +121,7 @@ fn own_window(args: &SimulateArgs) -> Option<&'static str> {
 }
 
 fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
-    let window = place("--intensity", args)?;
+    let window = place("--intensity", args, context)?;
     let grid = grid(args, &window, context)?;
     let names: Vec<&str> = window.axes().iter().map(|axis| axis.name.as_str()).collect();
     let intensity = Intensity::parse(formula, &names).map_err(|error| {
@@ -164,7 +164,7 @@ fn from_mean(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simu
 }
 
 fn from_sgcp(parameters: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
-    let window = place("--sgcp", args)?;
+    let window = place("--sgcp", args, context)?;
     let parameters = spec::sgcp(parameters, window.axes())?;
     let (grid, nowhere) = (grid(args, &window, context)?, Points::new(window.dims(), vec![])?);
     let sgcp::Simulated { rate, sets } =
@@ -257,7 +257,7 @@ fn sgcp_fault(error: Error) -> Failure {
 }
 
 /// The window that the options describe, of which `option` has need.
-fn place(option: &str, args: &SimulateArgs) -> Result<Window, Failure> {
+fn place(option: &str, args: &SimulateArgs, context: &Context) -> Result<Window, Failure> {
     let Some(first) = args.window.first() else {
         return Err(format!("{option} needs --window, as in --window 0,50; or give a GeoJSON border").into());
     };
@@ -269,7 +269,10 @@ fn place(option: &str, args: &SimulateArgs) -> Result<Window, Failure> {
     let axes: Vec<Axis> = names.iter().enumerate().map(|(r, name)| axis(name, r, &args.window, unit)).collect();
     let dates_only: Vec<bool> = axes.iter().map(|axis| axis.origin.is_some()).collect();
     let plain = window::union("--window", &args.window, &axes, &dates_only)?;
-    window::looked_at(plain, args.repeats.unwrap_or(1), args.exposure.as_deref(), &dates_only)
+    let (repeats, mut warnings) = (args.repeats.unwrap_or(1), Vec::new());
+    let window = window::looked_at(plain, repeats, args.exposure.as_deref(), &dates_only, &mut warnings)?;
+    warnings.iter().for_each(|warning| context.warn(warning));
+    Ok(window)
 }
 
 /// The names asked for, each of which must mean one column.

@@ -183,7 +183,7 @@ impl<'a> Tables<'a> {
         let mut warnings = Vec::new();
         let (plain, time) = self.window(options, &mut warnings, meter)?;
         let repeats = options.repeats.unwrap_or(self.dataset.map_or(1, |set| set.repeats));
-        let window = window::looked_at(plain, repeats, options.exposure.as_deref(), &self.dates)?;
+        let window = window::looked_at(plain, repeats, options.exposure.as_deref(), &self.dates, &mut warnings)?;
         let cells = match cells {
             Some(text) => spec::counts("--cells", text, window.axes())?,
             None => Summary::usual_cells(window.dims()),

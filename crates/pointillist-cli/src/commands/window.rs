@@ -3,7 +3,7 @@
 use super::{Failure, spec};
 use crate::datasets;
 use crate::io::{self, ExposureTable, InputError, ReadOptions, Trials};
-use pointillist::window::{Exposure, Polygons};
+use pointillist::window::{Exposure, Polygons, Spread};
 use pointillist::{Axis, Error, Points, Window};
 use std::borrow::Cow;
 use std::path::Path;
@@ -133,12 +133,13 @@ pub fn trials(path: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Trials, 
     Ok(Trials::read(io::source_name(path), &io::read_file(path)?, axis, dates_only[0])?)
 }
 
-/// The window looked at as often, and as closely, as the options say.
+/// The window looked at as often, and as closely, as the options say; what the user should know of the exposure joins the warnings.
 pub fn looked_at(
     window: Window,
     repeats: usize,
     exposure: Option<&str>,
     dates_only: &[bool],
+    warnings: &mut Vec<String>,
 ) -> Result<Window, Failure> {
     if repeats == 0 {
         return Err("--repeats 0 means that nobody looked; give at least 1".to_string().into());
@@ -146,12 +147,12 @@ pub fn looked_at(
     let window = if repeats > 1 { window.with_repeats(repeats)? } else { window };
     match exposure {
         None => Ok(window),
-        Some(path) => exposed(window, path, dates_only),
+        Some(path) => exposed(window, path, dates_only, warnings),
     }
 }
 
 /// The window with the exposure in a file.
-fn exposed(window: Window, path: &str, dates_only: &[bool]) -> Result<Window, Failure> {
+fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<String>) -> Result<Window, Failure> {
     let axes = window.axes().to_vec();
     let (source, bytes) = (io::source_name(path), io::read_file(path)?);
     let (there, value) = io::choose_columns(source, &io::read_header(source, &bytes)?, &axes)?;
@@ -168,12 +169,22 @@ fn exposed(window: Window, path: &str, dates_only: &[bool]) -> Result<Window, Fa
             check_covers(source, &window, &there, &lines)?;
             Exposure::grid(there, lines, values)
         }
-        ExposureTable::Nodes { rows, weights } => {
-            Points::new(axes.len(), rows).and_then(|points| Exposure::nodes(points, weights))
+        ExposureTable::Weights { rows, weights } => {
+            let spread = Points::new(axes.len(), rows).and_then(|places| Exposure::spread(&window, &places, &weights));
+            spread.map(|Spread { exposure, left_out }| {
+                warnings.extend(outside_words(source, left_out, weights.len()));
+                exposure
+            })
         }
     };
     let exposed = exposure.and_then(|exposure| window.with_exposure(exposure));
     exposed.map_err(|error| format!("--exposure {path}: {}", spec::requirement(error)).into())
+}
+
+/// What to say of weights outside the window.
+fn outside_words(source: &str, outside: usize, all: usize) -> Option<String> {
+    let lie = if outside == 1 { "lies outside the window and does" } else { "lie outside the window and do" };
+    (outside > 0).then(|| format!("{outside} of {all} weights in {source} {lie} not count"))
 }
 
 /// Refuses a grid that leaves a part of the window out.

@@ -1,4 +1,4 @@
-//! Exposure in: a table of coordinates with one value each, as a full grid or, where the value is called `weight`, as weighted points.
+//! Exposure in: a table of coordinates with one value each, as a full grid or, where the value is called `weight`, as weights at places.
 //!
 //! Rows may come in any order. What the library could only call wrong is found here, where the lines are known: values below zero, cells
 //! that are missing or given twice.
@@ -9,7 +9,7 @@ use super::window::show_point;
 use pointillist::Axis;
 use std::collections::HashMap;
 
-/// The name of the value column that makes the rows weighted points.
+/// The name of the value column that makes the rows weights at places.
 pub const WEIGHT: &str = "weight";
 /// A grid may have this many times the cells that were given before it is taken for none at all.
 const HARDLY_A_GRID: usize = 4;
@@ -24,8 +24,8 @@ pub enum ExposureTable {
         /// The last axis varies fastest.
         values: Vec<f64>,
     },
-    /// Weighted points.
-    Nodes {
+    /// Weights at places.
+    Weights {
         /// The coordinates, row after row.
         rows: Vec<f64>,
         /// The weights.
@@ -63,7 +63,7 @@ pub fn choose_columns(file: &str, header: &[(String, bool)], axes: &[Axis]) -> R
     if value.eq_ignore_ascii_case(WEIGHT) && there.len() < axes.len() {
         let missing: Vec<&str> = (0..axes.len()).filter(|r| !there.contains(r)).map(|r| names[r]).collect();
         return Err(format!(
-            "{file}: points with weights need all axes, and there is no column {}; add it, or give a grid of values",
+            "{file}: weights need all axes, and there is no column {}; add it, or give a grid of values",
             missing.join(", ")
         ));
     }
@@ -83,7 +83,7 @@ pub fn exposure_table(table: &Table, axes: &[&Axis]) -> Result<ExposureTable, St
     if table.names[dims].eq_ignore_ascii_case(WEIGHT) {
         let rows = || table.rows.chunks_exact(table.dims);
         let coordinates = rows().flat_map(|row| row[..dims].to_vec()).collect();
-        return Ok(ExposureTable::Nodes { rows: coordinates, weights: rows().map(|row| row[dims]).collect() });
+        return Ok(ExposureTable::Weights { rows: coordinates, weights: rows().map(|row| row[dims]).collect() });
     }
     grid(table, axes)
 }
@@ -101,7 +101,7 @@ fn grid(table: &Table, axes: &[&Axis]) -> Result<ExposureTable, String> {
     let cells = lines.iter().try_fold(1usize, |cells, line| cells.checked_mul(line.len()));
     let Some(cells) = cells.filter(|&cells| cells / HARDLY_A_GRID <= given) else {
         return Err(format!(
-            "{file} is not a full grid: {given} rows, but {sizes} places; give every combination, or points with a column `{WEIGHT}`"
+            "{file} is not a full grid: {given} rows, but {sizes} places; give every combination, or weights in a column `{WEIGHT}`"
         ));
     };
     // A number finds its place by its bits; the two zeros are one place.
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(read("people,note,LAT,lon\n4,a,5,1\n2,b,5,-0\n3,c,-2,1\n1,d,-2,0\n"), Ok((vec![0, 1], grid)));
         let line = ExposureTable::Grid { lines: vec![vec![0.0, 1.0, 3.0]], values: vec![1.0, 0.5, 0.0] };
         assert_eq!(read("lat,e\n3,0\n0,1\n1,.5\n"), Ok((vec![1], line)));
-        let nodes = ExposureTable::Nodes { rows: vec![1.0, 2.0, 3.0, 4.0], weights: vec![0.5, 0.25] };
+        let nodes = ExposureTable::Weights { rows: vec![1.0, 2.0, 3.0, 4.0], weights: vec![0.5, 0.25] };
         assert_eq!(read("lat,lon,Weight\n2,1,.5\n4,3,.25\n"), Ok((vec![0, 1], nodes)));
     }
 

@@ -33,7 +33,7 @@ use crate::kernel::{Expression, Factor, Part, Term, TermExpression};
 use crate::points::Points;
 use crate::posterior::{InducingField, Posterior, PosteriorBasis};
 use crate::summary::Summary;
-use crate::window::{Exposure, Scaling, Window};
+use crate::window::{Scaling, Window};
 use grid::Spare;
 use lbfgs::Curvature;
 use observed::{Data, Observed, Seen};
@@ -649,7 +649,7 @@ struct InCells {
 
 /// The relative change of the integral over the window when it is given more nodes; `None` where it has a closed form.
 fn integral_error(basis: &dyn Basis, window: &Window, q: &Gaussian, integral: f64) -> Option<f64> {
-    if window.outlines().next().is_none() && !matches!(window.exposure(), Some(Exposure::Grid { .. })) {
+    if window.outlines().next().is_none() && window.exposure().is_none() {
         return None;
     }
     let (finer, offset) = (basis.over_more_nodes(window), basis.prior().1);

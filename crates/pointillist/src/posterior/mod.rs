@@ -22,7 +22,7 @@ use crate::lattice::Smoothness;
 use crate::numerics::special::{expected_log_square, square_quantile};
 use crate::points::Points;
 use crate::sample::{self, gaussian, thinning};
-use crate::window::{Exposure, Scaling, Window};
+use crate::window::{Scaling, Window};
 use rand_chacha::ChaCha8Rng;
 
 /// The posterior of an intensity over a window.
@@ -271,13 +271,6 @@ impl Posterior {
 
     /// A whole new set of events: an intensity from the posterior, then events from it. Draw number `draw` of `seed`.
     pub fn sample_events(&self, seed: u64, draw: u64) -> Result<Points> {
-        if let Some(Exposure::Nodes { .. }) = self.window.exposure() {
-            return Err(Error::setting(
-                "exposure",
-                "weighted points",
-                "events cannot be drawn: it is known at these points only",
-            ));
-        }
         let mut rng = sample::stream(seed, draw);
         let coefficients = self.draw_coefficients(&mut rng)?;
         let dims = self.window.dims();

@@ -19,7 +19,7 @@ use super::{stream, thinning};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::points::Points;
-use crate::window::{AxisRule, Exposure, Nodes, Piece, Window, node_count};
+use crate::window::{AxisRule, Nodes, Piece, Window, node_count};
 use rand::{Rng, RngExt};
 
 /// Most axes: the points of a cell grow by three with each.
@@ -177,10 +177,6 @@ impl<'a> Simulation<'a> {
     pub fn of_batches(window: &'a Window, rates: impl Fn(&Points) -> Result<Vec<f64>> + Sync + 'a) -> Result<Self> {
         if window.dims() > MOST_AXES {
             return Err(Error::setting("axes", window.dims(), format!("must be at most {MOST_AXES} to draw events")));
-        }
-        if let Some(Exposure::Nodes { .. }) = window.exposure() {
-            let requirement = "say nothing of the places between them; give values on a grid to draw events";
-            return Err(Error::setting("exposure", "weighted points", requirement));
         }
         let mut simulation = Self { window, rates: Box::new(rates), cells: Vec::new() };
         simulation.cells = simulation.find_cells()?;
@@ -410,7 +406,7 @@ impl Simulation<'_> {
 
     /// What the rate, with repeats and exposure, will hardly exceed.
     fn ceiling(&self, cell: &Cell) -> Option<f64> {
-        let exposure = self.window.exposure().map_or(1.0, |exposure| most_in(exposure, &cell.place));
+        let exposure = self.window.exposure().map_or(1.0, |exposure| exposure.most_in(&cell.place.lo, &cell.place.hi));
         let most = self.window.pieces()[cell.place.piece].repeats * exposure;
         cell.place.peak.as_ref().map(|peak| most * (HEADROOM * peak.1 + cell.change))
     }
@@ -543,18 +539,6 @@ fn longest_side(place: &Place, piece: &Piece) -> usize {
     (0..place.lo.len()).max_by(|&a, &b| part(a).total_cmp(&part(b))).unwrap_or(0)
 }
 
-/// The most that the exposure can be in a place: between the nodes of its grid it is no more than at one of them.
-fn most_in(exposure: &Exposure, place: &Place) -> f64 {
-    let Exposure::Grid { axes, lines, values } = exposure else { return 1.0 };
-    let mut nodes = vec![0];
-    for (&r, line) in axes.iter().zip(lines) {
-        let first = line.partition_point(|x| *x <= place.lo[r]).saturating_sub(1);
-        let last = line.partition_point(|x| *x < place.hi[r]).clamp(first, line.len() - 1);
-        nodes = nodes.iter().flat_map(|node| (first..=last).map(move |i| node * line.len() + i)).collect();
-    }
-    nodes.iter().map(|&node| values[node]).fold(0.0, f64::max)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -569,19 +553,6 @@ mod tests {
         let mean = simulation.expected().unwrap();
         let total: usize = (0..5).map(|draw| simulation.draw(0, draw).unwrap().len()).sum();
         assert!((total as f64 - 5.0 * mean).abs() < 4.0 * (5.0 * mean).sqrt(), "{total} {mean}");
-    }
-
-    #[test]
-    fn the_exposure_in_a_place_is_bounded_by_its_nodes() {
-        let (lines, values) = (vec![vec![0.0, 1.0, 2.0], vec![0.0, 5.0]], vec![1.0, 2.0, 3.0, 9.0, 5.0, 6.0]);
-        let exposure = Exposure::grid(vec![0, 2], lines, values).unwrap();
-        let most = |lo: f64, hi: f64| {
-            most_in(&exposure, &Place { piece: 0, lo: vec![lo, 7.0, 1.0], hi: vec![hi, 8.0, 2.0], peak: None })
-        };
-        assert_eq!((most(0.2, 0.4), most(1.0, 2.0), most(1.5, 1.6), most(0.0, 1.0)), (9.0, 9.0, 9.0, 9.0));
-        let flat = Exposure::grid(vec![0], vec![vec![0.0, 1.0, 2.0]], vec![1.0, 2.0, 5.0]).unwrap();
-        let most = |lo: f64, hi: f64| most_in(&flat, &Place { piece: 0, lo: vec![lo], hi: vec![hi], peak: None });
-        assert_eq!((most(0.0, 1.0), most(0.5, 1.0), most(0.5, 1.1), most(2.0, 2.0)), (2.0, 2.0, 5.0, 5.0));
     }
 
     #[test]

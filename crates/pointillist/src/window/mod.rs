@@ -8,16 +8,19 @@ mod bands;
 mod boxes;
 mod contacts;
 mod exposure;
+mod gather;
 mod moments;
 mod nodes;
 mod polygon;
 mod scaling;
+mod spread;
 
 pub use boxes::Span;
 pub use exposure::Exposure;
 pub(crate) use nodes::{AxisRule, Nodes, Panels, PieceNodes, Weights, count as node_count};
 pub use polygon::{Polygons, Ring};
 pub(crate) use scaling::Scaling;
+pub use spread::Spread;
 
 use crate::error::{Error, Result};
 use crate::points::Points;

@@ -3,9 +3,10 @@
 //! On each axis: panels that end wherever the integrand may have a kink (at inducing coordinates of a kernel that has them, at the lines
 //! of an exposure), each with Gauss-Legendre nodes. A box weighs their tensor product by the product of the weights. A polygon weighs the
 //! nodes of its two axes jointly: each node by the integral of its Lagrange polynomial over the polygon, which Green's theorem gives
-//! exactly (`polygon.rs`). An exposure multiplies the weights. So every window and every kernel share one form: Σ w h(x).
+//! exactly (`polygon.rs`). An exposure multiplies the weights; where it has many lines, few nodes are made to stand for many
+//! (`gather.rs`). So every window and every kernel share one form: Σ w h(x).
 
-use super::{Exposure, Piece, Span, Window};
+use super::{Exposure, Piece, Polygons, Span, Window, gather};
 use crate::numerics::gauss::GaussLegendre;
 use crate::numerics::linalg::Matrix;
 use crate::points::Points;
@@ -127,29 +128,112 @@ pub(crate) struct Nodes {
 impl Window {
     /// Nodes for the integral of a product of two kernels over each piece.
     pub(crate) fn nodes(&self, rules: &[AxisRule<'_>]) -> Vec<PieceNodes> {
-        if let Some(Exposure::Nodes { points, weights }) = &self.exposure {
-            let nodes = Nodes { points: points.clone(), weights: weights.clone() };
-            return vec![PieceNodes { axes: vec![], weights: Weights::Single(nodes), repeats: 1.0 }];
-        }
         self.pieces.iter().map(|piece| self.piece_nodes(piece, rules)).collect()
     }
 
     fn piece_nodes(&self, piece: &Piece, rules: &[AxisRule<'_>]) -> PieceNodes {
-        let axes: Vec<Panels> = (0..self.dims())
-            .map(|r| {
-                let cuts = self.exposure.as_ref().map_or(&[][..], |exposure| exposure.lines(r));
-                let outlined = piece.outline.is_some() && r < 2;
-                let make = if outlined { Panels::for_interpolation } else { Panels::for_product };
-                make(piece.spans[r], rules[r], cuts)
-            })
-            .collect();
-        let joint = piece.outline.as_ref().map(|outline| outline.weights(&axes[0], &axes[1]));
-        let weights = joint.map_or(Weights::Product, Weights::Pair);
-        let mut nodes = PieceNodes { axes, weights, repeats: piece.repeats };
         if let Some(exposure) = &self.exposure {
-            nodes.expose(exposure);
+            return Exposed::new(piece, exposure, rules).nodes();
         }
-        nodes
+        let axes: Vec<Panels> = (0..self.dims()).map(|r| piece.panels(r, rules[r], &[])).collect();
+        let joint = piece.outline.as_ref().map(|outline| outline.weights(&axes[0], &axes[1]));
+        PieceNodes { axes, weights: joint.map_or(Weights::Product, Weights::Pair), repeats: piece.repeats }
+    }
+}
+
+impl Piece {
+    /// Panels on an axis that end at `cuts`.
+    fn panels(&self, axis: usize, rule: AxisRule<'_>, cuts: &[f64]) -> Panels {
+        let outlined = self.outline.is_some() && axis < 2;
+        let make = if outlined { Panels::for_interpolation } else { Panels::for_product };
+        make(self.spans[axis], rule, cuts)
+    }
+}
+
+/// A piece of a window under an exposure, whose nodes are gathered axis by axis.
+struct Exposed<'a> {
+    piece: &'a Piece,
+    exposure: &'a Exposure,
+    axes: Vec<gather::Axis>,
+}
+
+impl<'a> Exposed<'a> {
+    fn new(piece: &'a Piece, exposure: &'a Exposure, rules: &[AxisRule<'_>]) -> Self {
+        let axis = |(r, &rule): (usize, &AxisRule<'_>)| {
+            let fine = piece.panels(r, rule, exposure.lines(r));
+            gather::Axis::new(fine, Panels::for_interpolation(piece.spans[r], rule, &[]))
+        };
+        Self { piece, exposure, axes: rules.iter().enumerate().map(axis).collect() }
+    }
+
+    fn nodes(self) -> PieceNodes {
+        let exposed = self.exposure.axes().to_vec();
+        let outline = self.piece.outline.as_ref();
+        let cut_out = |outline: &Polygons| outline.weights(self.axes[0].fine(), self.axes[1].fine());
+        let (order, tensor, mut weights) = match outline {
+            Some(outline) if exposed[0] < 2 || exposed.len() > 1 => {
+                let after = exposed.iter().copied().filter(|r| *r >= 2);
+                ([1, 0].into_iter().chain(after).collect(), self.outlined(&cut_out(outline)), Weights::Product)
+            }
+            Some(outline) => {
+                (exposed.clone(), self.gathered(0, self.exposure.values().to_vec()), Weights::Pair(cut_out(outline)))
+            }
+            None => (exposed.clone(), self.gathered(0, self.exposure.values().to_vec()), Weights::Product),
+        };
+        let mut axes: Vec<Panels> = self.axes.into_iter().map(gather::Axis::into_panels).collect();
+        match order[..] {
+            [axis] => axes[axis].weights = tensor,
+            [1, 0] => weights = Weights::Pair(Matrix::from_columns(axes[0].x.len(), tensor)),
+            [0, 1] => {
+                let (rows, cols) = (axes[0].x.len(), axes[1].x.len());
+                weights = Weights::Pair(Matrix::from_fn(rows, cols, |i, j| tensor[i * cols + j]));
+            }
+            _ => weights = Weights::Single(Nodes::of_tensor(order, tensor, &axes)),
+        }
+        PieceNodes { axes, weights, repeats: self.piece.repeats }
+    }
+
+    /// Gathers along the exposure's axes from the one at `place` of its list on; what comes before them in the tensor must be gathered.
+    fn gathered(&self, place: usize, mut tensor: Vec<f64>) -> Vec<f64> {
+        for (place, &r) in self.exposure.axes().iter().enumerate().skip(place) {
+            let (axis, count) = (&self.axes[r], self.exposure.values_along(place));
+            let Panels { x, weights, .. } = axis.fine();
+            tensor = axis.gathered(&tensor, count, |n| {
+                self.exposure.shares(place, x[n]).map(|(value, share)| (value, share * weights[n]))
+            });
+        }
+        tensor
+    }
+
+    /// The weights on the second axis, the first, and the others that the exposure depends on, given what the outline makes of the first
+    /// two. The exposure cannot be told apart on these, so it is gathered for each of its values on the others.
+    fn outlined(&self, joint: &Matrix) -> Vec<f64> {
+        let (exposed, exposure) = (self.exposure.axes(), self.exposure);
+        let flat = exposed.iter().filter(|r| **r < 2).count();
+        let along = |place: usize| -> Vec<[(usize, f64); 2]> {
+            self.axes[exposed[place]].fine().x.iter().map(|&x| exposure.shares(place, x)).collect()
+        };
+        let shares: Vec<_> = (0..flat).map(along).collect();
+        let others: Vec<usize> = (flat..exposed.len()).map(|place| exposure.values_along(place)).collect();
+        let mut tensor = Vec::new();
+        for slice in 0..others.iter().product() {
+            let mut at = vec![[(0, 1.0), (0, 0.0)]; exposed.len()];
+            let mut rest = slice;
+            for (place, count) in others.iter().enumerate().rev() {
+                at[flat + place][0].0 = rest % count;
+                rest /= count;
+            }
+            let mut weights = joint.clone();
+            for j in 0..joint.cols() {
+                for (i, w) in weights.col_mut(j).iter_mut().enumerate().filter(|(_, w)| **w != 0.0) {
+                    (0..flat).for_each(|place| at[place] = shares[place][if exposed[place] == 0 { i } else { j }]);
+                    *w *= exposure.value(&at);
+                }
+            }
+            let rows = self.axes[1].gathered(weights.data(), joint.cols(), |n| [(n, 1.0)]);
+            tensor.extend(self.axes[0].gathered(&rows, joint.rows(), |n| [(n, 1.0)]));
+        }
+        self.gathered(flat, tensor)
     }
 }
 
@@ -164,6 +248,25 @@ impl Nodes {
         }
         all
     }
+
+    /// The points of a tensor of weights on axes in this order; on those that are not in it, of their own weights.
+    fn of_tensor(mut order: Vec<usize>, mut tensor: Vec<f64>, axes: &[Panels]) -> Self {
+        for r in (0..axes.len()).filter(|r| !order.contains(r)).collect::<Vec<_>>() {
+            tensor = tensor.iter().flat_map(|w| axes[r].weights.iter().map(move |v| w * v)).collect();
+            order.push(r);
+        }
+        let (mut rows, mut weights, mut row) = (Vec::new(), Vec::new(), vec![0.0; axes.len()]);
+        for (at, &weight) in tensor.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+            let mut rest = at;
+            for &r in order.iter().rev() {
+                row[r] = axes[r].x[rest % axes[r].x.len()];
+                rest /= axes[r].x.len();
+            }
+            rows.extend_from_slice(&row);
+            weights.push(weight);
+        }
+        Self { points: Points::of_rows(axes.len(), rows), weights }
+    }
 }
 
 /// How many points [`Nodes::of_pieces`] gives at most.
@@ -172,42 +275,6 @@ pub(crate) fn count(pieces: &[PieceNodes]) -> usize {
 }
 
 impl PieceNodes {
-    /// Multiplies the weights by the exposure.
-    fn expose(&mut self, exposure: &Exposure) {
-        let dims = self.axes.len();
-        let mut point = vec![0.0; dims];
-        match exposure.axes()[..] {
-            [axis] if axis >= 2 || matches!(self.weights, Weights::Product) => {
-                let Panels { x, weights, .. } = &mut self.axes[axis];
-                for (x, w) in x.iter().zip(weights) {
-                    point[axis] = *x;
-                    *w *= exposure.at(&point);
-                }
-            }
-            [.., last] if last < 2 => {
-                let (x, y) = (&self.axes[0], &self.axes[1]);
-                let mut joint = match std::mem::replace(&mut self.weights, Weights::Product) {
-                    Weights::Pair(joint) => joint,
-                    _ => Matrix::from_fn(x.x.len(), y.x.len(), |i, j| x.weights[i] * y.weights[j]),
-                };
-                for j in 0..y.x.len() {
-                    for i in 0..x.x.len() {
-                        (point[0], point[1]) = (x.x[i], y.x[j]);
-                        joint[(i, j)] *= exposure.at(&point);
-                    }
-                }
-                self.weights = Weights::Pair(joint);
-            }
-            _ => {
-                let mut nodes = self.flatten();
-                for (row, w) in nodes.points.rows().zip(&mut nodes.weights) {
-                    *w *= exposure.at(row) / self.repeats;
-                }
-                self.weights = Weights::Single(nodes);
-            }
-        }
-    }
-
     /// How many points [`PieceNodes::flatten`] gives at most.
     fn count(&self) -> usize {
         match &self.weights {
