@@ -59,7 +59,10 @@ pub use intensity::Intensity;
 pub use kernel::{Factor, Kernel};
 pub use lattice::Smoothness;
 pub use points::Points;
-pub use posterior::{BasisState, Count, InducingState, LatticeState, LatticeSummary, Posterior, PosteriorState, Rate};
+pub use posterior::{
+    BasisState, Count, CountProgress, CountStage, CountWatch, InducingState, JointCounts, LatticeState, LatticeSummary, Posterior,
+    PosteriorState, Rate,
+};
 pub use sample::importance::LogMean;
 pub use sample::simulate::{Simulation, simulate};
 pub use score::Score;

@@ -48,11 +48,16 @@ impl Factor {
 
     /// P⁻¹ x, in place.
     pub fn solve(&self, x: &mut [f64]) {
+        self.solve_lower(x);
+        self.solve_lower_transposed(x);
+    }
+
+    /// L⁻¹ x, in place: its square is xᵀP⁻¹x.
+    pub fn solve_lower(&self, x: &mut [f64]) {
         match &self.0 {
             Kind::Band(factor) => factor.solve_lower(x),
             Kind::Blocks(factor) => factor.solve_lower(x),
         }
-        self.solve_lower_transposed(x);
     }
 
     /// L⁻ᵀ x, in place: makes independent standard normal numbers a draw from N(0, P⁻¹).

@@ -33,7 +33,10 @@ pub(crate) trait Field: Send + Sync {
     /// Number of coefficients.
     fn size(&self) -> usize;
 
-    /// Makes independent standard normal numbers, as many as there are coefficients, a draw of these.
+    /// Makes independent standard normal numbers, as many as there are coefficients, a draw of these less their mean.
+    fn deviation(&self, noise: &[f64]) -> Result<Vec<f64>>;
+
+    /// The same with the mean.
     fn draw(&self, noise: &[f64]) -> Result<Vec<f64>>;
 
     /// log of prior over q at a draw, and the noise that it was made from.
@@ -44,6 +47,9 @@ pub(crate) trait Field: Send + Sync {
 
     /// ∫f² as a function of the coefficients; what they leave open counts by its mean.
     fn over(&self, region: &Window) -> Result<Integral>;
+
+    /// ∫f² about the mean of the coefficients, for many draws of it.
+    fn form(&self, region: &Window) -> Result<RegionForm>;
 
     /// exp(−∫f²) times q is a Gaussian again: f at points under it, and the log of its mass.
     fn folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)>;
@@ -56,6 +62,41 @@ pub(crate) trait Field: Send + Sync {
 
     /// [`Field::folded`] with the prior in place of q.
     fn prior_folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)>;
+}
+
+/// ∫f² over a region for coefficients m + z: level + a part linear in z + one quadratic in z.
+pub(crate) struct RegionForm {
+    /// The closed-form mean.
+    pub(crate) mean: f64,
+    /// ∫f² at the mean of the coefficients; what they leave open counts by its mean.
+    pub(crate) level: f64,
+    /// The variance of the linear part, in closed form.
+    pub(crate) linear_variance: f64,
+    /// That of the quadratic part, where it is cheap.
+    pub(crate) square_variance: Option<f64>,
+    pub(crate) parts: Box<dyn Parts>,
+}
+
+/// The two parts of [`RegionForm`].
+pub(crate) trait Parts: Send + Sync {
+    /// The linear and the quadratic part at each column of z.
+    fn at(&self, z: &[f64]) -> Vec<[f64; 2]>;
+
+    /// What it holds in memory.
+    fn bytes(&self) -> usize;
+}
+
+impl RegionForm {
+    /// Mean and standard deviation; what has no closed form comes from draws of the parts.
+    pub(crate) fn moments(&self, parts: &[[f64; 2]]) -> Count {
+        let sampled = || {
+            let count = parts.len() as f64;
+            let mean = parts.iter().map(|part| part[1]).sum::<f64>() / count;
+            parts.iter().map(|part| (part[1] - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0)
+        };
+        let variance = self.linear_variance + self.square_variance.unwrap_or_else(sampled);
+        Count { mean: self.mean, sd: variance.sqrt() }
+    }
 }
 
 /// f at a set of points, given coefficients.

@@ -1,7 +1,7 @@
 //! q(f) by inducing points: the coefficients are the whitened inducing values v, f(x) = β + a(x)ᵀv plus what they leave unexplained.
 
 use super::Count;
-use super::field::{Field, Given, Integral};
+use super::field::{Field, Given, Integral, Parts, RegionForm};
 use super::folding::Representation;
 use crate::basis::{Basis, GridPoints, Hyper, PriorMean, RegionFeatures, Scattered};
 use crate::bound::{self, Gaussian, Marginals};
@@ -135,6 +135,23 @@ impl InducingField {
         }
     }
 
+    /// ∫f² = level + 2hᵀz + zᵀAz, h = Am + βp, whose parts have the variances 4 hᵀSh and 2 tr(ASAS).
+    fn form_of(&self, features: &RegionFeatures) -> RegionForm {
+        let mut half_pull = linalg::times(&features.square, &self.q.mean);
+        linalg::add_scaled(&mut half_pull, self.offset(), &features.linear);
+        let inner = linalg::transposed_product(&self.q.root, &linalg::product(&features.square, &self.q.root));
+        let rotated = linalg::lower_transposed_times(&self.q.root, &half_pull);
+        let level =
+            bound::integral_of_mean_square(features, self.offset(), &self.q.mean) + features.residual;
+        RegionForm {
+            mean: level + inner.trace(),
+            level,
+            linear_variance: 4.0 * linalg::dot(&rotated, &rotated),
+            square_variance: Some(2.0 * linalg::dot(inner.data(), inner.data())),
+            parts: Box::new(Dense { half_pull, square: features.square.clone() }),
+        }
+    }
+
     /// β.
     pub(super) fn offset(&self) -> f64 {
         self.prior_mean.split(self.hyper.mean).0
@@ -157,17 +174,7 @@ impl Field for InducingField {
 
     /// What the inducing points leave unexplained counts in the mean, not in the standard deviation.
     fn count(&self, region: &Window) -> Result<Count> {
-        let features = self.region(region);
-        let mean = self.expected(region)?;
-        // λ integrates to a quadratic form of v: Var = 2 tr(ASAS) + 4 hᵀSh, h = Am + βp
-        let mut inner = linalg::product(&features.square, &self.q.root);
-        let root = Matrix::from_fn(inner.rows(), inner.rows(), |i, j| self.q.root[(j, i)]);
-        inner = linalg::product(&root, &inner);
-        let mut pull = linalg::times(&features.square, &self.q.mean);
-        linalg::add_scaled(&mut pull, self.offset(), &features.linear);
-        let pull = linalg::times(&root, &pull);
-        let variance = 2.0 * linalg::dot(inner.data(), inner.data()) + 4.0 * linalg::dot(&pull, &pull);
-        Ok(Count { mean, sd: variance.sqrt() })
+        Ok(self.form_of(&self.region(region)).moments(&[]))
     }
 
     fn expected(&self, region: &Window) -> Result<f64> {
@@ -185,8 +192,12 @@ impl Field for InducingField {
         self.q.mean.len()
     }
 
+    fn deviation(&self, noise: &[f64]) -> Result<Vec<f64>> {
+        Ok(linalg::lower_times(&self.q.root, noise))
+    }
+
     fn draw(&self, noise: &[f64]) -> Result<Vec<f64>> {
-        let mut v = linalg::lower_times(&self.q.root, noise);
+        let mut v = self.deviation(noise)?;
         linalg::add_scaled(&mut v, 1.0, &self.q.mean);
         Ok(v)
     }
@@ -207,6 +218,10 @@ impl Field for InducingField {
         Ok(Box::new(move |v| bound::integral_of_mean_square(&features, offset, v) + features.residual))
     }
 
+    fn form(&self, region: &Window) -> Result<RegionForm> {
+        Ok(self.form_of(&self.basis.over(region)))
+    }
+
     fn folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)> {
         Representation::new(self, points, window, &self.q).folded()
     }
@@ -215,6 +230,26 @@ impl Field for InducingField {
         let (mean, _) = self.basis.prior();
         let prior = Gaussian { root: Matrix::scaled_identity(mean.len(), 1.0), mean };
         Representation::new(self, points, window, &prior).folded()
+    }
+}
+
+/// 2hᵀz and zᵀAz.
+struct Dense {
+    half_pull: Vec<f64>,
+    square: Matrix,
+}
+
+impl Parts for Dense {
+    fn at(&self, z: &[f64]) -> Vec<[f64; 2]> {
+        let size = self.half_pull.len();
+        let mut turned = vec![0.0; z.len()];
+        linalg::product_columns(&self.square, z, &mut turned);
+        let both = z.chunks_exact(size).zip(turned.chunks_exact(size));
+        both.map(|(z, turned)| [2.0 * linalg::dot(&self.half_pull, z), linalg::dot(z, turned)]).collect()
+    }
+
+    fn bytes(&self) -> usize {
+        8 * (self.half_pull.len() + self.square.data().len())
     }
 }
 

@@ -4,7 +4,7 @@
 //! between neighbours gives the rate at any place; draws and sums over a region need the factor of P, which is made when first asked for.
 
 use super::Count;
-use super::field::{Field, Given, Integral};
+use super::field::{Field, Given, Integral, Parts, RegionForm};
 use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::lattice::{Diagonals, Factor, Hats, Lattice, Mass, Optimum, Smoothness, Theta};
@@ -145,6 +145,13 @@ impl LatticeField {
     /// ∫ E[f²] over a region.
     fn expected_over(&self, mass: &Mass) -> f64 {
         mass.integral_of_square(self.theta.mean, &self.mean) + self.covariance.trace_of_product(&mass.square)
+    }
+
+    /// h = 𝓜m + ūp: half the slope of ∫f² at the mean of w.
+    fn half_pull(&self, mass: &Mass) -> Vec<f64> {
+        let mut pull = mass.square.times(&self.mean);
+        linalg::add_scaled(&mut pull, self.theta.mean, &mass.linear);
+        pull
     }
 
     /// P.
@@ -315,7 +322,7 @@ impl Field for LatticeField {
     }
 
     fn count(&self, region: &Window) -> Result<Count> {
-        let (mass, offset) = (self.mass(region)?, self.theta.mean);
+        let mass = self.mass(region)?;
         let mean = self.expected_over(&mass);
         // Var = 2 tr(𝓜S𝓜S) + 4 hᵀSh, h = 𝓜m + ūp; and tr(𝓜S𝓜S) is how tr(𝓜S) falls as P grows along 𝓜.
         let trace = |step: f64| -> Result<f64> {
@@ -324,11 +331,9 @@ impl Field for LatticeField {
             Ok(Factor::new(&precision)?.selected_inverse(mass.square.shifts()).trace_of_product(&mass.square))
         };
         let squares = (trace(-STEP)? - trace(STEP)?) / (2.0 * STEP);
-        let mut pull = mass.square.times(&self.mean);
-        linalg::add_scaled(&mut pull, offset, &mass.linear);
-        let mut solved = pull.clone();
-        self.factor()?.solve(&mut solved);
-        Ok(Count { mean, sd: (2.0 * squares + 4.0 * linalg::dot(&pull, &solved)).sqrt() })
+        let mut rotated = self.half_pull(&mass);
+        self.factor()?.solve_lower(&mut rotated);
+        Ok(Count { mean, sd: (2.0 * squares + 4.0 * linalg::dot(&rotated, &rotated)).sqrt() })
     }
 
     fn expected(&self, region: &Window) -> Result<f64> {
@@ -344,9 +349,14 @@ impl Field for LatticeField {
         self.mean.len()
     }
 
-    fn draw(&self, noise: &[f64]) -> Result<Vec<f64>> {
+    fn deviation(&self, noise: &[f64]) -> Result<Vec<f64>> {
         let mut w = noise.to_vec();
         self.factor()?.solve_lower_transposed(&mut w);
+        Ok(w)
+    }
+
+    fn draw(&self, noise: &[f64]) -> Result<Vec<f64>> {
+        let mut w = self.deviation(noise)?;
         linalg::add_scaled(&mut w, 1.0, &self.mean);
         Ok(w)
     }
@@ -366,6 +376,22 @@ impl Field for LatticeField {
     fn over(&self, region: &Window) -> Result<Integral> {
         let (mass, offset) = (self.mass(region)?, self.theta.mean);
         Ok(Box::new(move |w| mass.integral_of_square(offset, w)))
+    }
+
+    /// 2 tr(𝓜S𝓜S), the variance of the quadratic part, needs the inverse of P on all of the region: it is left to draws.
+    fn form(&self, region: &Window) -> Result<RegionForm> {
+        let (mass, offset) = (self.mass(region)?, self.theta.mean);
+        let half_pull = self.half_pull(&mass);
+        let parts = Sparse::new(&mass, &half_pull);
+        let mut rotated = half_pull;
+        self.factor()?.solve_lower(&mut rotated);
+        Ok(RegionForm {
+            mean: self.expected_over(&mass),
+            level: mass.integral_of_square(offset, &self.mean),
+            linear_variance: 4.0 * linalg::dot(&rotated, &rotated),
+            square_variance: None,
+            parts: Box::new(parts),
+        })
     }
 
     fn folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)> {
@@ -390,6 +416,46 @@ impl Field for LatticeField {
         }
         let tilted = self.tilted(self.q()?, &self.mass(window)?)?;
         Ok(self.sampled(&tilted, &self.hats(points)?, samples, seed)?.times(tilted.log_mass))
+    }
+}
+
+/// 2hᵀz and zᵀ𝓜z, by the nodes that a region touches.
+struct Sparse {
+    size: usize,
+    /// Nodes, with 2h.
+    linear: Vec<(u32, f64)>,
+    /// Pairs of neighbours, with their entries of 𝓜 (both of them).
+    square: Vec<(u32, u32, f64)>,
+}
+
+impl Sparse {
+    fn new(mass: &Mass, half_pull: &[f64]) -> Self {
+        let touched = |values: &[f64]| {
+            let some = values.iter().enumerate().filter(|(_, value)| **value != 0.0);
+            some.map(|(i, value)| (i as u32, *value)).collect::<Vec<_>>()
+        };
+        let linear = touched(half_pull).into_iter().map(|(i, h)| (i, 2.0 * h)).collect();
+        let mut square = Vec::new();
+        for (place, &shift) in mass.square.shifts().iter().enumerate() {
+            let times = if shift == 0 { 1.0 } else { 2.0 };
+            let entries = touched(mass.square.diagonal(place));
+            square.extend(entries.into_iter().map(|(i, value)| (i, i + shift as u32, times * value)));
+        }
+        Self { size: half_pull.len(), linear, square }
+    }
+}
+
+impl Parts for Sparse {
+    fn at(&self, z: &[f64]) -> Vec<[f64; 2]> {
+        let parts = |z: &[f64]| {
+            let linear = self.linear.iter().map(|&(i, h)| h * z[i as usize]).sum();
+            [linear, self.square.iter().map(|&(i, j, value)| value * z[i as usize] * z[j as usize]).sum()]
+        };
+        z.chunks_exact(self.size).map(parts).collect()
+    }
+
+    fn bytes(&self) -> usize {
+        16 * (self.linear.len() + self.square.len())
     }
 }
 

@@ -3,11 +3,13 @@
 //! λ(x) = f(x)² with f(x) ~ N(μ, σ²): mean μ² + σ², variance 2σ⁴ + 4μ²σ², exact quantiles (docs/derivation.md (25), (26)). Inside, coordinates are
 //! those of the unit box; everything that comes out is in the user's units. Cost: M² a point.
 
+mod counts;
 mod field;
 mod folding;
 mod inducing;
 mod lattice;
 
+pub use counts::{CountProgress, CountStage, CountWatch, JointCounts};
 pub(crate) use field::Field;
 pub(crate) use inducing::InducingField;
 pub use inducing::InducingState;

@@ -1,0 +1,253 @@
+//! Numbers of events in many regions at once, from one set of joint draws of the intensity.
+//!
+//! With coefficients m + z, z ~ N(0, S), a region integrates to level + 2hᵀz + zᵀAz: one draw of z serves all regions, and m − z is a draw as
+//! good as m + z (antithetic pairs), which costs nothing more. Where there are enough draws for it, the noise is made to have exactly
+//! the moments of a standard normal, so that the draws have the closed-form mean. Cost: a triangular solve for each pair of draws, and
+//! for each region as many products as its A has entries for each pair.
+
+use super::field::{Field, RegionForm};
+use super::{Count, Posterior};
+use crate::error::{Error, Result};
+use crate::numerics::linalg::{self, Matrix};
+use crate::sample::{self, gaussian, thinning};
+use crate::window::Window;
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use std::ops::ControlFlow;
+
+/// Most numbers of an answer, draws times regions.
+const MOST_VALUES: usize = 200_000_000;
+/// Bytes of draws, and of regions, that are held at a time.
+const DRAWS_HELD: usize = 1 << 28;
+const REGIONS_HELD: usize = 1 << 28;
+/// Regions, or draws, between two looks at the watch.
+const STEP: usize = 16;
+/// Numbers of events drawn for each draw of what is expected.
+const NEW_COUNTS: usize = 10;
+
+/// What is being done, and how much of it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountProgress {
+    /// What is being done.
+    pub stage: CountStage,
+    /// How much of everything is done, from 0 to 1.
+    pub done: f64,
+}
+
+/// What is being done for counts of many regions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountStage {
+    /// The intensity is drawn.
+    Draws,
+    /// What f integrates to over each region.
+    Regions,
+    /// The draws are summed over each region.
+    Sums,
+}
+
+/// Told how far counts are, and asked whether to go on.
+pub type CountWatch<'a> = dyn FnMut(CountProgress) -> ControlFlow<()> + 'a;
+
+/// The expected numbers of events in several regions, with joint draws of them: sums, differences and ratios of regions are those of the
+/// draws.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JointCounts {
+    moments: Vec<Count>,
+    draws: usize,
+    /// One region after another. // (regions, draws)
+    values: Vec<f64>,
+}
+
+impl JointCounts {
+    /// Mean and standard deviation for each region. The mean is exact; so is the standard deviation with inducing points, while on a
+    /// lattice the lesser part of the variance comes from the draws.
+    pub fn moments(&self) -> &[Count] {
+        &self.moments
+    }
+
+    /// Number of draws.
+    pub fn draws(&self) -> usize {
+        self.draws
+    }
+
+    /// All draws, those of one region after those of another; draw `i` of all regions belongs to one intensity.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The draws of one region.
+    pub fn of(&self, region: usize) -> &[f64] {
+        &self.values[region * self.draws..][..self.draws]
+    }
+
+    /// Quantiles of the expected number in a region.
+    pub fn quantiles(&self, region: usize, probabilities: &[f64]) -> Vec<f64> {
+        quantiles(self.matched(region), probabilities)
+    }
+
+    /// Quantiles of a new number of events in a region: Poisson, with the expected number as its mean.
+    pub fn new_count_quantiles(&self, region: usize, probabilities: &[f64], seed: u64) -> Vec<f64> {
+        // The same stream for every region: what is said of one does not depend on which others are asked for.
+        let mut rng = sample::stream(seed, 0);
+        let mut numbers = Vec::with_capacity(NEW_COUNTS * self.draws);
+        for expected in self.matched(region) {
+            numbers.extend((0..NEW_COUNTS).map(|_| thinning::poisson(&mut rng, expected) as f64));
+        }
+        quantiles(numbers, probabilities)
+    }
+
+    /// The draws of a region, scaled so that their mean is the exact one.
+    fn matched(&self, region: usize) -> Vec<f64> {
+        let draws = self.of(region);
+        let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+        let factor = if mean > 0.0 { self.moments[region].mean / mean } else { 1.0 };
+        draws.iter().map(|draw| factor * draw).collect()
+    }
+}
+
+/// Quantiles of a list: the smallest value that at least a part `p` of them does not exceed, so that a count stays a count.
+fn quantiles(mut values: Vec<f64>, probabilities: &[f64]) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = |p: &f64| ((p * values.len() as f64).ceil() as usize).clamp(1, values.len());
+    probabilities.iter().map(|p| values[rank(p) - 1]).collect()
+}
+
+impl Posterior {
+    /// The expected numbers of events in several regions, as [`Posterior::count`] has them, with about `draws` joint draws (an even
+    /// number): draw `2i + 1` mirrors draw `2i`.
+    pub fn joint_counts(&self, regions: &[Window], draws: usize, seed: u64) -> Result<JointCounts> {
+        self.joint_counts_watched(regions, draws, seed, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, telling `watch` how it goes.
+    pub fn joint_counts_watched(
+        &self,
+        regions: &[Window],
+        draws: usize,
+        seed: u64,
+        watch: &mut CountWatch<'_>,
+    ) -> Result<JointCounts> {
+        let pairs = draws.div_ceil(2).max(1);
+        let values = regions.len().saturating_mul(pairs.saturating_mul(2));
+        if values > MOST_VALUES {
+            let requirement = format!("must be at most {MOST_VALUES}; ask for fewer regions or fewer draws");
+            return Err(Error::setting("number of regions times draws", values, requirement));
+        }
+        let regions = regions.iter().map(|region| self.region(region)).collect::<Result<Vec<_>>>()?;
+        Work { field: self.field(), regions: &regions, pairs, seed, watch, units: 0 }.counts()
+    }
+}
+
+/// Counts on their way.
+struct Work<'a, 'w> {
+    field: &'a dyn Field,
+    regions: &'a [Window],
+    pairs: usize,
+    seed: u64,
+    watch: &'a mut CountWatch<'w>,
+    /// Of work, done.
+    units: usize,
+}
+
+impl Work<'_, '_> {
+    fn counts(mut self) -> Result<JointCounts> {
+        let draws = 2 * self.pairs;
+        let mut found = JointCounts { moments: Vec::new(), draws, values: Vec::new() };
+        // All draws at once if they fit; else they are made anew for each group of regions, which are then few and large.
+        let block = (DRAWS_HELD / (8 * self.field.size())).clamp(1, self.pairs);
+        let whole = (block == self.pairs).then(|| self.deviations(0, self.pairs)).transpose()?;
+        let mut first = 0;
+        while first < self.regions.len() {
+            let forms = self.forms(first)?;
+            let mut parts = vec![Vec::with_capacity(self.pairs); forms.len()];
+            for start in (0..self.pairs).step_by(block) {
+                let made = if whole.is_none() {
+                    Some(self.deviations(start, block.min(self.pairs - start))?)
+                } else {
+                    None
+                };
+                let Some(z) = whole.as_ref().or(made.as_ref()) else { continue };
+                for (some, parts) in forms.chunks(STEP).zip(parts.chunks_mut(STEP)) {
+                    let sums: Vec<_> = some.par_iter().map(|form| form.parts.at(z)).collect();
+                    parts.iter_mut().zip(sums).for_each(|(all, some)| all.extend(some));
+                    self.tell(CountStage::Sums, some.len())?;
+                }
+            }
+            for (form, parts) in forms.iter().zip(&parts) {
+                found.moments.push(form.moments(parts));
+                found.values.extend(parts.iter().flat_map(|&[linear, square]| {
+                    // A square integrates to no less than 0, whatever rounding says.
+                    [linear, -linear].map(|linear| (form.level + linear + square).max(0.0))
+                }));
+            }
+            first += forms.len();
+        }
+        Ok(found)
+    }
+
+    /// The regions from `first` on, as many as may be held.
+    fn forms(&mut self, first: usize) -> Result<Vec<RegionForm>> {
+        let mut forms: Vec<RegionForm> = Vec::new();
+        let mut bytes = 0;
+        for some in self.regions[first..].chunks(STEP) {
+            let field = self.field;
+            let made: Vec<Result<RegionForm>> = some.par_iter().map(|region| field.form(region)).collect();
+            for form in made {
+                let form = form?;
+                bytes += form.parts.bytes();
+                forms.push(form);
+            }
+            self.tell(CountStage::Regions, some.len())?;
+            if bytes > REGIONS_HELD {
+                break;
+            }
+        }
+        Ok(forms)
+    }
+
+    /// `count` draws of z from number `first` on, one column for each. // (size, count)
+    fn deviations(&mut self, first: usize, count: usize) -> Result<Vec<f64>> {
+        let (field, seed, size) = (self.field, self.seed, self.field.size());
+        let noise = |draw: usize| gaussian::standard_normal(&mut sample::stream(seed, draw as u64), size);
+        let mut all = Vec::with_capacity(size * count);
+        let end = first + count;
+        let draws_at_once = 2 * rayon::current_num_threads();
+        if count == self.pairs && 2 * size <= count {
+            let mut columns: Vec<f64> = (first..end).flat_map(noise).collect();
+            standardise(&mut columns, size)?;
+            for column in columns.chunks_exact(size) {
+                all.extend(field.deviation(column)?);
+            }
+            return Ok(all);
+        }
+        for start in (first..end).step_by(draws_at_once) {
+            let some = start..end.min(start + draws_at_once);
+            let count = some.len();
+            let made: Vec<Result<Vec<f64>>> = some.into_par_iter().map(|draw| field.deviation(&noise(draw))).collect();
+            for z in made {
+                all.extend(z?);
+            }
+            self.tell(CountStage::Draws, count)?;
+        }
+        Ok(all)
+    }
+
+    fn tell(&mut self, stage: CountStage, units: usize) -> Result<()> {
+        self.units += units;
+        let all = self.pairs + 2 * self.regions.len();
+        let done = (self.units as f64 / all as f64).min(1.0);
+        match (self.watch)(CountProgress { stage, done }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Cancelled),
+        }
+    }
+}
+
+/// Turns columns of noise so that their mean square is the identity, as it is on average. (Their mean is 0: each comes with its mirror.)
+fn standardise(columns: &mut [f64], size: usize) -> Result<()> {
+    let count = columns.len() / size;
+    let mut root = Matrix::zeros(size, size);
+    linalg::add_outer_lower(&mut root, 1.0 / count as f64, columns, columns);
+    linalg::cholesky(&mut root).map_err(|pivot| Error::NotPositiveDefinite { pivot, size, jitter: 0.0 })?;
+    linalg::solve_lower(&root, columns);
+    Ok(())
+}
