@@ -49,6 +49,9 @@ pub struct Global {
     /// Number of threads (default: all cores; results do not depend on it)
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Most memory for any file that is read, and for a lattice, as in 500MB or 8GB (default: half of the machine's, and 4GB)
+    #[arg(long, global = true, value_name = "SIZE")]
+    pub max_memory: Option<String>,
     /// No summary, warnings or progress
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -210,9 +213,6 @@ pub struct FitOptions {
     /// Most evaluations of the bound
     #[arg(long, value_name = "N", default_value_t = 2000, help_heading = "Inference")]
     pub max_evaluations: usize,
-    /// Most memory for a lattice, as in 500MB or 8GB
-    #[arg(long, value_name = "SIZE", default_value = "4GB", help_heading = "Inference")]
-    pub max_memory: String,
     /// Never replace events by weighted nodes, however many they are
     #[arg(long, help_heading = "Inference")]
     pub exact: bool,

@@ -6,7 +6,7 @@ use crate::args::CompareArgs;
 use crate::io::{self, Column};
 use pointillist::baseline::{EdgeCorrection, sgcp};
 use pointillist::compare::{Contender, Performance, halves, paired};
-use pointillist::{Events, Points};
+use pointillist::{Events, Model, Points};
 use serde::Serialize;
 
 /// The names of the methods.
@@ -94,10 +94,18 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
 }
 
 fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Contender)>, Failure> {
-    let contender = |name: &String| -> Result<Contender, Failure> {
+    // Once for all: its inducing points may come out of a pipe.
+    let mut made: Option<Model> = None;
+    let mut model = || -> Result<Model, Failure> {
+        if made.is_none() {
+            made = Some(spec::model(&args.options, events.window().axes())?);
+        }
+        Ok(made.clone().unwrap_or_default())
+    };
+    let mut contender = |name: &String| -> Result<Contender, Failure> {
         Ok(match name.as_str() {
-            "vbpp" => Contender::Variational(spec::model(&args.options, events.window().axes())?),
-            "averaged" => Contender::Averaged(spec::model(&args.options, events.window().axes())?),
+            "vbpp" => Contender::Variational(model()?),
+            "averaged" => Contender::Averaged(model()?),
             "ks+ec" => Contender::Smoother(EdgeCorrection::Truncate),
             "ks-ec" => Contender::Smoother(EdgeCorrection::None),
             "homogeneous" => Contender::Homogeneous,
