@@ -3,9 +3,9 @@
 //! Only shapes are checked here. What depends on the data (the number of axes, dates, names of columns) is left to the
 //! commands. Options and verbs that are planned but not there yet are recognised in [`not_yet`], so that asking for one gives a sentence.
 
+use crate::io::TimeUnit;
 use clap::builder::TypedValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use crate::io::TimeUnit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -50,6 +50,9 @@ pub struct Global {
     /// Number of threads (default: all cores; results do not depend on it)
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Most memory for any file that is read, and for a lattice, as in 500MB or 8GB (default: half of the machine's, and 4GB)
+    #[arg(long, global = true, value_name = "SIZE")]
+    pub max_memory: Option<String>,
     /// No summary, warnings or progress
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -217,9 +220,6 @@ pub struct FitOptions {
     /// Most evaluations of the bound
     #[arg(long, value_name = "N", default_value_t = 2000, help_heading = "Inference")]
     pub max_evaluations: usize,
-    /// Most memory for a lattice, as in 500MB or 8GB
-    #[arg(long, value_name = "SIZE", default_value = "4GB", help_heading = "Inference")]
-    pub max_memory: String,
     /// Never replace events by weighted nodes, however many they are
     #[arg(long, help_heading = "Inference")]
     pub exact: bool,
@@ -690,7 +690,13 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub looks: HeldOutOptions,
     /// Which methods
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_enum, default_value = "vbpp,ks+ec,ks-ec,homogeneous")]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        value_enum,
+        default_value = "vbpp,ks+ec,ks-ec,homogeneous"
+    )]
     pub methods: Vec<ContenderName>,
     /// Draws for m_p
     #[arg(long, value_name = "N", default_value_t = 10_000)]
@@ -889,7 +895,8 @@ pub fn none_of(error: &clap::Error) -> Option<String> {
         Some(ContextValue::String(text)) if !text.is_empty() => Some(text.as_str()),
         _ => None,
     };
-    let (ErrorKind::InvalidValue, Some(ContextValue::Strings(there))) = (error.kind(), error.get(ContextKind::ValidValue))
+    let (ErrorKind::InvalidValue, Some(ContextValue::Strings(there))) =
+        (error.kind(), error.get(ContextKind::ValidValue))
     else {
         return None;
     };

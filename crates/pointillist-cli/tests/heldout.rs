@@ -130,7 +130,8 @@ fn held_out_trials_have_their_own_times() {
     let expected = number(&folder.run("count m.json --json --draws 10").good().json()["mean"]);
     assert!((once - l_p("--repeats 2") - expected).abs() < 1e-8 * expected);
     assert!((l_p("--trials wide.csv --clip") - once).abs() < 1e-9);
-    let refused = |options: &str, words: &[&str]| folder.run(&format!("score m.json later.csv {options}")).refused(words);
+    let refused =
+        |options: &str, words: &[&str]| folder.run(&format!("score m.json later.csv {options}")).refused(words);
     refused("", &["differ in their times", "--trials", "--repeats"]);
     refused("--trials wide.csv", &["wide.csv", "beyond the window", "--clip"]);
     refused("--trials trials.csv", &["`d`", "trials.csv"]);

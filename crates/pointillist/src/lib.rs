@@ -60,8 +60,8 @@ pub use kernel::{Factor, Kernel};
 pub use lattice::Smoothness;
 pub use points::Points;
 pub use posterior::{
-    BasisState, Count, CountProgress, CountStage, CountWatch, InducingState, JointCounts, LatticeState, LatticeSummary, Posterior,
-    PosteriorState, Rate,
+    BasisState, Count, CountProgress, CountStage, CountWatch, InducingState, JointCounts, LatticeState, LatticeSummary,
+    Posterior, PosteriorState, Rate,
 };
 pub use sample::importance::LogMean;
 pub use sample::simulate::{Simulation, simulate};

@@ -1,13 +1,13 @@
 //! `compare`: every method on the same events, scored in the same way.
 
-use super::score::check_draws;
 use super::input::{self, HeldOut};
+use super::score::check_draws;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column};
 use pointillist::baseline::{EdgeCorrection, sgcp};
 use pointillist::compare::{Contender, Performance, halves, paired};
-use pointillist::{Events, Points};
+use pointillist::{Events, Model, Points};
 use serde::Serialize;
 
 /// The true rate of the training events at points.
@@ -92,10 +92,18 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
 }
 
 fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Contender)>, Failure> {
-    let contender = |name: ContenderName| -> Result<Contender, Failure> {
+    // Once for all: its inducing points may come out of a pipe.
+    let mut made: Option<Model> = None;
+    let mut model = || -> Result<Model, Failure> {
+        if made.is_none() {
+            made = Some(spec::model(&args.options, events.window().axes())?);
+        }
+        Ok(made.clone().unwrap_or_default())
+    };
+    let mut contender = |name: ContenderName| -> Result<Contender, Failure> {
         Ok(match name {
-            ContenderName::Vbpp => Contender::Variational(spec::model(&args.options, events.window().axes())?),
-            ContenderName::Averaged => Contender::Averaged(spec::model(&args.options, events.window().axes())?),
+            ContenderName::Vbpp => Contender::Variational(model()?),
+            ContenderName::Averaged => Contender::Averaged(model()?),
             ContenderName::SmoothedWithin => Contender::Smoother(EdgeCorrection::Truncate),
             ContenderName::Smoothed => Contender::Smoother(EdgeCorrection::None),
             ContenderName::Homogeneous => Contender::Homogeneous,

@@ -1,13 +1,13 @@
 //! `fit`: events to a model file. Also the fit that `plot` and the demonstration make.
 
-use super::input::{self, Loaded};
+use super::input::{self, Given, Loaded};
 use super::meter::Meter;
 use super::summarize::{self, Summarised};
 use super::summary::{Summary, grid};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
 use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile};
-use crate::{datasets, interrupt, plot};
+use crate::{interrupt, plot};
 use pointillist::{Error, Fit, Model, Progress, Window};
 use std::ops::ControlFlow;
 
@@ -71,9 +71,10 @@ pub fn print(summary: &Summary, model: &ModelFile, context: &Context) -> Result<
 /// Fits what was given: summaries, tables by way of a summary, or the events of one table.
 fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
     let (paths, options) = (&args.events, &args.options);
-    let is_file = |path: &&String| datasets::find(path).is_none() && *path != "-";
-    let (summaries, tables): (Vec<_>, Vec<_>) = paths.iter().partition(|path| is_file(path) && io::is_summary_at(path));
+    let mut given = Given::look_at(paths)?;
+    let (summaries, tables): (Vec<_>, Vec<_>) = given.iter().partition(|given| given.is_summary());
     if let (Some(summary), Some(table)) = (summaries.first(), tables.first()) {
+        let (summary, table) = (summary.path(), table.path());
         return Err(format!(
             "{summary} is a summary and {table} is not; summarise {table} first, with `pointillist summarize {table} -o SUMMARY`"
         )
@@ -81,7 +82,7 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
     }
     if !summaries.is_empty() {
         refuse_for_summaries(options, &paths[0])?;
-        let file = SummaryFile::read_all(paths)?;
+        let file = SummaryFile::read_all(given.iter_mut().map(Given::open))?;
         return fit_summary(Summarised { file, warnings: Vec::new() }, args, context);
     }
     if let Some(model) = &args.update {
@@ -96,23 +97,27 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         return Err("--exact fits the events of one table; join the tables, or leave it out".to_string().into());
     }
     let has_trials = options.events.trials.is_some() || options.events.trial_column.is_some();
-    if is_several || !options.exact && !has_trials && is_file(&&paths[0]) && is_large(&paths[0])? {
+    if is_several || !options.exact && !has_trials && is_large(&mut given[0])? {
         let why = if is_several { "several tables are" } else { "a table so large is" };
         context.note(&format!("{why} summarised first, and the summary is fitted"));
-        let summarised = summarize::events(paths, &options.events, None, context)?;
+        let summarised = summarize::events(given, &options.events, None, context)?;
         return fit_summary(summarised, args, context);
     }
-    fit(input::events(&paths[0], &options.events)?, options, context)
+    let bytes = given[0].open()?.table()?;
+    fit(input::events_from(&paths[0], Some(&bytes), &options.events)?, options, context)
 }
 
-/// Whether a table has more events than should be held.
-fn is_large(path: &str) -> Result<bool, Failure> {
-    // What is no file will be said by who reads it.
-    let Ok(bytes) = std::fs::metadata(path).map(|metadata| metadata.len()) else { return Ok(false) };
-    if let Some(rows) = io::parquet_rows(path)? {
+/// Whether a table has more events than should be held. How many come out of a pipe nobody knows.
+fn is_large(given: &mut Given) -> Result<bool, Failure> {
+    if !given.can_be_read_again() {
+        return Ok(false);
+    }
+    let opened = given.open()?;
+    let (bytes, is_gzip) = (opened.size().unwrap_or(0), opened.is_gzip());
+    if let Some(rows) = opened.parquet_rows()? {
         return Ok(rows > MANY_ROWS);
     }
-    let gain = if path.ends_with(".gz") { GZIP_GAIN } else { 1 };
+    let gain = if is_gzip { GZIP_GAIN } else { 1 };
     Ok(bytes.saturating_mul(gain) > LARGE)
 }
 

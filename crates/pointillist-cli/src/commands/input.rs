@@ -133,7 +133,8 @@ fn trial_column(
         )
         .into());
     }
-    let is_coordinate = || coordinates.iter().copied().flatten().any(|column| column.to_lowercase() == name.to_lowercase());
+    let is_coordinate =
+        || coordinates.iter().copied().flatten().any(|column| column.to_lowercase() == name.to_lowercase());
     Ok((is_there && (needed || !is_coordinate())).then(|| name.to_string()))
 }
 
@@ -515,19 +516,62 @@ pub fn held_out_of_rival(rival: &RivalOptions, window: &Window, context: &Contex
     Ok(rival.heldout.as_ref().map(read).transpose()?.map(|read| read.events))
 }
 
-/// The bytes of a bundled set or a file.
+/// The bytes of a bundled set or of a table in a file.
 pub fn bytes_of(path: &str) -> Result<Cow<'static, [u8]>, InputError> {
     match datasets::find(path) {
         Some(set) => Ok(set.csv.into()),
-        None => io::read_file(path).map(Cow::from).map_err(or_misspelt),
+        None => open(path)?.table().map(Cow::from),
     }
 }
 
-/// The same, to be read bit by bit.
-pub fn open(path: &str) -> Result<io::Input, InputError> {
+/// The same, opened and not yet read.
+pub fn open(path: &str) -> Result<io::Opened, InputError> {
     match datasets::find(path) {
-        Some(set) => Ok(io::Input::Memory(set.csv)),
-        None => io::Input::open(path).map_err(or_misspelt),
+        Some(set) => io::Opened::new(path, io::Input::Memory(set.csv)),
+        None => io::Opened::open(path).map_err(or_misspelt),
+    }
+}
+
+/// One of several inputs, opened to see what it is. Files are closed again, since there may be many; a pipe stays open for the one time that it
+/// can be read.
+pub struct Given {
+    path: String,
+    kept: Option<io::Opened>,
+    is_summary: bool,
+    can_be_read_again: bool,
+}
+
+impl Given {
+    /// Looks at the input at a path.
+    pub fn look(path: &str) -> Result<Self, InputError> {
+        let opened = open(path)?;
+        let (is_summary, can_be_read_again) = (opened.is_summary(), opened.can_be_read_again());
+        Ok(Self { path: path.into(), kept: (!can_be_read_again).then_some(opened), is_summary, can_be_read_again })
+    }
+
+    /// All of several.
+    pub fn look_at(paths: &[String]) -> Result<Vec<Self>, InputError> {
+        paths.iter().map(|path| Self::look(path)).collect()
+    }
+
+    /// As it was given.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether it is a summary.
+    pub fn is_summary(&self) -> bool {
+        self.is_summary
+    }
+
+    /// Whether it can be opened more than once.
+    pub fn can_be_read_again(&self) -> bool {
+        self.can_be_read_again
+    }
+
+    /// Opens it, at its beginning.
+    pub fn open(&mut self) -> Result<io::Opened, InputError> {
+        self.kept.take().map_or_else(|| open(&self.path), Ok)
     }
 }
 

@@ -203,6 +203,9 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
         pool.build_global().map_err(|error| format!("--threads {threads}: {error}"))?;
     }
+    if let Some(size) = &cli.global.max_memory {
+        io::set_limit(spec::bytes(size)?);
+    }
     let context = Context { global: cli.global };
     match &cli.verb {
         None => demo::run(&context),

@@ -68,15 +68,15 @@ fn band(text: &str) -> Result<(f64, f64), Failure> {
 /// The model given, or one fitted to the events given.
 fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), Failure> {
     let path = &args.subject;
-    let bytes = input::bytes_of(path)?;
-    if io::is_json(&bytes) {
-        let model = ModelFile::from_bytes(io::source_name(path), &bytes)?;
+    let opened = input::open(path)?;
+    if opened.is_json() {
+        let model = ModelFile::from_bytes(io::source_name(path), &opened.document(io::MODEL_GROWTH)?)?;
         if let Some(option) = fit_option_given(&args.options) {
             return Err(format!("{path} is fitted already, so {option} has no effect; give it to `fit`").into());
         }
         return Ok((model, Outcome::Done));
     }
-    let loaded = input::events_from(path, Some(&bytes), &args.options.events)?;
+    let loaded = input::events_from(path, Some(&opened.table()?), &args.options.events)?;
     if loaded.events.window().dims() > 2 {
         let dims = loaded.events.window().dims();
         return Err(format!("a figure shows one or two axes, and there are {dims}; choose some with --columns").into());

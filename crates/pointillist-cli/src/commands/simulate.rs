@@ -3,7 +3,7 @@
 use super::summary::brief;
 use super::{Context, Failure, Outcome, predict, spec, window};
 use crate::args::{Places, SimulateArgs};
-use crate::io::{self, Column, ModelFile, TimeAxis, TimeUnit};
+use crate::io::{self, Column, ModelFile, TimeUnit};
 use pointillist::baseline::sgcp;
 use pointillist::{Axis, Error, Intensity, Points, Simulation, Window};
 use std::path::Path;
@@ -21,7 +21,6 @@ const RATE: &str = "rate";
 /// What to say if no intensity is given.
 const NOTHING: &str = "there is nothing to draw from; give --intensity with a formula, as in \
     --intensity '5*sin(x^2) + 6' --window 0,5, --sgcp with parameters, or --model with a model file";
-const SECONDS_PER_DAY: f64 = 86_400.0;
 
 /// What the events are drawn from.
 enum Source<'a> {
@@ -294,7 +293,7 @@ fn checked(names: &[String], args: &SimulateArgs) -> Result<Vec<String>, Failure
 
 /// As many of the usual names as a window has axes.
 fn usual_names(window: &str) -> Result<Vec<String>, Failure> {
-    let (flat, ends) = parts(window);
+    let (flat, ends) = window::parts(window);
     // An odd end belongs to an axis too: the sentence that complains of it should know how many there are.
     let dims = (flat + ends.len().div_ceil(2)).max(1);
     match NAMES.get(..dims) {
@@ -305,35 +304,10 @@ fn usual_names(window: &str) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// How many axes of a window are those of a border, and the ends on the others.
-fn parts(window: &str) -> (usize, Vec<&str>) {
-    if Path::new(window).is_file() {
-        return (2, Vec::new());
-    }
-    let parts: Vec<&str> = window.split(',').map(str::trim).collect();
-    match &parts[..] {
-        [first, rest @ ..] if !first.is_empty() && !io::is_end(first) => (2, rest.to_vec()),
-        ends => (0, ends.to_vec()),
-    }
-}
-
 /// Axis number r: one of time, counted from the first midnight, if a window's end on it is a date.
 fn axis(name: &str, r: usize, windows: &[String], unit: TimeUnit) -> Axis {
-    let ends = |text: &String| {
-        let (flat, ends) = parts(text);
-        let first = 2 * r.saturating_sub(flat);
-        let own = if r < flat { None } else { ends.get(first..(first + 2).min(ends.len())) };
-        own.unwrap_or_default().iter().filter_map(|end| seconds(end)).collect::<Vec<f64>>()
-    };
-    let earliest = windows.iter().flat_map(ends).reduce(f64::min);
-    let origin = earliest.map(|seconds| (seconds / SECONDS_PER_DAY).floor() * SECONDS_PER_DAY);
+    let origin = window::first_midnight(r, windows);
     Axis { name: name.into(), unit: origin.map(|_| unit.to_string()), origin }
-}
-
-/// A date in seconds since 1970; nothing if it is a number or no date.
-fn seconds(text: &str) -> Option<f64> {
-    let since_1970 = TimeAxis { origin_unix_seconds: 0.0, unit: TimeUnit::Seconds };
-    if text.parse::<f64>().is_ok() { None } else { since_1970.from_iso(text) }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use super::{Failure, input};
 use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
+use crate::io;
 use pointillist::baseline::sgcp;
 use pointillist::kernel::{Expression, Unit};
 use pointillist::{Axis, Error, Factor, Family, Inducing, LatticeChoice, Method, Model, Prior, PriorMean, Smoothness};
@@ -76,19 +77,20 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
     Ok(LatticeChoice {
         nodes: options.nodes.as_deref().map(|text| counts("--nodes", text, axes)).transpose()?,
         smoothness,
-        most_bytes: bytes(&options.max_memory)?,
+        // What nobody set is the same on every machine.
+        most_bytes: io::given_limit().map_or(LatticeChoice::default().most_bytes, |most| most as usize),
     })
 }
 
 /// `500MB`, `8GB`.
-fn bytes(text: &str) -> Result<usize, Failure> {
+pub fn bytes(text: &str) -> Result<u64, Failure> {
     let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
     let read = |(unit, size): (&str, f64)| -> Option<f64> {
         let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
         (number > 0.0 && number.is_finite()).then_some(number * size)
     };
     let size = units.into_iter().find_map(read);
-    size.map(|size| size as usize)
+    size.map(|size| size as u64)
         .ok_or_else(|| format!("--max-memory {text} is no size; write it as in 500MB or 8GB").into())
 }
 

@@ -3,7 +3,7 @@
 //! While a batch of events is added to the summary the next one is read. Batches are added in the order of the files, so the
 //! summary does not depend on the number of threads.
 
-use super::input::{self, Misplaced, TRIAL_COLUMN, Words};
+use super::input::{self, Given, Misplaced, TRIAL_COLUMN, Words};
 use super::meter::Meter;
 use super::summary::{WindowSummary, duration, grid};
 use super::{Context, Failure, Outcome, json_line, spec, window};
@@ -32,7 +32,8 @@ pub fn run(args: &SummarizeArgs, context: &Context) -> Result<Outcome, Failure> 
     // Better now than after a long pass.
     io::check_target(&args.output)?;
     let started = Instant::now();
-    let Summarised { file, warnings } = events(&args.events, &args.options, args.cells.as_deref(), context)?;
+    let Summarised { file, warnings } =
+        events(Given::look_at(&args.events)?, &args.options, args.cells.as_deref(), context)?;
     for warning in &warnings {
         context.warn(warning);
     }
@@ -113,20 +114,20 @@ pub fn names(paths: &[String]) -> String {
 
 /// Reads the events in these tables, all of them in one window, into a summary with so many cells.
 pub fn events(
-    paths: &[String],
+    given: Vec<Given>,
     options: &EventOptions,
     cells: Option<&str>,
     context: &Context,
 ) -> Result<Summarised, Failure> {
     let mut meter = Meter::new(context);
-    let summarised = Tables::new(paths, options)?.summarised(options, cells, &mut meter);
+    let summarised = Tables::new(given, options)?.summarised(options, cells, &mut meter);
     meter.clear();
     summarised
 }
 
 /// Tables with the same columns.
-struct Tables<'a> {
-    paths: &'a [String],
+struct Tables {
+    given: Vec<Given>,
     /// The bundled set, if it is the only table.
     dataset: Option<&'static Dataset>,
     read: ReadOptions,
@@ -137,28 +138,28 @@ struct Tables<'a> {
     dates: Vec<bool>,
 }
 
-impl<'a> Tables<'a> {
-    fn new(paths: &'a [String], options: &EventOptions) -> Result<Self, Failure> {
-        refuse_options(paths, options)?;
-        let dataset = if let [path] = paths { datasets::find(path) } else { None };
+impl Tables {
+    fn new(mut given: Vec<Given>, options: &EventOptions) -> Result<Self, Failure> {
+        refuse_options(&given, options)?;
+        let dataset = if let [only] = &given[..] { datasets::find(only.path()) } else { None };
         let read = input::read_options(dataset, options)?;
-        let first = open(&paths[0], &read)?;
+        let first = open(&mut given[0], &read)?;
         let (names, dates) = (first.names().to_vec(), first.dates().to_vec());
-        Ok(Self { paths, dataset, read, first: Some(first), names, dates })
+        Ok(Self { given, dataset, read, first: Some(first), names, dates })
     }
 
     fn unit(&self) -> TimeUnit {
         self.read.time_unit
     }
 
-    /// The table at a path, which must have the columns of the first.
-    fn open(&mut self, path: &str) -> Result<Stream, Failure> {
-        if path == self.paths[0]
+    /// A table, which must have the columns of the first.
+    fn open(&mut self, place: usize) -> Result<Stream, Failure> {
+        if place == 0
             && let Some(first) = self.first.take()
         {
             return Ok(first);
         }
-        let stream = open(path, &self.read)?;
+        let stream = open(&mut self.given[place], &self.read)?;
         let same_names = self.read.columns.is_some() || stream.names() == self.names;
         if same_names && stream.dates() == self.dates {
             return Ok(stream);
@@ -169,7 +170,7 @@ impl<'a> Tables<'a> {
             names.iter().zip(dates).map(column).collect::<Vec<_>>().join(", ")
         };
         let (first, own) = (shown(&self.names, &self.dates), shown(stream.names(), stream.dates()));
-        let (path, other) = (stream.source(), &self.paths[0]);
+        let (path, other) = (stream.source(), self.given[0].path());
         Err(format!("{path} has the columns {own}, but {other} has {first}; choose the same with --columns").into())
     }
 
@@ -190,15 +191,15 @@ impl<'a> Tables<'a> {
         };
         let mut pass = Pass::new(Summary::new(&window, &cells)?, time);
         let shares = self.shares();
-        for (path, share) in self.paths.iter().zip(shares) {
-            let stream = self.open(path)?;
+        for (place, share) in shares.into_iter().enumerate() {
+            let stream = self.open(place)?;
             pass.table(stream, share, meter)?;
         }
         pass.finish()?;
         let said = pass.misplaced(options.clip)?;
         let word = if pass.only_rows { Counting::Rows } else { Counting::Lines };
         warnings.splice(0..0, said.into_iter().chain(input::skipped(pass.skipped, word)));
-        let sources = self.paths.iter().map(|path| input::file_name(path)).collect();
+        let sources = self.given.iter().map(|given| input::file_name(given.path())).collect();
         let dropped = pass.outside.count + pass.unseen.count;
         let file = SummaryFile { summary: pass.summary, sources, skipped: pass.skipped, dropped };
         Ok(Summarised { file, warnings })
@@ -212,21 +213,26 @@ impl<'a> Tables<'a> {
         meter: &mut Meter,
     ) -> Result<(Window, Vec<Option<TimeAxis>>), Failure> {
         let dates = self.dates.clone();
-        let own = self.dataset.filter(|_| options.window.is_empty());
-        let given = |axes: &[Axis]| match own {
-            Some(set) => Ok(input::own_window(set, axes)),
-            None if options.window.is_empty() => Ok(None),
-            None => window::union("--window", &options.window, axes, &dates).map(Some),
-        };
-        // A window that is given says where time begins, whatever events there are: summaries of parts must agree on it.
-        let provisional: Vec<_> = dates.iter().map(|&is_date| is_date.then(|| TimeAxis::epoch(self.unit()))).collect();
-        if let Some(window) = given(&self.axes(&provisional))? {
-            let starts = window.bounding_box().into_iter().zip(&provisional);
-            let time: Vec<_> = starts.map(|(span, time)| Some((*time)?.moved_before(span.lo))).collect();
-            return Ok((given(&self.axes(&time))?.unwrap_or(window), time));
+        let unit = self.unit();
+        if !options.window.is_empty() {
+            // A window that is given says where time begins, whatever events there are: summaries of parts must agree on it.
+            let start = |r: usize| match window::first_midnight(r, &options.window) {
+                Some(origin_unix_seconds) => TimeAxis { origin_unix_seconds, unit },
+                None => TimeAxis::epoch(unit),
+            };
+            let time: Vec<_> = dates.iter().enumerate().map(|(r, &is_date)| is_date.then(|| start(r))).collect();
+            return Ok((window::union("--window", &options.window, &self.axes(&time), &dates)?, time));
+        }
+        if let Some(set) = self.dataset {
+            let provisional: Vec<_> = dates.iter().map(|&is_date| is_date.then(|| TimeAxis::epoch(unit))).collect();
+            if let Some(window) = input::own_window(set, &self.axes(&provisional)) {
+                let starts = window.bounding_box().into_iter().zip(&provisional);
+                let time: Vec<_> = starts.map(|(span, time)| Some((*time)?.moved_before(span.lo))).collect();
+                return Ok((input::own_window(set, &self.axes(&time)).unwrap_or(window), time));
+            }
         }
         let extents = self.extents(meter)?;
-        let time: Vec<_> = extents.iter().map(|extent| extent.time_axis(self.unit())).collect();
+        let time: Vec<_> = extents.iter().map(|extent| extent.time_axis(unit)).collect();
         let ends: Vec<_> = extents.iter().zip(&time).map(|(extent, time)| extent.ends(*time)).collect();
         Ok((input::bounding_box(&ends, &self.axes(&time), warnings)?, time))
     }
@@ -237,12 +243,14 @@ impl<'a> Tables<'a> {
 
     /// For each table what part of all bytes comes before it, and what part it has; none if one of them has no size.
     fn shares(&self) -> Vec<Option<Share>> {
-        let size = |path: &String| match datasets::find(path) {
+        let size = |given: &Given| match datasets::find(given.path()) {
             Some(set) => Some(set.csv.len() as f64),
-            None => std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len() as f64),
+            None => {
+                std::fs::metadata(given.path()).ok().filter(|found| found.is_file()).map(|found| found.len() as f64)
+            }
         };
-        let Some(sizes) = self.paths.iter().map(size).collect::<Option<Vec<f64>>>() else {
-            return vec![None; self.paths.len()];
+        let Some(sizes) = self.given.iter().map(size).collect::<Option<Vec<f64>>>() else {
+            return vec![None; self.given.len()];
         };
         let all = sizes.iter().sum::<f64>().max(1.0);
         let before = sizes.iter().scan(0.0, |sum, size| Some(std::mem::replace(sum, *sum + size)));
@@ -253,8 +261,8 @@ impl<'a> Tables<'a> {
     fn extents(&mut self, meter: &mut Meter) -> Result<Vec<Extent>, Failure> {
         let (mut all, mut rows, mut skipped) = (None, 0, 0);
         let shares = self.shares();
-        for (path, share) in self.paths.iter().zip(shares) {
-            let mut stream = self.open(path)?;
+        for (place, share) in shares.into_iter().enumerate() {
+            let mut stream = self.open(place)?;
             stream.go_on_from(skipped);
             if let Some(extents) = stream.known_extents() {
                 all = joined(all, Some(extents));
@@ -270,7 +278,8 @@ impl<'a> Tables<'a> {
             }
             skipped = stream.skipped();
         }
-        all.ok_or_else(|| format!("{}: there is no event left; see the lines skipped", names(self.paths)).into())
+        let paths: Vec<String> = self.given.iter().map(|given| given.path().to_string()).collect();
+        all.ok_or_else(|| format!("{}: there is no event left; see the lines skipped", names(&paths)).into())
     }
 }
 
@@ -296,7 +305,7 @@ fn joined(all: Option<Vec<Extent>>, more: Option<Vec<Extent>>) -> Option<Vec<Ext
 }
 
 /// What the options ask for and a pass cannot do.
-fn refuse_options(paths: &[String], options: &EventOptions) -> Result<(), Failure> {
+fn refuse_options(given: &[Given], options: &EventOptions) -> Result<(), Failure> {
     if options.trials.is_some() || options.trial_column.is_some() {
         return Err(
             "events of trials cannot be summarised; give --repeats if all trials have the same window, or fit them as they are"
@@ -304,18 +313,20 @@ fn refuse_options(paths: &[String], options: &EventOptions) -> Result<(), Failur
                 .into(),
         );
     }
-    match paths.iter().filter(|path| *path == "-").count() {
-        0 => Ok(()),
-        1 if options.window.is_empty() => {
-            Err("standard input can be read only once, so its window must be known; give --window".to_string().into())
+    if given.iter().filter(|given| given.path() == "-").count() > 1 {
+        return Err("standard input was given twice; name it once".to_string().into());
+    }
+    match given.iter().find(|given| !given.can_be_read_again()) {
+        Some(once) if options.window.is_empty() => {
+            let name = io::source_name(once.path());
+            Err(format!("{name} can be read only once, so its window must be known; give --window").into())
         }
-        1 => Ok(()),
-        _ => Err("standard input was given twice; name it once".to_string().into()),
+        _ => Ok(()),
     }
 }
 
-fn open(path: &str, read: &ReadOptions) -> Result<Stream, Failure> {
-    Ok(Stream::open(io::source_name(path), input::open(path)?, read, TRIAL_COLUMN)?)
+fn open(given: &mut Given, read: &ReadOptions) -> Result<Stream, Failure> {
+    Ok(Stream::open(given.open()?, read, TRIAL_COLUMN)?)
 }
 
 /// Words for the meter.

@@ -2,7 +2,7 @@
 
 use super::{Failure, spec};
 use crate::datasets;
-use crate::io::{self, ExposureTable, InputError, ReadOptions, Trials};
+use crate::io::{self, ExposureTable, InputError, ReadOptions, TimeAxis, TimeUnit, Trials};
 use pointillist::window::{Exposure, Polygons, Spread};
 use pointillist::{Axis, Error, Points, Window};
 use std::borrow::Cow;
@@ -12,6 +12,7 @@ use std::path::Path;
 const MOST: f64 = 0.5;
 /// Coordinates beyond this are no degrees.
 const CLEARLY_METRES: f64 = 1000.0;
+const SECONDS_PER_DAY: f64 = 86_400.0;
 
 /// The window that the values of `option` describe together; on axes for which `dates_only` holds, its ends must be dates.
 pub fn union(option: &str, texts: &[String], axes: &[Axis], dates_only: &[bool]) -> Result<Window, Failure> {
@@ -46,6 +47,35 @@ pub fn region(option: &str, text: &str, axes: &[Axis], dates_only: &[bool]) -> R
         [first, rest @ ..] if !io::is_end(first) => border(option, text, first, rest, axes, dates_only),
         ends => Ok(io::parse_box(option, text, ends, axes, dates_only)?),
     }
+}
+
+/// How many axes of a window are those of a border, and the ends on the others.
+pub fn parts(window: &str) -> (usize, Vec<&str>) {
+    if Path::new(window).is_file() {
+        return (2, Vec::new());
+    }
+    let parts: Vec<&str> = window.split(',').map(str::trim).collect();
+    match &parts[..] {
+        [first, rest @ ..] if !first.is_empty() && !io::is_end(first) => (2, rest.to_vec()),
+        ends => (0, ends.to_vec()),
+    }
+}
+
+/// The midnight before the earliest date that windows give on axis number r, in seconds since 1970; none if they give numbers.
+pub fn first_midnight(r: usize, windows: &[String]) -> Option<f64> {
+    let ends = |text: &String| {
+        let (flat, ends) = parts(text);
+        let first = 2 * r.saturating_sub(flat);
+        let own = if r < flat { None } else { ends.get(first..(first + 2).min(ends.len())) };
+        own.unwrap_or_default().iter().filter_map(|end| seconds(end)).collect::<Vec<f64>>()
+    };
+    let earliest = windows.iter().flat_map(ends).reduce(f64::min);
+    earliest.map(|seconds| (seconds / SECONDS_PER_DAY).floor() * SECONDS_PER_DAY)
+}
+
+/// A date in seconds since 1970; nothing if it is a number or no date.
+fn seconds(text: &str) -> Option<f64> {
+    if text.parse::<f64>().is_ok() { None } else { TimeAxis::epoch(TimeUnit::Seconds).from_iso(text) }
 }
 
 /// What lies inside the polygons of a file, and between `ends` on the axes after the second.
@@ -92,7 +122,8 @@ fn border_bytes(option: &str, text: &str, file: &str) -> Result<Cow<'static, [u8
             .ok_or_else(|| format!("{option} {text}: {file} has no bundled border; those that have one: {there}"))?;
         return Ok(border.geojson.into());
     }
-    io::read_file(file).map(Cow::from).map_err(|error| match error {
+    let read = io::Opened::open(file).and_then(|opened| opened.document(io::BORDER_GROWTH));
+    read.map(Cow::from).map_err(|error| match error {
         InputError::Missing { .. } if !file.contains(['.', '/', '\\']) => {
             let there = datasets::border_names();
             format!("{option} {text}: `{file}` is neither a number, a date, a file nor a bundled border ({there})")
@@ -130,7 +161,7 @@ pub fn trials(path: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Trials, 
         )
         .into());
     };
-    Ok(Trials::read(io::source_name(path), &io::read_file(path)?, axis, dates_only[0])?)
+    Ok(Trials::read(io::source_name(path), &io::read_table(path)?, axis, dates_only[0])?)
 }
 
 /// The window looked at as often, and as closely, as the options say; what the user should know of the exposure joins the warnings.
@@ -154,7 +185,7 @@ pub fn looked_at(
 /// The window with the exposure in a file.
 fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<String>) -> Result<Window, Failure> {
     let axes = window.axes().to_vec();
-    let (source, bytes) = (io::source_name(path), io::read_file(path)?);
+    let (source, bytes) = (io::source_name(path), io::read_table(path)?);
     let (there, value) = io::choose_columns(source, &io::read_header(source, &bytes)?, &axes)?;
     let chosen: Vec<&Axis> = there.iter().map(|&r| &axes[r]).collect();
     let columns = chosen.iter().map(|axis| axis.name.clone()).chain([value]).collect();

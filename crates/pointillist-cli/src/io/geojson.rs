@@ -4,16 +4,17 @@
 //! over, and so are names and properties. A walk over plain JSON is shorter than what a crate for all of GeoJSON would need around it, and
 //! it can say where a mistake is.
 
-use super::table::{InputError, unpacked};
 use serde_json::Value;
+
+/// Bytes of memory for each byte of a document that is walked as plain JSON.
+pub const GROWTH: u64 = 16;
 
 /// A closed line of positions.
 pub type Ring = Vec<[f64; 2]>;
 
 /// The rings of each polygon in the document, in order; `file` stands for it in messages.
 pub fn read_polygons(file: &str, bytes: &[u8]) -> Result<Vec<Vec<Ring>>, String> {
-    let bytes = unpacked(file, bytes).map_err(|error: InputError| error.to_string())?;
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.trim_ascii().is_empty() {
         return Err(format!("{file} is empty; it should hold the polygons of a border, as GeoJSON"));
     }

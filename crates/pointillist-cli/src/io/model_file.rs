@@ -5,8 +5,9 @@
 
 use super::base64;
 use super::output::{OutputError, write_atomically};
+use super::source::read_file;
 use super::summary_file::{SummaryFile, is_summary};
-use super::table::{InputError, read_file, source_name};
+use super::table::{InputError, source_name};
 use pointillist::{Points, Posterior, PosteriorState};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -17,6 +18,8 @@ const FORMAT: &str = "pointillist-model";
 const VERSION: u64 = 4;
 /// … and the oldest it reads.
 const OLDEST: u64 = 3;
+/// Bytes of memory for each byte of a model file that is read.
+pub const GROWTH: u64 = 4;
 /// Up to this many events are kept, for the pictures; they are no part of the model.
 pub const MOST_EVENTS: usize = 20_000;
 
@@ -212,6 +215,7 @@ impl EventRows {
 
 /// Whether bytes begin as a JSON object does, which no table of events can.
 pub fn is_json(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     bytes.trim_ascii_start().first() == Some(&b'{')
 }
 

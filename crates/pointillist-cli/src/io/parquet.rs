@@ -130,6 +130,7 @@ pub(super) fn layout(source: &str, bytes: Vec<u8>) -> Result<Layout, InputError>
 
 /// A whole table from memory.
 pub(super) fn read_bytes(source: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Table, InputError> {
+    let held = bytes.len();
     let mut groups = Parquet::of_bytes(source, bytes)?.choose(options)?;
     let mut rows = Rows::new(groups.wanted.chosen.len());
     let mut skipped = 0;
@@ -142,6 +143,7 @@ pub(super) fn read_bytes(source: &str, bytes: Vec<u8>, options: &ReadOptions) ->
         rows.lines.append(&mut more.lines);
         rows.labels.append(&mut more.labels);
         rows.instants.iter_mut().zip(&mut more.instants).for_each(|(all, more)| all.append(more));
+        rows.check_memory(source, held)?;
     }
     Ok(Table::new(source, groups.names(), rows, options.time_unit, Counting::Rows, skipped))
 }

@@ -7,17 +7,16 @@
 //!
 //! Memory: some 50 MB for a batch of text and its rows, whatever the size of the file.
 
-use super::parquet::{Groups, Parquet};
+use super::parquet::Groups;
+use super::source::{Opened, endless};
 use super::table::{
     Counting, InputError, Layout, ReadOptions, Records, Rows, Separator, Value, Wanted, allowed, bad_gzip, is_line_end,
-    is_text, not_utf8, text_of, unreadable,
+    not_utf8, text_of, unreadable,
 };
 use super::time::{TimeAxis, TimeUnit};
-use flate2::read::MultiGzDecoder;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,45 +26,10 @@ const BLOCK: usize = 1 << 20;
 const BLOCK_ROWS: usize = 1 << 16;
 /// Blocks a batch: enough for many threads, few enough for little memory.
 const BLOCKS: usize = 8;
-/// The longest row that is believed.
+/// The longest row that is believed, ...
 const LONGEST: usize = 64 << 20;
-/// Bytes that are looked at to tell what a file is.
-const HEAD: usize = 4096;
-
-/// Where a table comes from.
-pub enum Input {
-    /// A file.
-    File(File),
-    /// Standard input.
-    Standard,
-    /// The program itself.
-    Memory(&'static [u8]),
-}
-
-impl Input {
-    /// The file at `path`, or standard input if that is `-`.
-    pub fn open(path: &str) -> Result<Self, InputError> {
-        if path == "-" {
-            return Ok(Self::Standard);
-        }
-        let open = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
-            true => Err(io::ErrorKind::IsADirectory.into()),
-            false => Ok(file),
-        });
-        open.map(Self::File).map_err(|error| unreadable(path, error))
-    }
-}
-
-/// How many rows the file at `path` has, if it is a Parquet file.
-pub fn parquet_rows(path: &str) -> Result<Option<u64>, InputError> {
-    let opened = Opened::new(Input::open(path)?).map_err(|error| unreadable(path, error))?;
-    match opened {
-        Opened { input: Input::File(file), head, ends_as_parquet } if looks_as_parquet(&head, ends_as_parquet) => {
-            Parquet::of_file(path, file).map(|parquet| Some(parquet.rows()))
-        }
-        _ => Ok(None),
-    }
-}
+/// ... and the longest line: one that goes on is not of a table.
+pub(super) const LONGEST_LINE: usize = 1 << 20;
 
 /// How far a column reaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -161,32 +125,28 @@ enum Body {
 }
 
 impl Stream {
-    /// Looks at the beginning of a table, called `source` in messages. A column called `aside` is not taken unless asked for.
-    pub fn open(source: &str, input: Input, options: &ReadOptions, aside: &str) -> Result<Self, InputError> {
+    /// Settles the columns of a table. A column called `aside` is not taken unless asked for.
+    pub fn open(opened: Opened, options: &ReadOptions, aside: &str) -> Result<Self, InputError> {
         let set_aside = |names: &[String]| {
             let label =
                 names.iter().find(|name| options.columns.is_none() && name.eq_ignore_ascii_case(aside)).cloned();
             ReadOptions { label, ..options.clone() }
         };
-        let refuse = |error| unreadable(source, error);
-        let opened = Opened::new(input).map_err(refuse)?;
+        let source = opened.source().to_string();
         let (names, dates, body) = if opened.is_parquet() {
-            let parquet = match opened.input {
-                Input::File(file) => Parquet::of_file(source, file)?,
-                _ => Parquet::of_bytes(source, opened.all().map_err(refuse)?)?,
-            };
+            let parquet = opened.parquet()?;
             // Labels are not read, only kept from being taken for numbers: the columns are chosen by name after that.
             let options = set_aside(parquet.columns());
             let groups = parquet.choose(&options)?.without_labels();
             (groups.names(), groups.dates(), Body::Parquet(Box::new(groups)))
         } else {
-            let text = Text::open(source, opened, set_aside, options.skip_bad)?;
+            let text = Text::open(&source, opened, set_aside, options.skip_bad)?;
             let Form { layout, wanted, .. } = &text.form;
             let names = wanted.chosen.iter().map(|&column| layout.names[column].clone()).collect();
             let dates = wanted.chosen.iter().map(|&column| layout.kinds[column] == Value::Date).collect();
             (names, dates, Body::Text(Box::new(text)))
         };
-        Ok(Self { source: source.to_string(), names, dates, body, most_bad: options.skip_bad, skipped: 0 })
+        Ok(Self { source, names, dates, body, most_bad: options.skip_bad, skipped: 0 })
     }
 
     /// The names of the chosen columns.
@@ -261,91 +221,6 @@ impl Stream {
     }
 }
 
-/// An input of which the beginning has been read.
-struct Opened {
-    head: Vec<u8>,
-    input: Input,
-    /// Its last bytes, if it is a file.
-    ends_as_parquet: bool,
-}
-
-impl Opened {
-    fn new(mut input: Input) -> io::Result<Self> {
-        let mut head = Vec::with_capacity(HEAD);
-        let mut ends_as_parquet = false;
-        match &mut input {
-            Input::File(file) => {
-                file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
-                // A pipe or a device has no end to look at.
-                if head.starts_with(b"PAR1") && file.metadata()?.is_file() {
-                    let mut tail = [0; 4];
-                    file.seek(SeekFrom::End(-4))?;
-                    file.read_exact(&mut tail)?;
-                    file.seek(SeekFrom::Start(head.len() as u64))?;
-                    ends_as_parquet = &tail == b"PAR1" && file.metadata()?.len() >= 8;
-                }
-            }
-            Input::Standard => {
-                io::stdin().lock().take(HEAD as u64).read_to_end(&mut head)?;
-            }
-            Input::Memory(bytes) => {
-                let length = bytes.len().min(HEAD);
-                head.extend_from_slice(&bytes[..length]);
-                *bytes = &bytes[length..];
-            }
-        }
-        Ok(Self { head, input, ends_as_parquet })
-    }
-
-    fn is_parquet(&self) -> bool {
-        looks_as_parquet(&self.head, self.ends_as_parquet)
-    }
-
-    /// Bytes in all, if known.
-    fn size(&self) -> Option<u64> {
-        match &self.input {
-            Input::File(file) => file.metadata().ok().filter(|metadata| metadata.is_file()).map(|found| found.len()),
-            Input::Standard => None,
-            Input::Memory(rest) => Some((self.head.len() + rest.len()) as u64),
-        }
-    }
-
-    /// All of it from the beginning, the bytes counted.
-    fn reader(self, read: Arc<AtomicU64>) -> impl Read + Send {
-        let rest: Box<dyn Read + Send> = match self.input {
-            Input::File(file) => Box::new(file),
-            Input::Standard => Box::new(io::stdin()),
-            Input::Memory(bytes) => Box::new(bytes),
-        };
-        Counted { inner: io::Cursor::new(self.head).chain(rest), read }
-    }
-
-    fn all(self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.reader(Arc::default()).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-}
-
-/// A text may begin as a Parquet file does, but it does not end so as well.
-fn looks_as_parquet(head: &[u8], ends_as_parquet: bool) -> bool {
-    head.starts_with(b"PAR1") && (ends_as_parquet || !is_text(head))
-}
-
-/// A reader that says how far it is.
-struct Counted<R> {
-    inner: R,
-    read: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.read.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-}
-
 /// What the rows of a text look like.
 struct Form {
     layout: Layout,
@@ -373,12 +248,8 @@ impl Text {
         most_bad: u64,
     ) -> Result<Self, InputError> {
         let (size, read) = (opened.size(), Arc::<AtomicU64>::default());
-        let is_gzip = opened.head.starts_with(b"\x1f\x8b");
-        let plain = opened.reader(read.clone());
-        let input: Box<dyn Read + Send> = match is_gzip {
-            true => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, plain))),
-            false => Box::new(plain),
-        };
+        let is_gzip = opened.is_gzip();
+        let input = opened.unpacked(read.clone());
         let mut blocks =
             Blocks { input, is_gzip, rest: Vec::new(), has_ended: false, is_endless: false, separator: None };
         let mut first = blocks.next(source)?.unwrap_or_default();
@@ -491,11 +362,12 @@ impl Blocks {
                 let rest = self.rest.split_off(end);
                 return Ok(Some(std::mem::replace(&mut self.rest, rest)));
             }
-            if length >= LONGEST {
-                self.has_ended = true;
-                // With line ends in it, it is a quote that is never closed, and who reads the row will say where.
-                self.is_endless = !self.rest.iter().any(|&byte| is_line_end(byte));
-                return Ok((!self.is_endless).then(|| std::mem::take(&mut self.rest)));
+            // With line ends in it, it is a row with a quote that is not closed yet.
+            let is_endless = length >= LONGEST_LINE && !self.rest.iter().any(|&byte| is_line_end(byte));
+            if is_endless || length >= LONGEST {
+                (self.has_ended, self.is_endless) = (true, is_endless);
+                // Who reads the row will say where the quote is.
+                return Ok((!is_endless).then(|| std::mem::take(&mut self.rest)));
             }
             length *= 2;
         }
@@ -504,7 +376,7 @@ impl Blocks {
     /// Refuses a line that goes on and on, `line` of the text.
     fn check_lines(&self, source: &str, line: u64) -> Result<(), InputError> {
         match self.is_endless {
-            true => Err(InputError::LongLine { file: source.to_string(), line, megabytes: LONGEST >> 20 }),
+            true => Err(endless(source, &self.rest, line)),
             false => Ok(()),
         }
     }
@@ -543,14 +415,14 @@ fn end_of_rows(bytes: &[u8], separator: Option<Separator>) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::read_bytes;
+    use crate::io::{Input, read_bytes};
 
-    fn leak(text: impl Into<Vec<u8>>) -> Input {
-        Input::Memory(text.into().leak())
+    fn leak(text: impl Into<Vec<u8>>) -> Opened {
+        Opened::new("events.csv", Input::Memory(text.into().leak())).unwrap()
     }
 
     fn open(text: impl Into<Vec<u8>>, options: &ReadOptions) -> Stream {
-        Stream::open("events.csv", leak(text), options, "trial").unwrap()
+        Stream::open(leak(text), options, "trial").unwrap()
     }
 
     /// The rows and lines that a stream gives.
@@ -631,9 +503,9 @@ mod tests {
     fn a_line_without_end_is_refused() {
         let mut text = long("\n", false);
         let line = text.lines().count() + 1;
-        text += &"7".repeat(LONGEST + BLOCK);
+        text += &"7".repeat(2 * LONGEST_LINE + BLOCK);
         let error = all(open(text, &ReadOptions::default())).unwrap_err().to_string();
-        assert!(error.contains("longer than 64 MB") && error.contains(&format!("line {line}:")), "{error}");
+        assert!(error.contains("longer than 1 MB") && error.contains(&format!("line {line}:")), "{error}");
     }
 
     #[test]

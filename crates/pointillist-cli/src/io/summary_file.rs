@@ -5,13 +5,13 @@
 
 use super::model_file::one_line;
 use super::output::{OutputError, stdout_through, write_through};
-use super::table::{InputError, read_file, source_name};
+use super::source::Opened;
+use super::table::InputError;
 use super::window::show_window;
 use pointillist::summary::Record;
 use pointillist::{Axis, Summary, Window};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// What every summary begins with. No text does: the first byte is none of UTF-8.
@@ -83,12 +83,6 @@ struct Header {
     bytes: u64,
 }
 
-/// Whether the file at `path` begins as a summary does; what cannot be read is none.
-pub fn is_summary_at(path: &str) -> bool {
-    let mut head = [0; MAGIC.len()];
-    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && is_summary(&head)
-}
-
 /// Whether bytes begin as a summary does.
 pub fn is_summary(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
@@ -146,9 +140,9 @@ impl SummaryFile {
         file.flush()
     }
 
-    /// Reads the summary at `path`, `-` for standard input.
-    pub fn read(path: &str) -> Result<Self, SummaryFileError> {
-        Self::from_bytes(source_name(path), &read_file(path)?)
+    /// Reads the summary that was opened.
+    pub fn read(opened: Opened) -> Result<Self, SummaryFileError> {
+        Self::from_bytes(&opened.source().to_string(), &opened.summary()?)
     }
 
     /// The summary in `bytes`; `file` stands for it in messages.
@@ -186,17 +180,19 @@ impl SummaryFile {
         Ok(Self { summary, sources, skipped, dropped })
     }
 
-    /// All summaries at these paths, added up.
-    pub fn read_all(paths: &[String]) -> Result<Self, SummaryFileError> {
-        let mut sum: Option<Self> = None;
-        for path in paths {
-            let part = Self::read(path)?;
+    /// All these summaries, added up.
+    pub fn read_all(inputs: impl IntoIterator<Item = Result<Opened, InputError>>) -> Result<Self, SummaryFileError> {
+        let mut sum: Option<(Self, String)> = None;
+        for opened in inputs {
+            let opened = opened?;
+            let name = opened.source().to_string();
+            let part = Self::read(opened)?;
             match &mut sum {
-                None => sum = Some(part),
-                Some(sum) => sum.add(part, &paths[0], path)?,
+                None => sum = Some((part, name)),
+                Some((sum, first)) => sum.add(part, first, &name)?,
             }
         }
-        sum.ok_or_else(|| SummaryFileError::Foreign { file: "nothing".into() })
+        sum.map(|(sum, _)| sum).ok_or_else(|| SummaryFileError::Foreign { file: "nothing".into() })
     }
 
     /// Adds another; `first` and `second` stand for the two in messages.

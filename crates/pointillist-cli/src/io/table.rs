@@ -8,12 +8,10 @@
 //! Parquet files are left to `parquet.rs`, texts too large to be held to `stream.rs`, which uses the same [`Records`] and
 //! [`Layout`]. It reads no GeoJSON, knows nothing of windows, and takes no decimal commas.
 
-use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 
-use flate2::read::MultiGzDecoder;
-
+use super::memory::{self, show_bytes};
+use super::source::Opened;
 use super::time::{TimeAxis, TimeUnit, parse_iso};
 use super::{parquet, plain, summary_file};
 
@@ -23,6 +21,10 @@ const SAMPLE_ROWS: usize = 1000;
 const SAMPLE_BYTES: usize = 8192;
 /// Lines that are looked at before the separator is settled.
 const SAMPLE_LINES: usize = 20;
+/// Rows between one look at the memory that they take and the next.
+const ROWS_BETWEEN: usize = 1 << 16;
+/// What a label takes, about.
+const LABEL_BYTES: usize = 48;
 /// The most columns that are taken without being asked for.
 const MOST_DEFAULT_COLUMNS: usize = 3;
 
@@ -113,6 +115,16 @@ pub enum InputError {
     /// More bad rows than are allowed.
     #[error("{error}; {skipped} bad {}s before it were skipped, as many as --skip-bad allows", .counting.word())]
     TooManyBad { error: Box<InputError>, skipped: u64, counting: Counting },
+    /// More than memory allows.
+    #[error(
+        "{file} needs more memory than --max-memory allows ({}); raise that, give fewer rows, or if they are events to be \
+        fitted, make a summary of them with `pointillist summarize {file} -o SUMMARY`", show_bytes(*.limit))]
+    TooLarge { file: String, limit: u64 },
+    /// The same of a document.
+    #[error(
+        "{file} holds {} bytes or more, which need more memory than --max-memory allows ({}); raise that, or give another file",
+        .size, show_bytes(*.limit))]
+    LargeDocument { file: String, size: u64, limit: u64 },
     /// A line without end.
     #[error("{file}, line {line}: the line is longer than {megabytes} MB; write one event a line")]
     LongLine { file: String, line: u64, megabytes: usize },
@@ -254,15 +266,9 @@ pub fn source_name(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
 }
 
-/// All bytes of the file at `path`, or of standard input if that is `-`.
-pub fn read_file(path: &str) -> Result<Vec<u8>, InputError> {
-    let mut bytes = Vec::new();
-    let result = match path {
-        "-" => io::stdin().lock().read_to_end(&mut bytes),
-        _ => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
-    };
-    result.map_err(|error| unreadable(source_name(path), error))?;
-    Ok(bytes)
+/// The bytes of the table at `path`, or on standard input if that is `-`, decompressed.
+pub fn read_table(path: &str) -> Result<Vec<u8>, InputError> {
+    Opened::open(path)?.table()
 }
 
 /// What the system says of a file, as a sentence.
@@ -276,13 +282,12 @@ pub(super) fn unreadable(source: &str, error: io::Error) -> InputError {
     }
 }
 
-/// Reads a table from memory; `source` stands for it in messages.
+/// Reads a table from memory, decompressed as [`Opened::table`] gives it; `source` stands for it in messages.
 pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<Table, InputError> {
-    let bytes = unpacked(source, bytes)?;
-    if is_parquet(&bytes) {
-        return parquet::read_bytes(source, bytes.into_owned(), options);
+    if is_parquet(bytes) {
+        return parquet::read_bytes(source, bytes.to_vec(), options);
     }
-    let records = Records::new(text_of(source, &bytes)?);
+    let records = Records::new(text_of(source, bytes)?);
     let layout = Layout::sample(source, records.clone(), options.skip_bad)?;
     let wanted = layout.wanted(source, options)?;
     layout.read(source, records, &wanted, options)
@@ -290,23 +295,12 @@ pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<T
 
 /// The columns of a table, and which of them hold numbers or dates.
 pub fn read_header(source: &str, bytes: &[u8]) -> Result<Vec<(String, bool)>, InputError> {
-    let bytes = unpacked(source, bytes)?;
-    let layout = match is_parquet(&bytes) {
-        true => parquet::layout(source, bytes.into_owned())?,
+    let layout = match is_parquet(bytes) {
+        true => parquet::layout(source, bytes.to_vec())?,
         // Whether a row may be of another length is not asked yet.
-        false => Layout::sample(source, Records::new(text_of(source, &bytes)?), u64::MAX)?,
+        false => Layout::sample(source, Records::new(text_of(source, bytes)?), u64::MAX)?,
     };
     Ok(layout.names.into_iter().zip(layout.kinds.iter().map(|&kind| kind != Value::Text)).collect())
-}
-
-/// The bytes themselves, or what they were before gzip.
-pub fn unpacked<'a>(source: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, InputError> {
-    if !bytes.starts_with(b"\x1f\x8b") {
-        return Ok(bytes.into());
-    }
-    let mut unpacked = Vec::new();
-    MultiGzDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|error| bad_gzip(source, error))?;
-    Ok(unpacked.into())
 }
 
 /// What the decompression says of a file, as a sentence.
@@ -613,6 +607,21 @@ impl Rows {
         self.lines.reserve(count);
     }
 
+    /// About how many bytes they take.
+    fn bytes(&self) -> usize {
+        let instants: usize = self.instants.iter().map(Vec::len).sum();
+        8 * (self.values.len() + self.lines.len() + instants) + LABEL_BYTES * self.labels.len()
+    }
+
+    /// Refuses more of them than memory allows beside the `held` bytes of the file `source`.
+    pub(super) fn check_memory(&self, source: &str, held: usize) -> Result<(), InputError> {
+        let limit = memory::limit();
+        match (held + self.bytes()) as u64 > limit {
+            true => Err(InputError::TooLarge { file: source.to_string(), limit }),
+            false => Ok(()),
+        }
+    }
+
     /// Counts the dates on these axes of time.
     pub(super) fn put_on(&mut self, time: &[Option<TimeAxis>]) {
         let dims = self.instants.len();
@@ -777,10 +786,17 @@ impl Layout {
         bad: &mut Judge,
     ) -> Result<Rows, InputError> {
         let mut rows = Rows::new(wanted.chosen.len());
-        rows.reserve(expected_rows(&records.text.as_bytes()[records.position..]));
+        let (held, row_bytes) = (records.text.len(), 8 * (wanted.chosen.len() + 1));
+        let room = (memory::limit() as usize).saturating_sub(held) / row_bytes;
+        rows.reserve(expected_rows(&records.text.as_bytes()[records.position..]).min(room));
         let quick = plain::Plan::new(self, wanted);
         let mut fields = Vec::with_capacity(self.names.len());
+        let mut next_look = ROWS_BETWEEN;
         loop {
+            if rows.len() >= next_look {
+                rows.check_memory(source, held)?;
+                next_look += ROWS_BETWEEN;
+            }
             if quick.row(records, &mut rows) {
                 continue;
             }
@@ -895,6 +911,7 @@ fn check_length(source: &str, line: u64, found: usize, first_line: u64, expected
 
 #[cfg(test)]
 mod tests {
+    use super::super::source::Input;
     use super::*;
     use flate2::{Compression, write::GzEncoder};
     use std::io::Write;
@@ -903,13 +920,19 @@ mod tests {
         ReadOptions { columns: Some(columns.iter().map(ToString::to_string).collect()), ..ReadOptions::default() }
     }
 
+    /// Through the door by which files come.
+    fn read_packed(bytes: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Table, InputError> {
+        let input = Input::Memory(bytes.as_ref().to_vec().leak());
+        read_bytes("events.csv", &Opened::new("events.csv", input)?.table()?, options)
+    }
+
     fn read(text: &str) -> Table {
-        let result = read_bytes("events.csv", text.as_bytes(), &ReadOptions::default());
+        let result = read_packed(text, &ReadOptions::default());
         result.unwrap_or_else(|error| panic!("{text:?}: {error}"))
     }
 
     fn error_of(bytes: impl AsRef<[u8]>, options: &ReadOptions) -> String {
-        let sentence = read_bytes("events.csv", bytes.as_ref(), options).unwrap_err().to_string();
+        let sentence = read_packed(bytes, options).unwrap_err().to_string();
         assert!(sentence.contains("events.csv") && !sentence.contains('\n') && !sentence.contains("  "), "{sentence}");
         sentence
     }
@@ -1088,7 +1111,7 @@ mod tests {
     fn gzip_is_known_by_its_first_bytes() {
         let packed = gzip(b"x,y\n1,2\n");
         let two_members = [packed.clone(), gzip(b"3,4\n")].concat();
-        let table = read_bytes("events.csv", &two_members, &ReadOptions::default()).unwrap();
+        let table = read_packed(&two_members, &ReadOptions::default()).unwrap();
         assert_eq!(table.rows, [1.0, 2.0, 3.0, 4.0]);
         for length in 2..packed.len() {
             fails(&packed[..length], &["gzip", "too early"]);
@@ -1103,7 +1126,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("pointillist-table-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let path = |name: &str| directory.join(name).to_str().unwrap().to_string();
-        let read = |name: &str| read_bytes(&path(name), &read_file(&path(name))?, &ReadOptions::default());
+        let read = |name: &str| read_bytes(&path(name), &read_table(&path(name))?, &ReadOptions::default());
         std::fs::write(path("t.csv"), "t\n1\n").unwrap();
         let (good, missing, is_directory) = (read("t.csv"), read("missing.csv"), read(""));
         #[cfg(unix)]

@@ -97,12 +97,17 @@ impl Folder {
 
     /// The same with something on standard input.
     pub fn run_with(&self, arguments: &str, input: &str) -> Run {
+        self.run_with_bytes(arguments, input.as_bytes())
+    }
+
+    /// The same with bytes that need not be text.
+    pub fn run_with_bytes(&self, arguments: &str, input: &[u8]) -> Run {
         use std::io::Write;
         let mut command = self.command(arguments);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // One that refuses its arguments does not wait for its input.
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let _ = child.stdin.take().unwrap().write_all(input);
         Run::new(child.wait_with_output().unwrap())
     }
 

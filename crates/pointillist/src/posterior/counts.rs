@@ -160,11 +160,8 @@ impl Work<'_, '_> {
             let forms = self.forms(first)?;
             let mut parts = vec![Vec::with_capacity(self.pairs); forms.len()];
             for start in (0..self.pairs).step_by(block) {
-                let made = if whole.is_none() {
-                    Some(self.deviations(start, block.min(self.pairs - start))?)
-                } else {
-                    None
-                };
+                let made =
+                    if whole.is_none() { Some(self.deviations(start, block.min(self.pairs - start))?) } else { None };
                 let Some(z) = whole.as_ref().or(made.as_ref()) else { continue };
                 for (some, parts) in forms.chunks(STEP).zip(parts.chunks_mut(STEP)) {
                     let sums: Vec<_> = some.par_iter().map(|form| form.parts.at(z)).collect();

@@ -141,8 +141,7 @@ impl InducingField {
         linalg::add_scaled(&mut half_pull, self.offset(), &features.linear);
         let inner = linalg::transposed_product(&self.q.root, &linalg::product(&features.square, &self.q.root));
         let rotated = linalg::lower_transposed_times(&self.q.root, &half_pull);
-        let level =
-            bound::integral_of_mean_square(features, self.offset(), &self.q.mean) + features.residual;
+        let level = bound::integral_of_mean_square(features, self.offset(), &self.q.mean) + features.residual;
         RegionForm {
             mean: level + inner.trace(),
             level,

@@ -1,0 +1,71 @@
+//! How much memory reading may take: what `--max-memory` says, else half of what the machine has.
+//!
+//! It is set once, before anything is read, as the number of threads is. It bounds what is held of any one file; a pass in blocks
+//! (`stream.rs`) needs some tens of megabytes whatever it says.
+
+use std::sync::OnceLock;
+
+/// Where the machine does not say what it has.
+const UNKNOWN: u64 = 4_000_000_000;
+
+static GIVEN: OnceLock<u64> = OnceLock::new();
+
+/// Sets the limit; the first call counts.
+pub fn set_limit(bytes: u64) {
+    let _ = GIVEN.set(bytes);
+}
+
+/// The limit that was set.
+pub fn given_limit() -> Option<u64> {
+    GIVEN.get().copied()
+}
+
+/// The limit.
+pub fn limit() -> u64 {
+    static USUAL: OnceLock<u64> = OnceLock::new();
+    given_limit().unwrap_or_else(|| *USUAL.get_or_init(|| machine().map_or(UNKNOWN, |bytes| bytes / 2)))
+}
+
+/// What the machine has, or the container if that has less.
+fn machine() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = total(&text)?;
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    Some(container.map_or(total, |most: u64| total.min(most)))
+}
+
+/// `MemTotal:       24601912 kB`, in bytes.
+fn total(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+/// A size for a sentence: `20 MB`.
+pub fn show_bytes(bytes: u64) -> String {
+    let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    let (unit, size) = units.into_iter().find(|(_, size)| bytes as f64 >= *size).unwrap_or(("bytes", 1.0));
+    let number = bytes as f64 / size;
+    let shown = if number < 100.0 { format!("{number:.1}") } else { format!("{number:.0}") };
+    format!("{} {unit}", shown.trim_end_matches(".0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_asked() {
+        assert_eq!(total("MemFree: 1 kB\nMemTotal:       24601912 kB\n"), Some(24_601_912 * 1024));
+        assert_eq!(total("MemTotal: many\n"), None);
+        assert!(limit() > 1 << 20);
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        for (bytes, shown) in [(20_000_000, "20 MB"), (11_500_000_000, "11.5 GB"), (999, "999 bytes"), (1500, "1.5 kB")]
+        {
+            assert_eq!(show_bytes(bytes), shown);
+        }
+    }
+}
