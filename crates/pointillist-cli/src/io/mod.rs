@@ -5,6 +5,8 @@
 //! sentence for the caller to show.
 
 mod base64;
+mod checkpoint_file;
+mod checksum;
 mod columns;
 mod exposure;
 mod geojson;
@@ -20,11 +22,13 @@ mod time;
 mod trials;
 mod window;
 
+pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, write_checkpoint};
+pub use checksum::resealed;
 pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
 pub use geojson::{read_polygons, ring_name};
 pub use model_file::{KeptEvents, MOST_EVENTS, ModelFile, ModelFileError, is_json};
-pub use output::{OutputError, check_target, remove_unfinished, stdout_text, write_atomically};
+pub use output::{OutputError, check_target, give_up, stdout_is_closed, stdout_text, write_atomically};
 pub use stream::{Chunk, Extent, Input, Stream, parquet_rows};
 pub use summary_file::{SummaryFile, SummaryFileError, is_summary_at};
 pub use table::{Counting, InputError, ReadOptions, Table, read_bytes, read_file, read_header, source_name};
