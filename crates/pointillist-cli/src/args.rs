@@ -27,7 +27,7 @@ const VERBS: &str = "fit, summarize, predict, score, count, sample, simulate, pl
     pointillist fit events.csv --window 0,50 -o model.json\n  \
     pointillist predict model.json --grid 200 > rate.csv\n  \
     pointillist plot model.json -o rate.svg\n\n\
-    Exit codes: 0 done, 1 ran but did not converge, 2 bad input or usage.")]
+    Exit codes: 0 done, 1 ran but did not converge, 2 bad input or usage, 101 a fault of pointillist itself.")]
 pub struct Cli {
     /// What to do; nothing at all shows the coal-mining disasters.
     #[command(subcommand)]
@@ -633,7 +633,8 @@ pub enum EdgeName {
     pointillist sgcp coal --checkpoint coal.sgcp --grid 200 -o rate.csv\n  \
     pointillist sgcp train.csv --window 0,50 --heldout heldout.csv --json\n\n\
     The rate is a ceiling times a sigmoid of a Gaussian process (Adams, Murray and MacKay 2009); hyper-parameters are sampled too. With \
-    --checkpoint the run is saved every few seconds, and the same command goes on from there.")]
+    --checkpoint the run is saved every few seconds and at its end, and the same command goes on from there; --max-sweeps, --r-hat and \
+    --effective may then be others, nothing else.")]
 pub struct SgcpArgs {
     /// Save the run here, and go on from it if it is there
     #[arg(long, value_name = "FILE")]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Folder;
+use common::{Folder, sealed};
 use serde_json::json;
 
 #[test]
@@ -172,17 +172,15 @@ fn models_that_are_none() {
     let refuse = |change: &dyn Fn(&mut serde_json::Value), words: &[&str]| {
         let mut model = whole.clone();
         change(&mut model);
-        folder.write("bad.json", model.to_string());
+        folder.write("bad.json", sealed(&model));
         for verb in ["predict", "count", "sample", "plot"] {
             folder.run(&format!("{verb} bad.json")).refused(&[&["bad.json"], words].concat());
         }
     };
-    refuse(&|model| model["version"] = 5.into(), &["newer", "update"]);
-    // One of the version before is read.
-    let mut older = whole.clone();
-    older["version"] = 3.into();
-    folder.write("older.json", older.to_string()).run("predict older.json").good();
-    refuse(&|model| model["version"] = 1.into(), &["older", "fit again"]);
+    folder.write("again.json", sealed(&whole)).run("predict again.json").good();
+    refuse(&|model| model["version"] = 6.into(), &["newer", "update"]);
+    // Those before had no checksum.
+    refuse(&|model| model["version"] = 4.into(), &["older", "fit again"]);
     refuse(&|model| model["version"] = 0.into(), &["damaged"]);
     refuse(&|model| model["format"] = "other".into(), &["not a model"]);
     let numbers = [

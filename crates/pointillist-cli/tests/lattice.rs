@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Folder;
+use common::{Folder, sealed};
 use serde_json::json;
 
 #[test]
@@ -89,7 +89,7 @@ fn models_on_lattices_that_are_none() {
     for (place, value) in numbers {
         let mut model = whole.clone();
         *model.pointer_mut(&format!("/posterior/basis/lattice/{place}")).unwrap() = value;
-        folder.write("bad.json", model.to_string());
+        folder.write("bad.json", sealed(&model));
         folder.run("predict bad.json").refused(&["bad.json", "damaged"]);
     }
     let bytes = folder.read("model.json");

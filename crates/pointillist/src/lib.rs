@@ -25,6 +25,7 @@
 //! Modules stand in the order in which data walks through them.
 
 pub mod error;
+mod reading;
 pub mod points;
 pub mod window;
 pub mod events;

@@ -5,10 +5,13 @@ use crate::error::{Error, Result};
 /// A list of points in R dimensions, one row a point.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 pub struct Points {
     dims: usize,
     coordinates: Vec<f64>,
 }
+
+crate::reading::checked_when_read!(Points);
 
 impl Points {
     /// No points.
@@ -23,6 +26,11 @@ impl Points {
             return Err(Error::NotFinite { index: at / dims, axis: at % dims, value: coordinates[at] });
         }
         Ok(Self { dims, coordinates })
+    }
+
+    #[cfg(feature = "serde")]
+    fn checked(self) -> Result<Self> {
+        Self::new(self.dims, self.coordinates)
     }
 
     /// Points from coordinates in row order that are known to be finite and whole rows.

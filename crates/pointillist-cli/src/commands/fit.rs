@@ -7,7 +7,7 @@ use super::summary::{Summary, grid};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
 use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile};
-use crate::{interrupt, plot};
+use crate::plot;
 use pointillist::{Error, Fit, Model, Progress, Window};
 use std::ops::ControlFlow;
 
@@ -249,11 +249,10 @@ fn watched(
     fit: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Fit, Error>,
 ) -> Result<Fit, Error> {
     let mut meter = Meter::new(context);
-    let _fitting = interrupt::Fitting::begin();
     let mut watch = |progress: &Progress| {
         let Progress { evaluations, bound, size, .. } = progress;
         meter.show(|| format!("fitting: {evaluations} evaluations, bound {bound:.4}, {size} unknowns"));
-        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        ControlFlow::Continue(())
     };
     let fit = fit(&mut watch);
     meter.clear();

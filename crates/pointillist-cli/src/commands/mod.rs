@@ -8,6 +8,7 @@ mod data;
 mod demo;
 mod figure;
 mod fit;
+pub mod hostile;
 mod input;
 mod kernels;
 mod man;
@@ -27,7 +28,7 @@ mod summary;
 mod window;
 
 use crate::args::{Cli, Global, Verb, none_of, not_yet};
-use crate::{interrupt, io};
+use crate::{fault, interrupt, io};
 use clap::Parser;
 use std::io::{IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -51,7 +52,7 @@ pub enum Outcome {
 pub enum Failure {
     /// In one sentence.
     Sentence(String),
-    /// Ctrl-C.
+    /// A signal, after which the run has saved itself.
     Interrupted,
 }
 
@@ -84,6 +85,12 @@ impl From<io::OutputError> for Failure {
 
 impl From<io::ModelFileError> for Failure {
     fn from(error: io::ModelFileError) -> Self {
+        Self::Sentence(error.to_string())
+    }
+}
+
+impl From<io::CheckpointError> for Failure {
+    fn from(error: io::CheckpointError) -> Self {
         Self::Sentence(error.to_string())
     }
 }
@@ -179,21 +186,21 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse_arguments(&error),
     };
     interrupt::listen();
-    // A panic is a fault of the program: one line, not a page.
-    panic::set_hook(Box::new(|_| {}));
-    let result = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
-    match result {
-        Ok(Ok(Outcome::Done)) => ExitCode::SUCCESS,
-        Ok(Ok(Outcome::NotConverged)) => ExitCode::from(1),
+    ExitCode::from(guarded(|| run(cli)))
+}
+
+/// Does the work, says how it went, and gives the exit code.
+fn guarded(work: impl FnOnce() -> Result<Outcome, Failure>) -> u8 {
+    fault::remember();
+    match panic::catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(Outcome::Done)) => 0,
+        Ok(Ok(Outcome::NotConverged)) => 1,
         Ok(Err(Failure::Sentence(sentence))) => fail(&sentence),
-        Ok(Err(Failure::Interrupted)) => {
-            io::remove_unfinished();
-            say(interrupt::SENTENCE);
-            ExitCode::from(interrupt::EXIT_CODE)
-        }
+        Ok(Err(Failure::Interrupted)) => interrupt::end(),
         Err(_) => {
-            io::remove_unfinished();
-            fail("a fault in pointillist itself; please report it with the command and the file that led to it")
+            io::give_up();
+            say(&format!("error: {}", fault::report()));
+            fault::EXIT_CODE
         }
     }
 }
@@ -233,17 +240,57 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
 /// Help and version are no failure; the rest is.
 fn refuse_arguments(error: &clap::Error) -> ExitCode {
     if let Some(sentence) = not_yet(error).or_else(|| none_of(error)) {
-        return fail(&sentence);
+        return ExitCode::from(fail(&sentence));
     }
-    match error.print() {
+    ExitCode::from(match error.print() {
         Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => {
             fail(&format!("cannot write the help: {failure}"))
         }
-        _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT)),
-    }
+        _ if !error.use_stderr() && io::stdout_is_closed() => fail("cannot write the help: standard output is closed"),
+        _ => u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT),
+    })
 }
 
-fn fail(sentence: &str) -> ExitCode {
+fn fail(sentence: &str) -> u8 {
     say(&format!("error: {sentence}"));
-    ExitCode::from(BAD_INPUT)
+    BAD_INPUT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rayon::prelude::*;
+
+    /// What tells the test below that it is the process that is watched.
+    const CHILD: &str = "POINTILLIST_TEST_PANICS";
+
+    /// This test runs itself in a process of its own, where the work panics, in the main thread or in another.
+    #[test]
+    fn a_panic_gives_its_place_and_the_version_and_exits_101() {
+        if let Ok(kind) = std::env::var(CHILD) {
+            let code = guarded(|| {
+                let numbers: Vec<usize> = (0..1000).collect();
+                match kind.as_str() {
+                    "thread" => drop(numbers.par_iter().map(|i| numbers[i + 1]).sum::<usize>()),
+                    _ => panic!("on purpose\nin two lines"),
+                }
+                Ok(Outcome::Done)
+            });
+            std::process::exit(code.into());
+        }
+        let name = "commands::tests::a_panic_gives_its_place_and_the_version_and_exits_101";
+        for (kind, message) in [("main", "on purpose in two lines"), ("thread", "index out of bounds")] {
+            let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+            let output = command.args(["--exact", name, "--nocapture"]).env(CHILD, kind).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(101), "{said}");
+            let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+            let [line] = lines[..] else { panic!("{said}") };
+            let here = format!("{}:", file!());
+            for word in [message, &here, env!("CARGO_PKG_VERSION"), "please report this with the command"] {
+                assert!(line.contains(word), "no {word} in {line}");
+            }
+            assert!(!said.contains("panicked at"), "{said}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::io::{self, Column};
 use pointillist::baseline::sgcp::{
     Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpProgress, SgcpScore, SgcpState, Thinning,
 };
-use pointillist::{Error, Points, Window};
+use pointillist::{Error, Events, Window};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -46,8 +46,9 @@ pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
     let events = &loaded.events;
     // Better now than after minutes.
     let held_out = input::held_out_of_rival(rival, events.window(), context)?;
-    let mut run = match args.checkpoint.as_deref().filter(|path| path.exists()) {
-        Some(path) => resumed(path, events.points(), context)?,
+    // There is nothing to go on from in a device, and no end to some.
+    let mut run = match args.checkpoint.as_deref().filter(|path| path.is_file()) {
+        Some(path) => resumed(path, events, settings(args, context), context)?,
         None => Sgcp::new(events, &settings(args, context))?,
     };
     sample(&mut run, args.checkpoint.as_deref(), context)?;
@@ -86,19 +87,50 @@ fn settings(args: &SgcpArgs, context: &Context) -> Settings {
     }
 }
 
-/// The run that a checkpoint holds.
-fn resumed(path: &Path, events: &Points, context: &Context) -> Result<Sgcp, Failure> {
+/// The run that a checkpoint holds, to be ended as the settings say. In all else it must be the run that was asked for.
+fn resumed(path: &Path, events: &Events, settings: Settings, context: &Context) -> Result<Sgcp, Failure> {
     let name = path.display();
-    let bytes = io::read_file(&path.to_string_lossy())?;
-    let state: SgcpState = serde_json::from_slice(&bytes)
-        .map_err(|_| format!("{name} is not a checkpoint of sgcp, or is cut short; remove it to start anew"))?;
-    if state.events != *events {
-        return Err(format!("{name} is a checkpoint of other events; remove it, or give another --checkpoint").into());
+    let mut state = io::read_checkpoint(path)?;
+    if let Some(difference) = difference(&state, events, &settings) {
+        return Err(format!(
+            "{name} is a checkpoint of another run: {difference}; repeat that command, or give another --checkpoint"
+        )
+        .into());
     }
+    state.settings = settings;
     let run =
         Sgcp::from_state(state).map_err(|error| format!("{name} is damaged ({error}); remove it to start anew"))?;
     context.note(&format!("going on from {name}, after {} sweeps", run.sweeps()));
     Ok(run)
+}
+
+/// How a run that was saved differs from one that is asked for, but for when it ends.
+fn difference(saved: &SgcpState, events: &Events, settings: &Settings) -> Option<String> {
+    let (before, now) = (&saved.window, events.window());
+    if saved.events != *events.points() {
+        return Some(format!("its {} are not the {} of now", count(saved.events.len()), count(events.len())));
+    }
+    if before != now {
+        let shown = [before, now].map(|window| (io::show_window(window), window.measure()));
+        return Some(match shown {
+            [before, now] if before != now => {
+                format!("its window is {} with a measure of {}, not {} with {}", before.0, before.1, now.0, now.1)
+            }
+            _ => "its window has other axes or other pieces".into(),
+        });
+    }
+    let told = |settings: &Settings| {
+        let Settings { chains, warm_up, thinning, seed, .. } = settings;
+        let thinning = if *thinning == Thinning::Uniform { "uniform" } else { "adaptive" };
+        format!("--chains {chains} --warm-up {warm_up} --thinning {thinning} --seed {seed}")
+    };
+    let Settings { most_sweeps, r_hat, effective, .. } = *settings;
+    let same = Settings { most_sweeps, r_hat, effective, ..saved.settings.clone() } == *settings;
+    (!same).then(|| format!("it has {}, not {}", told(&saved.settings), told(settings)))
+}
+
+fn count(events: usize) -> String {
+    spec::plural(events, "event", "events")
 }
 
 /// Samples to the end, showing progress and saving checkpoints.
@@ -106,15 +138,15 @@ fn sample(run: &mut Sgcp, checkpoint: Option<&Path>, context: &Context) -> Resul
     let mut meter = Meter::new(context);
     let mut saved = Instant::now();
     let mut trouble = None;
-    let _fitting = interrupt::Fitting::begin();
+    // Without a place to save itself to, a run that is told to end just ends.
+    let _saving = checkpoint.map(|_| interrupt::Saving::begin());
     let outcome = run.run(&mut |run: &Sgcp, progress: &SgcpProgress| {
         let SgcpProgress { sweeps, warming, r_hat, effective, .. } = progress;
         let stage = if *warming { "warming up" } else { "sampling" };
         meter.show(|| format!("{stage}: {sweeps} sweeps, R-hat {r_hat:.3}, {effective:.0} effective draws"));
-        let stop = interrupt::asked();
+        let stop = interrupt::is_asked();
         if let Some(path) = checkpoint.filter(|_| stop || saved.elapsed() > CHECKPOINT) {
-            let written = serde_json::to_vec(&run.state()).map(|bytes| io::write_atomically(path, &bytes));
-            trouble = written.ok().and_then(Result::err);
+            trouble = io::write_checkpoint(path, run.state()).err();
             saved = Instant::now();
         }
         if stop || trouble.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -123,13 +155,12 @@ fn sample(run: &mut Sgcp, checkpoint: Option<&Path>, context: &Context) -> Resul
     if let Some(error) = trouble {
         return Err(error.into());
     }
-    match (outcome, checkpoint) {
-        (Err(Error::Cancelled), Some(path)) => {
-            context.note(&format!("stopped; the same command goes on from {}", path.display()));
-            Err(Failure::Interrupted)
-        }
-        (outcome, _) => Ok(outcome?),
+    if let (Err(Error::Cancelled), Some(path)) = (&outcome, checkpoint) {
+        context.note(&format!("stopped; the same command goes on from {}", path.display()));
     }
+    outcome?;
+    // So that it can be gone on with by a larger --max-sweeps.
+    Ok(checkpoint.map_or(Ok(()), |path| io::write_checkpoint(path, run.state()))?)
 }
 
 fn rates(rival: &RivalOptions, posterior: &SgcpPosterior, window: &Window, context: &Context) -> Result<(), Failure> {

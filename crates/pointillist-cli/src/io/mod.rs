@@ -5,6 +5,8 @@
 //! sentence for the caller to show.
 
 mod base64;
+mod checkpoint_file;
+mod checksum;
 mod columns;
 mod exposure;
 mod geojson;
@@ -22,12 +24,14 @@ mod time;
 mod trials;
 mod window;
 
+pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, write_checkpoint};
+pub use checksum::resealed;
 pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
 pub use geojson::{GROWTH as BORDER_GROWTH, read_polygons, ring_name};
 pub use memory::{given_limit, set_limit};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};
-pub use output::{OutputError, check_target, remove_unfinished, stdout_text, write_atomically};
+pub use output::{OutputError, check_target, give_up, stdout_is_closed, stdout_text, write_atomically};
 pub use source::{Input, Opened, read_file};
 pub use stream::{Chunk, Extent, Stream};
 pub use summary_file::{SummaryFile, SummaryFileError};

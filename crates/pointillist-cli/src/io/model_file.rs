@@ -1,9 +1,10 @@
 //! The model file: one JSON document with all numbers of a posterior (docs/model-file.md).
 //!
-//! It holds no time of day and no duration, so the same events and options give the same bytes. It ends with its closing brace: a
-//! file that lost anything at all is no longer JSON, and is refused.
+//! It holds no time of day and no duration, so the same events and options give the same bytes. Its last field is the checksum of all
+//! before it: a file that lost anything, or in which a digit is not what it was, is refused.
 
 use super::base64;
+use super::checksum::{check_seal, sealed};
 use super::output::{OutputError, write_atomically};
 use super::source::read_file;
 use super::summary_file::{SummaryFile, is_summary};
@@ -14,10 +15,8 @@ use std::path::Path;
 
 /// What every model file says of itself.
 const FORMAT: &str = "pointillist-model";
-/// The version this program writes …
-const VERSION: u64 = 4;
-/// … and the oldest it reads.
-const OLDEST: u64 = 3;
+/// The version this program writes, and the only one it reads: those before had no checksum.
+const VERSION: u64 = 5;
 /// Bytes of memory for each byte of a model file that is read.
 pub const GROWTH: u64 = 4;
 /// Up to this many events are kept, for the pictures; they are no part of the model.
@@ -75,7 +74,7 @@ pub enum ModelFileError {
     Newer { file: String, found: u64 },
     /// From the past.
     #[error(
-        "{file} was made by an older version of pointillist (model format {found}, this one reads {OLDEST} to {VERSION}); fit again"
+        "{file} was made by an older version of pointillist (model format {found}, this one reads {VERSION}); fit again"
     )]
     Older { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
@@ -137,7 +136,7 @@ impl ModelFile {
             cells: self.cells.as_ref().map(|cells| base64::encode(&cells.to_bytes())),
         };
         // Names and finite numbers always serialise.
-        serde_json::to_string(&document).unwrap_or_default()
+        sealed(serde_json::to_string(&document).unwrap_or_default())
     }
 
     /// Writes it to `path`, whole or not at all.
@@ -177,9 +176,10 @@ impl ModelFile {
         if header.version == 0 {
             return Err(damaged("there is no model format 0".into()));
         }
-        if header.version < OLDEST {
+        if header.version < VERSION {
             return Err(ModelFileError::Older { file: file(), found: header.version });
         }
+        check_seal(bytes).map_err(|unsealed| damaged(unsealed.to_string()))?;
         let document: Document = serde_json::from_slice(bytes).map_err(|error| damaged(one_line(&error)))?;
         let posterior = Posterior::from_state(document.posterior).map_err(|error| damaged(error.to_string()))?;
         let dims = posterior.window().dims();

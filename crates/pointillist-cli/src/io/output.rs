@@ -1,8 +1,9 @@
 //! Results out: a file appears whole or not at all, and a reader that goes away is no failure.
 //!
 //! A file is written under a hidden temporary name next to its place, brought to the disk and then renamed, so that no
-//! crash, full disk or Ctrl-C leaves half a result or harms the old one. Devices and pipes cannot be replaced and are
-//! written directly. This module does not format anything, and `-` for standard output is the caller's to recognise.
+//! crash, full disk or signal leaves half a result or harms the old one. Devices and pipes cannot be replaced and are
+//! written directly. A ledger says what is being written and what has been, so that a program that is told to end can tidy up and
+//! tell the truth. This module does not format anything, and `-` for standard output is the caller's to recognise.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -26,6 +27,9 @@ pub enum OutputError {
     /// The path names a directory.
     #[error("cannot write {path}: it is a directory; give the name of a file")]
     IsDirectory { path: String },
+    /// Standard output is no place at all.
+    #[error("cannot write {path}: it is closed; send it somewhere, for example with `> FILE`, or use -o FILE")]
+    Closed { path: String },
     /// Anything else the system reports.
     #[error("cannot write {path}: {error}")]
     Other { path: String, error: io::Error },
@@ -44,10 +48,18 @@ impl OutputError {
     }
 }
 
-/// The temporary files that exist at this moment.
-type Unfinished = Mutex<Vec<PathBuf>>;
+/// What is being written at this moment, and what has been.
+#[derive(Default)]
+struct Ledger {
+    /// The temporary files there are.
+    unfinished: Vec<PathBuf>,
+    /// The names of what has got something of this run in it.
+    written: Vec<String>,
+    /// Whether the program is about to end, and nothing more may be written.
+    closed: bool,
+}
 
-static UNFINISHED: Unfinished = Mutex::new(Vec::new());
+static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { unfinished: Vec::new(), written: Vec::new(), closed: false });
 
 /// Makes `bytes` the content of the file at `path`, or leaves what was there untouched.
 ///
@@ -72,12 +84,43 @@ pub fn check_target(path: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// Removes every temporary file that is not finished, for a program about to end before its time.
+/// For a program about to end before its time: removes every temporary file, and gives the names of what has been written. From now on
+/// nothing else is, so that the list stays true; who wants to write waits for the end.
 ///
 /// It takes a lock: call it from a thread that waits for the signal, not from inside a raw signal handler.
-pub fn remove_unfinished() {
-    remove_listed(&UNFINISHED);
+pub fn give_up() -> Vec<String> {
+    close(&LEDGER)
 }
+
+/// Whether there was no standard output when the program began.
+pub fn stdout_is_closed() -> bool {
+    at_start::STDOUT_CLOSED.load(Ordering::Relaxed)
+}
+
+/// What can only be seen before `main`: Rust puts /dev/null where a standard stream is closed, and all that is written is lost.
+mod at_start {
+    use std::sync::atomic::AtomicBool;
+
+    pub(super) static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    extern "C" fn look() {
+        // SAFETY: asks the system about a number; nothing is read or written through it.
+        let found = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+        STDOUT_CLOSED.store(found == -1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    // SAFETY: the loader calls the functions of this section once before `main`, as `extern "C"` functions; this one needs nothing of
+    // Rust's runtime, which does not exist yet.
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    #[used]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+    #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+    static LOOK: extern "C" fn() = look;
+}
+
+/// What standard output is called.
+const STDOUT: &str = "standard output";
 
 /// Writes `text` to standard output; a reader that has closed the pipe has had enough, and that is success.
 pub fn stdout_text(text: &str) -> Result<(), OutputError> {
@@ -86,7 +129,11 @@ pub fn stdout_text(text: &str) -> Result<(), OutputError> {
 
 /// The same for a content that is written piece by piece.
 pub fn stdout_through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), OutputError> {
-    write_stream(&mut io::stdout().lock(), write).map_err(|error| OutputError::new("standard output", error))
+    if stdout_is_closed() {
+        return Err(OutputError::Closed { path: STDOUT.into() });
+    }
+    begin(&LEDGER, STDOUT);
+    write_stream(&mut io::stdout().lock(), write).map_err(|error| OutputError::new(STDOUT, error))
 }
 
 fn write_stream(stream: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -102,9 +149,10 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
         Ok(old) if old.is_dir() => Err(ErrorKind::IsADirectory.into()),
         // A rename would go past the protection of the file itself; its owner meant it.
         Ok(old) if old.is_file() && old.permissions().readonly() => Err(ErrorKind::PermissionDenied.into()),
-        Ok(old) if old.is_file() => replace(&fs::canonicalize(path)?, Some(old.permissions()), &UNFINISHED, write),
+        Ok(old) if old.is_file() => replace(&fs::canonicalize(path)?, Some(old.permissions()), &LEDGER, write),
         Ok(_) => {
             let mut device = OpenOptions::new().write(true).open(path)?;
+            begin(&LEDGER, &path.display().to_string());
             write(&mut device)?;
             device.flush()
         }
@@ -113,7 +161,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
             if path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| std::path::is_separator(byte.into())) {
                 return Err(ErrorKind::IsADirectory.into());
             }
-            replace(path, None, &UNFINISHED, write)
+            replace(path, None, &LEDGER, write)
         }
         Err(error) => Err(error),
     }
@@ -123,14 +171,14 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 fn replace(
     path: &Path,
     permissions: Option<Permissions>,
-    unfinished: &Unfinished,
+    ledger: &Mutex<Ledger>,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let (mut file, mut temporary) = Temporary::create(directory, unfinished)?;
+    let (mut file, temporary) = Temporary::create(directory, ledger)?;
     write(&mut file)?;
     file.flush()?;
     if let Some(permissions) = permissions {
@@ -139,36 +187,43 @@ fn replace(
     file.sync_all()?;
     // Some systems do not rename a file that is open.
     drop(file);
-    fs::rename(&temporary.path, path)?;
-    temporary.renamed = true;
-    Ok(())
+    temporary.finish(path)
 }
 
 /// A temporary file that goes away when dropped, also by a panic, unless it has been renamed.
 struct Temporary<'a> {
     path: PathBuf,
-    unfinished: &'a Unfinished,
+    ledger: &'a Mutex<Ledger>,
     renamed: bool,
 }
 
 impl<'a> Temporary<'a> {
-    fn create(directory: &Path, unfinished: &'a Unfinished) -> io::Result<(File, Self)> {
+    fn create(directory: &Path, ledger: &'a Mutex<Ledger>) -> io::Result<(File, Self)> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         loop {
             let number = COUNTER.fetch_add(1, Ordering::Relaxed);
             let path = directory.join(format!(".pointillist-{}-{number}.tmp", std::process::id()));
             // Locked over both steps: only files that are ours are listed, and none of ours is missing.
-            let mut listed = lock(unfinished);
+            let mut listed = lock(ledger);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
-                    listed.push(path.clone());
-                    return Ok((file, Self { path, unfinished, renamed: false }));
+                    listed.unfinished.push(path.clone());
+                    return Ok((file, Self { path, ledger, renamed: false }));
                 }
                 // Left behind by a process of the same number, long ago or in another container.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Gives the file its name.
+    fn finish(mut self, path: &Path) -> io::Result<()> {
+        let mut ledger = lock(self.ledger);
+        fs::rename(&self.path, path)?;
+        ledger.written.push(path.file_name().unwrap_or(path.as_os_str()).display().to_string());
+        self.renamed = true;
+        Ok(())
     }
 }
 
@@ -178,19 +233,38 @@ impl Drop for Temporary<'_> {
             // The failure that led here is the one to report.
             let _ = fs::remove_file(&self.path);
         }
-        lock(self.unfinished).retain(|path| *path != self.path);
+        lock(self.ledger).unfinished.retain(|path| *path != self.path);
     }
 }
 
-fn remove_listed(unfinished: &Unfinished) {
-    for path in lock(unfinished).drain(..) {
+fn close(ledger: &Mutex<Ledger>) -> Vec<String> {
+    let mut ledger = lock(ledger);
+    ledger.closed = true;
+    for path in ledger.unfinished.drain(..) {
         let _ = fs::remove_file(path);
+    }
+    ledger.written.clone()
+}
+
+/// Notes that what is called `name` is about to be written to, in place.
+fn begin(ledger: &Mutex<Ledger>, name: &str) {
+    let mut ledger = lock(ledger);
+    if !ledger.written.iter().any(|known| known == name) {
+        ledger.written.push(name.into());
     }
 }
 
 /// A list of paths is whole after any panic, so a poisoned lock is as good as another.
-fn lock(unfinished: &Unfinished) -> MutexGuard<'_, Vec<PathBuf>> {
-    unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
+    loop {
+        let ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        if !ledger.closed {
+            return ledger;
+        }
+        drop(ledger);
+        // Another thread is ending the program.
+        std::thread::park();
+    }
 }
 
 #[cfg(test)]
@@ -237,15 +311,15 @@ mod tests {
         let scratch = Scratch::new("failure");
         let path = scratch.0.join("model.json");
         fs::write(&path, "old").unwrap();
-        let unfinished = Unfinished::default();
+        let ledger = Mutex::default();
         let full = |file: &mut File| file.write_all(b"half").and(Err(ErrorKind::StorageFull.into()));
-        let error = replace(&path, None, &unfinished, full).unwrap_err();
+        let error = replace(&path, None, &ledger, full).unwrap_err();
         assert!(matches!(OutputError::new("model.json", error), OutputError::DiskFull { .. }));
-        let panicked = std::panic::catch_unwind(|| replace(&path, None, &UNFINISHED, |_| panic!("on purpose")));
+        let panicked = std::panic::catch_unwind(|| replace(&path, None, &LEDGER, |_| panic!("on purpose")));
         assert!(panicked.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(scratch.names(), ["model.json"]);
-        assert!(lock(&unfinished).is_empty());
+        assert!(lock(&ledger).unfinished.is_empty() && lock(&ledger).written.is_empty());
     }
 
     #[test]
@@ -253,19 +327,17 @@ mod tests {
         let scratch = Scratch::new("unfinished");
         let path = scratch.0.join("model.json");
         fs::write(&path, "old").unwrap();
-        let unfinished = Unfinished::default();
-        let interrupted = replace(&path, None, &unfinished, |_| {
-            let names = scratch.names();
-            assert!(names.len() == 2 && names[0].starts_with(".pointillist-"), "{names:?}");
-            remove_listed(&unfinished);
-            assert_eq!(scratch.names(), ["model.json"]);
-            Ok(())
-        });
-        assert!(interrupted.is_err());
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        replace(&path, None, &unfinished, |file| file.write_all(b"new")).unwrap();
-        remove_listed(&unfinished);
+        let ledger = Mutex::<Ledger>::default();
+        replace(&path, None, &ledger, |file| file.write_all(b"new")).unwrap();
+        // Named under its own name, and left alone from then on.
+        let (_file, temporary) = Temporary::create(&scratch.0, &ledger).unwrap();
+        let names = scratch.names();
+        assert!(names.len() == 2 && names[0].starts_with(".pointillist-"), "{names:?}");
+        assert_eq!(close(&ledger), ["model.json"]);
+        assert_eq!(scratch.names(), ["model.json"]);
         assert_eq!(fs::read(&path).unwrap(), b"new");
+        // Who wants to write now waits for the end, as would the file when dropped.
+        std::mem::forget(temporary);
     }
 
     #[test]

@@ -124,6 +124,22 @@ impl Folder {
     }
 }
 
+/// 64-bit FNV-1a, as docs/model-file.md and docs/summary-file.md describe it.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// A model or a checkpoint as text, with the checksum that belongs to it.
+pub fn sealed(document: &serde_json::Value) -> String {
+    let mut document = document.clone();
+    if let Some(fields) = document.as_object_mut() {
+        fields.remove("checksum");
+    }
+    let text = document.to_string();
+    let body = text.strip_suffix('}').unwrap();
+    format!("{body},\"checksum\":\"{:016x}\"}}", checksum(body.as_bytes()))
+}
+
 fn split(arguments: &str) -> Vec<String> {
     let parts = arguments.split('\'').enumerate();
     let words = parts.flat_map(|(i, part)| match i % 2 {

@@ -53,12 +53,15 @@ pub struct Term {
 /// The prior covariance of f: a sum of terms.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 pub struct Kernel {
     /// Number of axes.
     pub dims: usize,
     /// The terms.
     pub terms: Vec<Term>,
 }
+
+crate::reading::checked_when_read!(Kernel);
 
 impl Term {
     /// k(x, y), the plain formula.
@@ -103,6 +106,11 @@ impl Kernel {
         let kernel = Self { dims, terms };
         kernel.check()?;
         Ok(kernel)
+    }
+
+    #[cfg(feature = "serde")]
+    fn checked(self) -> Result<Self> {
+        Self::new(self.dims, self.terms)
     }
 
     /// Every part must have its parameters, and these must make sense.

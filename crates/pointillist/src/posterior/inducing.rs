@@ -95,7 +95,6 @@ impl InducingField {
     /// With these numbers, once they are found to make sense over a window of so many axes.
     pub(super) fn from_state(state: InducingState, dims: usize) -> Result<Self> {
         let InducingState { kernel, mean, prior_mean, jitter, by_axis, inducing, q_mean, q_root } = state;
-        let inducing = Points::new(inducing.dims(), inducing.coordinates().to_vec())?;
         let size = inducing.len();
         kernel.check()?;
         for (what, found) in [("kernel", kernel.dims), ("inducing locations", inducing.dims())] {

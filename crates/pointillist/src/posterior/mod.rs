@@ -118,7 +118,7 @@ impl Posterior {
 
     /// The posterior with these numbers, once they are found to make sense.
     pub fn from_state(state: PosteriorState) -> Result<Self> {
-        let window = state.window.checked()?;
+        let window = state.window;
         let scaling = Scaling::of(&window);
         let basis = match state.basis {
             BasisState::Inducing(state) => PosteriorBasis::Inducing(InducingField::from_state(state, window.dims())?),

@@ -86,6 +86,11 @@ impl DualAveraging {
         Self { centre: (2.0 * step).ln(), count: 0, shortfall: 0.0, log_step: step.ln(), log_average: step.ln() }
     }
 
+    /// Whether both of its steps are numbers.
+    pub(crate) fn is_finite(&self) -> bool {
+        [self.centre, self.shortfall, self.trial(), self.learned()].iter().all(|number| number.is_finite())
+    }
+
     /// The step to try next while learning.
     pub(crate) fn trial(&self) -> f64 {
         self.log_step.exp()

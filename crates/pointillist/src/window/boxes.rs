@@ -5,12 +5,15 @@ use crate::error::{Error, Result};
 /// The interval from `lo` to `hi` on one axis, `lo < hi`, both finite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 pub struct Span {
     /// Lower end.
     pub lo: f64,
     /// Upper end.
     pub hi: f64,
 }
+
+crate::reading::checked_when_read!(Span);
 
 impl Span {
     pub(crate) fn new(axis: usize, lo: f64, hi: f64) -> Result<Self> {
@@ -19,6 +22,11 @@ impl Span {
             return Err(Error::EmptyWindow { axis, lo, hi });
         }
         Ok(Self { lo, hi })
+    }
+
+    #[cfg(feature = "serde")]
+    fn checked(self) -> Result<Self> {
+        Self::new(0, self.lo, self.hi)
     }
 
     /// `hi − lo`.

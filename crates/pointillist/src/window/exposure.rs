@@ -11,7 +11,7 @@ use crate::points::Points;
 /// A known exposure.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase", remote = "Self"))]
 pub enum Exposure {
     /// Values on a grid, linear between its lines.
     Grid {
@@ -32,6 +32,8 @@ pub enum Exposure {
         values: Vec<f64>,
     },
 }
+
+crate::reading::checked_when_read!(Exposure);
 
 impl Exposure {
     /// Values on the grid of `lines`, on these axes of the window; the last axis varies fastest.

@@ -90,12 +90,15 @@ impl Piece {
 /// Where events were looked for.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 pub struct Window {
     pieces: Vec<Piece>,
     axes: Vec<Axis>,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     exposure: Option<Exposure>,
 }
+
+crate::reading::checked_when_read!(Window);
 
 impl Window {
     /// A box: `(lo, hi)` for each axis.
@@ -182,6 +185,9 @@ impl Window {
         if axes.len() != self.dims() {
             return Err(Error::Dimension { what: "axis descriptions", expected: self.dims(), found: axes.len() });
         }
+        if let Some(origin) = axes.iter().filter_map(|axis| axis.origin).find(|origin| !origin.is_finite()) {
+            return Err(Error::setting("origin", origin, "must be a finite number"));
+        }
         self.axes = axes;
         Ok(self)
     }
@@ -212,8 +218,9 @@ impl Window {
         }
     }
 
-    /// Checks a window that came from a file, and builds it anew.
-    pub(crate) fn checked(self) -> Result<Self> {
+    /// A window of parts that came from a file, each of which has been checked by itself, built anew.
+    #[cfg(feature = "serde")]
+    fn checked(self) -> Result<Self> {
         let Window { pieces, axes, exposure } = self;
         let mut whole = Vec::with_capacity(pieces.len());
         for Piece { spans, outline, repeats } in pieces {
@@ -221,8 +228,8 @@ impl Window {
             let plain = match outline {
                 None => Self::new(&ends)?,
                 Some(outline) => match ends.get(2..) {
-                    Some([]) => Self::inside(outline.checked()?),
-                    Some(rest) => Self::inside(outline.checked()?).times(&Self::new(rest)?)?,
+                    Some([]) => Self::inside(outline),
+                    Some(rest) => Self::inside(outline).times(&Self::new(rest)?)?,
                     None => return Err(Error::Dimension { what: "window", expected: 2, found: ends.len() }),
                 },
             };
@@ -233,7 +240,7 @@ impl Window {
         }
         let window = Self::union(&whole)?.with_axes(axes)?;
         match exposure {
-            Some(exposure) => window.with_exposure(exposure.checked()?),
+            Some(exposure) => window.with_exposure(exposure),
             None => Ok(window),
         }
     }

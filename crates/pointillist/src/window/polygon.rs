@@ -22,11 +22,14 @@ pub type Ring = Vec<Point>;
 /// Polygons that do not overlap; each has an outer ring (counter-clockwise) and holes (clockwise).
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self"))]
 pub struct Polygons {
     polygons: Vec<Vec<Ring>>,
     #[cfg_attr(feature = "serde", serde(skip))]
     lookup: Lookup,
 }
+
+crate::reading::checked_when_read!(Polygons);
 
 /// The bands of the edges, made when first asked for. They follow from the rings and are no part of the value.
 #[derive(Clone, Default)]

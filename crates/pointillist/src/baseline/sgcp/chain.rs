@@ -63,6 +63,25 @@ pub(super) struct Record {
     pub(super) breaches: f64,
 }
 
+impl Record {
+    /// Draws recorded.
+    pub(super) fn draws(&self) -> usize {
+        self.watched.first().map_or(0, Vec::len)
+    }
+
+    /// Whether it is one of this problem: what it lists it lists as often, and every number is one.
+    fn fits(&self, problem: &Problem) -> bool {
+        let sums = [self.acceptance, self.angles, self.thinned, self.thinned_uniform, self.candidates, self.breaches];
+        let mut numbers = self.watched.iter().flatten().chain(&sums).chain(&self.walked);
+        let whole = self.watched.is_empty() || self.watched.len() == watched_names(problem).len();
+        whole
+            && self.watched.iter().all(|list| list.len() == self.draws())
+            && numbers.all(|number| number.is_finite())
+            && self.state_every > 0
+            && self.states.len() <= problem.settings.most_states
+    }
+}
+
 /// All numbers of a chain: what a file must hold to go on to the last bit.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -113,7 +132,7 @@ impl Chain {
         latent.check(&problem)?;
         record.states.iter().try_for_each(|latent| latent.check(&problem))?;
         let walks_fit = walks.iter().zip(WALKS).all(|(walk, over)| walk.fits(&problem, over));
-        if !tuner.fits(&problem) || !walks_fit || record.state_every == 0 {
+        if !tuner.fits(&problem) || !walks_fit || !record.fits(&problem) || record.sweeps > sweeps {
             return Err(Error::setting("state", "chain", "does not fit its events and settings"));
         }
         let mut rng = ChaCha8Rng::from_seed(generator.seed);

@@ -193,7 +193,11 @@ impl Tuner {
     /// Whether it is about as many parameters as the problem has.
     pub(super) fn fits(&self, problem: &Problem) -> bool {
         let count = Free::of(problem).count(problem.window.dims());
-        self.scales.len() == count && self.seen.iter().all(|position| position.len() == count)
+        let mut numbers = self.scales.iter().chain(self.seen.iter().flatten());
+        self.scales.len() == count
+            && self.seen.iter().all(|position| position.len() == count)
+            && numbers.all(|number| number.is_finite())
+            && self.step.is_finite()
     }
 
     /// One trajectory; `warming` says which sweep of the warm-up this is. Returns the acceptance probability.

@@ -53,7 +53,10 @@ use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use state::Problem;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Who watches a run is called about this often.
+const BREATH: Duration = Duration::from_millis(100);
 
 /// A run of several chains over the same events.
 #[derive(Debug, Clone)]
@@ -95,7 +98,7 @@ pub struct SgcpProgress {
     pub seconds: f64,
 }
 
-/// Called between rounds of sweeps; it may save the run's state. `Break` cancels.
+/// Called every few sweeps, with what was known when their round began; it may save the run's state. `Break` cancels.
 pub type SgcpWatch<'a> = dyn FnMut(&Sgcp, &SgcpProgress) -> ControlFlow<()> + 'a;
 
 impl Sgcp {
@@ -130,13 +133,18 @@ impl Sgcp {
 
     /// The run with these numbers, once they are found to make sense.
     pub fn from_state(state: SgcpState) -> Result<Self> {
-        let points = Points::new(state.window.dims(), state.events.coordinates().to_vec())?;
-        let events = Events::new(points, state.window.checked()?)?;
+        let events = Events::new(state.events, state.window)?;
         let problem = Arc::new(Problem::new(&events, &state.settings)?);
         let revive = |chain: ChainState| Chain::from_state(problem.clone(), chain);
         let chains = state.chains.into_iter().map(revive).collect::<Result<Vec<_>>>()?;
         if chains.is_empty() || chains.iter().any(|chain| chain.sweeps() != chains[0].sweeps()) {
             return Err(Error::setting("state", "chains", "must all have made the same number of sweeps"));
+        }
+        if chains.iter().any(|chain| chain.record().draws() != chains[0].record().draws()) {
+            return Err(Error::setting("state", "chains", "must all have the same number of draws"));
+        }
+        if chains.len() != state.settings.chains || !(state.seconds.is_finite() && state.seconds >= 0.0) {
+            return Err(Error::setting("state", "run", "does not fit its settings"));
         }
         Ok(Self { problem, chains, seconds: state.seconds })
     }
@@ -160,34 +168,39 @@ impl Sgcp {
         &self.chains
     }
 
-    /// On to the end, from wherever the run stands.
+    /// On to the end, from wherever the run stands; a run that stands there already is left as it is.
     pub fn run(&mut self, watch: &mut SgcpWatch<'_>) -> Result<()> {
-        let Settings { warm_up, check_every, most_sweeps, .. } = self.problem.settings;
+        let last = self.problem.settings.last_sweep();
+        let mut breath = 1;
         loop {
-            let done = self.sweeps();
-            let warming = done < warm_up;
-            // Rounds end at the same sweeps whether or not the run was interrupted in between.
-            let next = if warming {
-                ((done / check_every + 1) * check_every).min(warm_up)
-            } else {
-                warm_up + ((done - warm_up) / check_every + 1) * check_every
-            };
-            self.advance(next.min(warm_up + most_sweeps) - done)?;
-            let diagnostics = self.diagnostics();
-            let progress = SgcpProgress {
-                sweeps: self.sweeps(),
-                warming,
-                r_hat: diagnostics.worst_r_hat(),
-                effective: diagnostics.least_effective(),
-                seconds: self.seconds,
-            };
-            if watch(self, &progress).is_break() {
-                return Err(Error::Cancelled);
-            }
-            if diagnostics.converged || self.sweeps() >= warm_up + most_sweeps {
+            let (round, diagnostics) = (self.problem.settings.round(self.sweeps()), self.diagnostics());
+            // Chains are judged between rounds alone, and rounds end at the same sweeps whether or not the run was interrupted.
+            if self.sweeps() >= last || round.start == self.sweeps() && diagnostics.converged {
                 return Ok(());
             }
+            while self.sweeps() < round.end.min(last) {
+                self.breathe(&mut breath, round.end.min(last))?;
+                let progress = SgcpProgress {
+                    sweeps: self.sweeps(),
+                    warming: round.start < self.problem.settings.warm_up,
+                    r_hat: diagnostics.worst_r_hat(),
+                    effective: diagnostics.least_effective(),
+                    seconds: self.seconds,
+                };
+                if watch(self, &progress).is_break() {
+                    return Err(Error::Cancelled);
+                }
+            }
         }
+    }
+
+    /// So many sweeps, none beyond `end`; their number is then changed towards what takes no longer than [`BREATH`]. How sweeps are
+    /// grouped is of no consequence to them.
+    fn breathe(&mut self, sweeps: &mut usize, end: usize) -> Result<()> {
+        let start = Instant::now();
+        self.advance((*sweeps).min(end - self.sweeps()))?;
+        *sweeps = if start.elapsed() < BREATH / 2 { sweeps.saturating_mul(2) } else { (*sweeps / 2).max(1) };
+        Ok(())
     }
 
     /// How the run goes.
@@ -203,7 +216,7 @@ impl Sgcp {
         let enough = |w: &Watched| w.r_hat < settings.r_hat && w.effective >= settings.effective;
         let total = |of: fn(&chain::Record) -> f64| records.iter().map(|record| of(record)).sum::<f64>();
         let sweeps = total(|record| record.sweeps as f64);
-        let draws = total(|record| record.watched.first().map_or(0, Vec::len) as f64);
+        let draws = total(|record| record.draws() as f64);
         Diagnostics {
             converged: watched.iter().all(enough),
             watched,

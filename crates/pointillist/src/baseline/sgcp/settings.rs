@@ -7,6 +7,7 @@ use crate::sample;
 use crate::window::Window;
 use rand::Rng;
 use rand_distr::{Distribution, Gamma as GammaDraw, StandardNormal};
+use std::ops::Range;
 
 /// log x ~ N(log median, log_sd²).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -208,6 +209,18 @@ impl Settings {
             }
         }
         self.filled_in(vec![1.0; dims], 1.0, 1.0, 0.0).check(dims)
+    }
+
+    /// Where a run ends at the latest.
+    pub(super) fn last_sweep(&self) -> usize {
+        self.warm_up.saturating_add(self.most_sweeps)
+    }
+
+    /// The round of sweeps that follows so many: from where to where.
+    pub(super) fn round(&self, done: usize) -> Range<usize> {
+        let (first, last) = if done < self.warm_up { (0, self.warm_up) } else { (self.warm_up, usize::MAX) };
+        let start = first + (done - first) / self.check_every * self.check_every;
+        start..start.saturating_add(self.check_every).min(last)
     }
 
     /// These parameters, but for the fixed ones.

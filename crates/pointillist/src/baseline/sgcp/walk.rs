@@ -16,9 +16,12 @@ use super::state::{Problem, log_sigmoid};
 use crate::numerics::linalg::{self, Matrix};
 use crate::sample::gaussian;
 use rand::Rng;
+use std::ops::RangeInclusive;
 
 /// Acceptance aimed at.
 const TARGET: f64 = 0.3;
+/// Between these lies the logarithm of the size of a step.
+const SIZES: RangeInclusive<f64> = -5.0..=3.0;
 /// The first step on every coordinate.
 const FIRST_STEP: f64 = 0.15;
 /// Draws from which a covariance may be learned.
@@ -136,7 +139,12 @@ impl Walk {
     /// Whether it is this walk of this problem.
     pub(super) fn fits(&self, problem: &Problem, over: Over) -> bool {
         let count = over.coordinates(problem).len();
-        self.over == over && self.root.len() == count * count && self.seen.iter().all(|seen| seen.len() == count)
+        let mut numbers = self.root.iter().chain(self.seen.iter().flatten());
+        self.over == over
+            && self.root.len() == count * count
+            && self.seen.iter().all(|seen| seen.len() == count)
+            && SIZES.contains(&self.log_size)
+            && numbers.all(|number| number.is_finite())
     }
 
     /// Where to go from here; nowhere if everything is fixed.
@@ -158,7 +166,7 @@ impl Walk {
     pub(super) fn learn(&mut self, probability: f64, sweep: usize, problem: &Problem, at: &Parameters) {
         self.learned += 1;
         self.log_size += (probability - TARGET) * 3.0 / (self.learned as f64 + 10.0).powf(0.6);
-        self.log_size = self.log_size.clamp(-5.0, 3.0);
+        self.log_size = self.log_size.clamp(*SIZES.start(), *SIZES.end());
         self.seen.push(self.over.coordinates(problem).iter().map(|coordinate| coordinate.of(at)).collect());
         let warm_up = problem.settings.warm_up;
         let due = LEARN_AT.iter().any(|share| sweep == (share * warm_up as f64) as usize);

@@ -1,0 +1,11 @@
+//! What the command `pointillist` is made of. It is a library only so that tests can get at it; use `pointillist` itself.
+
+mod args;
+mod commands;
+mod datasets;
+mod fault;
+mod interrupt;
+mod io;
+mod plot;
+
+pub use commands::{hostile, main};
