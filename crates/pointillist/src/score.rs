@@ -7,6 +7,7 @@
 //! or too far from Gaussian, which the weights' Pareto k̂ tells, the average is annealed instead (`sample/annealing.rs`).
 
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::points::Points;
@@ -67,6 +68,7 @@ impl Posterior {
         if samples < 2 {
             return Err(Error::setting("samples", samples, "must be at least 2"));
         }
+        limits::draws("samples", samples)?;
         let points = self.scaling().points_inward(held_out);
         let window = self.window().scaled(self.scaling());
         let units = self.scaling().log_units(self.window(), held_out);

@@ -40,6 +40,7 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         io::check_target(path)?;
     }
     let fitted = fit_given(args, context)?;
+    let json = json_line(&fitted.summary)?;
     if let Some(path) = &args.output {
         write(&fitted.model, path)?;
     }
@@ -47,7 +48,7 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     if context.json() {
         // With the model itself on stdout there is no room for anything else.
         if !is_stdout(args) {
-            io::stdout_text(&json_line(&fitted.summary)?)?;
+            io::stdout_text(&json)?;
         }
     } else if !context.quiet() && !is_stdout(args) {
         let mut text = fitted.summary.text(&fitted.model.source);

@@ -3,6 +3,7 @@
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::ScoreArgs;
 use crate::io::{self, ModelFile};
+use pointillist::limits::MOST_DRAWS;
 use pointillist::{LogMean, Score};
 use serde::Serialize;
 
@@ -19,8 +20,9 @@ struct Scores {
     m_p_se: f64,
     m_0: f64,
     m_0_se: f64,
-    m_p_pareto_k: f64,
-    m_0_pareto_k: f64,
+    /// None where nothing was sampled.
+    m_p_pareto_k: Option<f64>,
+    m_0_pareto_k: Option<f64>,
     samples: usize,
 }
 
@@ -37,14 +39,18 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
             context.warn(&format!("{name} is unsure (Pareto k {k:.2} above {UNTRUSTED}): its error may be larger than it says; use more --samples"));
         }
     }
-    let text = if context.json() { json_line(&scores(&score, args.samples))? } else { table(&score) };
-    io::stdout_text(&text)?;
+    let json = json_line(&scores(&score, args.samples))?;
+    io::stdout_text(&if context.json() { json } else { table(&score) })?;
     Ok(Outcome::Done)
 }
 
 /// Whether so many draws make a score.
 pub fn check_samples(samples: usize) -> Result<(), String> {
-    if samples < 2 { Err(format!("--samples {samples} is too few; take at least 2")) } else { Ok(()) }
+    match samples {
+        0 | 1 => Err(format!("--samples {samples} is too few; take at least 2")),
+        2..=MOST_DRAWS => Ok(()),
+        _ => Err(format!("--samples {samples} is more than can be held at once; take at most {MOST_DRAWS}")),
+    }
 }
 
 fn scores(score: &Score, samples: usize) -> Scores {
@@ -56,8 +62,8 @@ fn scores(score: &Score, samples: usize) -> Scores {
         m_p_se: score.m_p.se,
         m_0: score.m_0.value,
         m_0_se: score.m_0.se,
-        m_p_pareto_k: score.m_p.k,
-        m_0_pareto_k: score.m_0.k,
+        m_p_pareto_k: Some(score.m_p.k).filter(|k| k.is_finite()),
+        m_0_pareto_k: Some(score.m_0.k).filter(|k| k.is_finite()),
         samples,
     }
 }

@@ -7,6 +7,7 @@
 mod base64;
 mod columns;
 mod exposure;
+mod finite;
 mod geojson;
 mod model_file;
 mod output;
@@ -22,6 +23,7 @@ mod window;
 
 pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
+pub use finite::not_finite;
 pub use geojson::{read_polygons, ring_name};
 pub use model_file::{KeptEvents, MOST_EVENTS, ModelFile, ModelFileError, is_json};
 pub use output::{OutputError, check_target, remove_unfinished, stdout_text, write_atomically};
