@@ -112,7 +112,10 @@ pub enum Error {
         requirement: String,
     },
     /// The bound became NaN, which no valid input explains.
-    #[error("the bound is not a number at {parameters:?}")]
+    #[error(
+        "the bound is not a number at {parameters:?} (in units of the window): a value that is held, or a prior, may be far from anything \
+         the events allow"
+    )]
     NotANumber {
         /// The hyper-parameters at which it happened.
         parameters: Vec<f64>,
@@ -125,7 +128,16 @@ pub enum Error {
 impl Error {
     /// A setting out of its range.
     pub(crate) fn setting(name: &str, value: impl std::fmt::Display, requirement: impl Into<String>) -> Self {
-        Error::Setting { name: name.into(), value: value.to_string(), requirement: requirement.into() }
+        Error::Setting { name: name.into(), value: shown(value.to_string()), requirement: requirement.into() }
+    }
+}
+
+/// A value as people write it: 1e300, not a one with three hundred zeros.
+fn shown(value: String) -> String {
+    const LONG: usize = 24;
+    match value.parse::<f64>() {
+        Ok(number) if value.len() > LONG => format!("{number:e}"),
+        _ => value,
     }
 }
 

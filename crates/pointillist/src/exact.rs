@@ -6,6 +6,7 @@
 //! directions.
 
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
 use crate::points::Points;
 use crate::posterior::Posterior;
@@ -59,6 +60,7 @@ impl Posterior {
         if sampling.chains == 0 || sampling.draws == 0 {
             return Err(Error::setting("draws", 0, "must be at least 1"));
         }
+        limits::numbers("draws", sampling.draws, points.len().saturating_mul(sampling.chains))?;
         let inner = self.scaling().points_inward(&events.followed_by(points));
         let joint = self.field().prior_folded(&inner, &self.window().scaled(self.scaling()))?.0;
         let seen = joint.first(events.len());
@@ -82,6 +84,7 @@ impl Posterior {
     /// lies below), their Pareto k̂ says whether q could serve as a proposal: below 0.5 it is close, above 0.7 it misses something.
     pub fn coverage_of_q(&self, events: &Points, samples: usize, seed: u64) -> Result<LogMean> {
         self.window().check_inside(events)?;
+        limits::draws("samples", samples)?;
         let points = self.scaling().points_inward(events);
         let units = self.scaling().log_units(self.window(), events);
         let (field, window) = (self.field(), self.window().scaled(self.scaling()));

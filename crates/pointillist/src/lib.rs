@@ -46,6 +46,7 @@ pub mod compare;
 mod sample;
 pub mod numerics;
 mod parallel;
+pub mod limits;
 pub mod testing;
 
 pub use average::Averaged;

@@ -8,6 +8,7 @@
 
 use crate::error::{Error, Result};
 use crate::events::Events;
+use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::posterior::{Field, Posterior};
@@ -70,6 +71,7 @@ impl Posterior {
         if samples < 2 {
             return Err(Error::setting("samples", samples, "must be at least 2"));
         }
+        limits::draws("samples", samples)?;
         let points = self.scaling().points_inward(held_out.points());
         let window = held_out.window().scaled(self.scaling());
         let units = self.scaling().log_units(held_out.window(), held_out.points());

@@ -4,6 +4,7 @@ use super::summary::quantile;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
 use crate::io::{self, ModelFile};
+use pointillist::limits::MOST_DRAWS;
 use pointillist::{Points, Posterior, Sampling};
 use serde::Serialize;
 
@@ -34,13 +35,19 @@ pub struct Checked {
     pub upper: Difference,
     log_evidence: f64,
     log_evidence_se: f64,
-    pareto_k: f64,
+    /// None if the weights are beyond all comparison.
+    pareto_k: Option<f64>,
 }
 
 /// Does what was asked for.
 pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     if args.draws < 100 {
         return Err(format!("--draws {} is too few for quantiles; take at least 100", args.draws).into());
+    }
+    if args.draws > MOST_DRAWS {
+        return Err(
+            format!("--draws {} is more than can be held at once; take at most {MOST_DRAWS}", args.draws).into()
+        );
     }
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;
@@ -54,13 +61,14 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     let chains = Sampling::default().chains;
     let sampling = Sampling { draws: args.draws.div_ceil(chains), seed: context.seed(), ..Sampling::default() };
     let checked = check(posterior, &events, sampling)?;
-    if checked.pareto_k > UNTRUSTED {
+    if checked.pareto_k.is_none_or(|k| k > UNTRUSTED) {
         context.warn(&format!(
-            "Pareto k {:.2} is above {UNTRUSTED}: the variational answer misses a part of the posterior",
-            checked.pareto_k
+            "Pareto k {} is above {UNTRUSTED}: the variational answer misses a part of the posterior",
+            checked.shown_k()
         ));
     }
-    io::stdout_text(&if context.json() { json_line(&checked)? } else { checked.table() })?;
+    let json = json_line(&checked)?;
+    io::stdout_text(&if context.json() { json } else { checked.table() })?;
     Ok(Outcome::Done)
 }
 
@@ -101,7 +109,7 @@ pub fn check(posterior: &Posterior, events: &Points, sampling: Sampling) -> Resu
         upper,
         log_evidence: weights.value,
         log_evidence_se: weights.se,
-        pareto_k: weights.k,
+        pareto_k: Some(weights.k).filter(|k| k.is_finite()),
     })
 }
 
@@ -111,12 +119,16 @@ fn difference(mut apart: Vec<f64>) -> Difference {
 }
 
 impl Checked {
+    fn shown_k(&self) -> String {
+        self.pareto_k.map_or("–".into(), |k| format!("{k:.2}"))
+    }
+
     fn table(&self) -> String {
         let row = |name: &str, d: Difference| {
             format!("  {name:<16}{:>9.2} %{:>9.2} %\n", 100.0 * d.median, 100.0 * d.largest)
         };
         format!(
-            "{}; {} exact draws at {} places\n  relative to exact   median    largest\n{}{}{}  log evidence    {:.3} ± {:.3}\n  Pareto k        {:.2}\n",
+            "{}; {} exact draws at {} places\n  relative to exact   median    largest\n{}{}{}  log evidence    {:.3} ± {:.3}\n  Pareto k        {}\n",
             spec::plural(self.events, "event", "events"),
             self.draws,
             self.places,
@@ -125,7 +137,7 @@ impl Checked {
             row("95 % quantile", self.upper),
             self.log_evidence,
             self.log_evidence_se,
-            self.pareto_k
+            self.shown_k()
         )
     }
 }

@@ -10,6 +10,9 @@ use pointillist::compare::{Contender, Performance, halves, paired};
 use pointillist::{Events, Model, Points};
 use serde::Serialize;
 
+/// Most random halves.
+const MOST_SPLITS: u64 = 100_000;
+
 /// The true rate of the training events at points.
 struct Truth {
     points: Points,
@@ -22,7 +25,8 @@ struct Truth {
 #[derive(Debug, Serialize)]
 struct Row {
     name: String,
-    log_likelihood: f64,
+    /// None if in some split a held-out event stands where the method sees no chance of one.
+    log_likelihood: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     l_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,29 +69,34 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     let events = loaded.events;
     let contenders = contenders(args, &events)?;
     let truth = args.truth.as_ref().map(|path| truth(path, &events)).transpose()?;
-    let splits = splits(args, events, context)?;
     let mut performances: Vec<Vec<Performance>> = contenders.iter().map(|_| Vec::new()).collect();
-    let nowhere = Points::new(splits[0].0.window().dims(), vec![])?;
+    let nowhere = Points::new(events.window().dims(), vec![])?;
     let at = truth.as_ref().map_or(&nowhere, |truth| &truth.points);
-    for (number, (train, test)) in splits.iter().enumerate() {
+    let (mut count, mut trained, mut tested) = (0, 0.0, 0.0);
+    for split in splits(args, &events, context)? {
+        let (train, test) = split?;
+        (count, trained, tested) = (count + 1, trained + train.len() as f64, tested + test.len() as f64);
         for ((name, contender), list) in contenders.iter().zip(&mut performances) {
-            context.detail(&format!("split {}: {name}", number + 1));
-            list.push(contender.perform(train, test, at, args.draws, context.seed())?);
+            context.detail(&format!("split {count}: {name}"));
+            list.push(contender.perform(&train, &test, at, args.draws, context.seed())?);
         }
     }
     if let Some(path) = &args.csv {
-        io::write_atomically(path, io::csv_text(&every_row(&contenders, &performances, truth.as_ref())).as_bytes())?;
+        io::write_atomically(path, io::csv_text(&every_row(&contenders, &performances, truth.as_ref()))?.as_bytes())?;
         context.note(&format!("wrote {}", path.display()));
     }
-    let mean =
-        |size: &dyn Fn(&(Events, Events)) -> usize| splits.iter().map(size).sum::<usize>() as f64 / splits.len() as f64;
     let comparison = Comparison {
-        train: mean(&|split| split.0.len()),
-        test: mean(&|split| split.1.len()),
-        splits: splits.len(),
+        train: trained / count as f64,
+        test: tested / count as f64,
+        splits: count,
         methods: rows(&contenders, &performances, truth.as_ref()),
     };
-    io::stdout_text(&if context.json() { json_line(&comparison)? } else { comparison.table() })?;
+    for row in comparison.methods.iter().filter(|row| row.log_likelihood.is_none()) {
+        let name = &row.name;
+        context.warn(&format!("{name} gives a held-out event no chance at all, so its log likelihood has no number"));
+    }
+    let json = json_line(&comparison)?;
+    io::stdout_text(&if context.json() { json } else { comparison.table() })?;
     Ok(Outcome::Done)
 }
 
@@ -113,17 +122,30 @@ fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Conten
     args.methods.iter().map(|&name| Ok((name.name(), contender(name)?))).collect()
 }
 
-/// Training and held-out events, as often as asked for.
-fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(Events, Events)>, Failure> {
+/// A split: training and held-out events.
+type Split = Result<(Events, Events), Failure>;
+
+/// Training and held-out events, as often as asked for, one after the other.
+fn splits<'a>(
+    args: &CompareArgs,
+    events: &'a Events,
+    context: &Context,
+) -> Result<Box<dyn Iterator<Item = Split> + 'a>, Failure> {
     if let Some(path) = &args.heldout {
         let asked = HeldOut::beside(path, &args.looks, &args.options.events);
         let held_out = input::held_out(&asked, events.window(), context)?.events;
-        return Ok(vec![(events, held_out)]);
+        return Ok(Box::new(std::iter::once(Ok((events.clone(), held_out)))));
     }
-    if args.splits == 0 {
-        return Err("--splits 0 asks for nothing; take at least 1".to_string().into());
+    match args.splits {
+        0 => Err("--splits 0 asks for nothing; take at least 1".to_string().into()),
+        1..=MOST_SPLITS => {
+            let seed = context.seed();
+            Ok(Box::new((0..args.splits).map(move |number| Ok(halves(events, seed, number)?))))
+        }
+        splits => {
+            Err(format!("--splits {splits} is a fit of every method as often; take at most {MOST_SPLITS}").into())
+        }
     }
-    (0..args.splits).map(|number| Ok(halves(&events, context.seed(), number)?)).collect()
 }
 
 /// The table of the truth: the axes' columns by name, and the one that is left.
@@ -147,6 +169,11 @@ fn truth(path: &str, events: &Events) -> Result<Truth, Failure> {
     Ok(Truth { points, rate, volume: events.window().volume() })
 }
 
+/// A score, unless it is infinitely bad.
+fn known(score: f64) -> Option<f64> {
+    Some(score).filter(|score| score.is_finite())
+}
+
 fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.collect::<Option<_>>()?;
     Some(values.iter().sum::<f64>() / values.len() as f64)
@@ -160,15 +187,17 @@ fn rows(contenders: &[(String, Contender)], all: &[Vec<Performance>], truth: Opt
         let over = |pick: &dyn Fn(&Performance) -> Option<f64>| mean(list.iter().map(pick));
         Row {
             name: name.clone(),
-            log_likelihood: over(&|p| Some(p.scores.log_likelihood)).unwrap_or(f64::NAN),
-            l_p: over(&|p| p.scores.l_p),
-            l_0: over(&|p| p.scores.l_0),
-            m_p: over(&|p| p.scores.m_p.map(|m| m.value)),
-            m_0: over(&|p| p.scores.m_0.map(|m| m.value)),
+            log_likelihood: over(&|p| known(p.scores.log_likelihood)),
+            l_p: over(&|p| p.scores.l_p.and_then(known)),
+            l_0: over(&|p| p.scores.l_0.and_then(known)),
+            m_p: over(&|p| p.scores.m_p.and_then(|m| known(m.value))),
+            m_0: over(&|p| p.scores.m_0.and_then(|m| known(m.value))),
             rms: truth.and_then(|truth| over(&|p| Some(p.rates.rms(&truth.rate)))),
             ise: truth.and_then(|truth| over(&|p| Some(p.rates.rms(&truth.rate).powi(2) * truth.volume))),
             coverage: truth.and_then(|truth| over(&|p| p.rates.coverage(&truth.rate))),
-            difference: (i > 0 && list.len() > 1).then(|| paired(&scores(list), &first)),
+            difference: (i > 0 && list.len() > 1)
+                .then(|| paired(&scores(list), &first))
+                .filter(|(mean, se)| mean.is_finite() && se.is_finite()),
             seconds: over(&|p| Some(p.seconds)).unwrap_or_default(),
             converged: list.iter().filter(|p| p.converged).count(),
         }
@@ -181,22 +210,22 @@ fn every_row(contenders: &[(String, Contender)], all: &[Vec<Performance>], truth
     let flat: Vec<(u64, &String, &Performance)> = (contenders.iter().zip(all))
         .flat_map(|((name, _), list)| list.iter().enumerate().map(move |(i, p)| (i as u64 + 1, name, p)))
         .collect();
-    let numbers = |name: &str, pick: &dyn Fn(&Performance) -> f64| {
-        Column::Numbers(name.into(), flat.iter().map(|(_, _, p)| pick(p)).collect())
+    let numbers = |name: &str, pick: &dyn Fn(&Performance) -> Option<f64>| {
+        Column::Maybe(name.into(), flat.iter().map(|(_, _, p)| pick(p).and_then(known)).collect())
     };
     let mut columns = vec![
         Column::Whole("split".into(), flat.iter().map(|row| row.0).collect()),
         Column::Texts("method".into(), flat.iter().map(|row| row.1.clone()).collect()),
-        numbers("log_likelihood", &|p| p.scores.log_likelihood),
-        numbers("m_p", &|p| p.scores.m_p.map_or(f64::NAN, |m| m.value)),
-        numbers("m_p_se", &|p| p.scores.m_p.map_or(f64::NAN, |m| m.se)),
-        numbers("l_p", &|p| p.scores.l_p.unwrap_or(f64::NAN)),
-        numbers("l_0", &|p| p.scores.l_0.unwrap_or(f64::NAN)),
-        numbers("seconds", &|p| p.seconds),
+        numbers("log_likelihood", &|p| Some(p.scores.log_likelihood)),
+        numbers("m_p", &|p| p.scores.m_p.map(|m| m.value)),
+        numbers("m_p_se", &|p| p.scores.m_p.map(|m| m.se)),
+        numbers("l_p", &|p| p.scores.l_p),
+        numbers("l_0", &|p| p.scores.l_0),
+        numbers("seconds", &|p| Some(p.seconds)),
     ];
     if let Some(truth) = truth {
-        columns.push(numbers("rms", &|p| p.rates.rms(&truth.rate)));
-        columns.push(numbers("coverage", &|p| p.rates.coverage(&truth.rate).unwrap_or(f64::NAN)));
+        columns.push(numbers("rms", &|p| Some(p.rates.rms(&truth.rate))));
+        columns.push(numbers("coverage", &|p| p.rates.coverage(&truth.rate)));
     }
     columns
 }
@@ -213,9 +242,9 @@ impl Comparison {
         for row in &self.methods {
             let difference = row.difference.map_or(String::new(), |(mean, se)| format!("{mean:+.2} ± {se:.2}"));
             text += &format!(
-                "  {:<13}{:>15.2}{:>12}{:>12}{:>12}{difference:>22}{:>10.3}\n",
+                "  {:<13}{:>15}{:>12}{:>12}{:>12}{difference:>22}{:>10.3}\n",
                 row.name,
-                row.log_likelihood,
+                cell(row.log_likelihood),
                 cell(row.m_p),
                 cell(row.l_p),
                 row.rms.map_or("–".into(), |v| format!("{v:.4}")),

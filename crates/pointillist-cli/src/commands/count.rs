@@ -46,9 +46,12 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let answer = |region: &Region| count(&model.posterior, region, &probabilities, args.draws, context.seed());
     let answers = regions.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
     let trial = if is_repeated(window) { ", one trial" } else { "" };
+    let json = match &answers[..] {
+        [answer] => json_line(answer)?,
+        answers => json_line(&BTreeMap::from([("regions", answers)]))?,
+    };
     let text = match (context.json(), &answers[..]) {
-        (true, [answer]) => json_line(answer)?,
-        (true, answers) => json_line(&serde_json::json!({ "regions": answers }))?,
+        (true, _) => json,
         (false, answers) => {
             let name = |region: &Region| format!("{}{trial}", region.name);
             regions.iter().zip(answers).map(|(region, answer)| table(&name(region), answer, &probabilities)).collect()

@@ -59,6 +59,7 @@ fn curve(
     let mut quantiles = posterior.quantiles(&points, &[band.0, band.1])?;
     let upper = quantiles.pop().unwrap_or_default();
     let lower = quantiles.pop().unwrap_or_default();
+    [&rate.mean, &lower, &upper].into_iter().try_for_each(|values| refuse_non_numbers(values))?;
     let percent = 100.0 * (band.1 - band.0);
     let calendar = io::time_axis(axis).map(|time| Calendar {
         origin_unix_days: time.origin_unix_seconds / 86_400.0,
@@ -78,6 +79,14 @@ fn curve(
         gaps: stretches.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect(),
         calendar,
     }))
+}
+
+/// A rate that is infinite or none cannot be drawn.
+fn refuse_non_numbers(rates: &[f64]) -> Result<(), Failure> {
+    match rates.iter().all(|rate| rate.is_finite()) {
+        true => Ok(()),
+        false => Err(io::OutputError::NotFinite { name: "rate".into() }.into()),
+    }
 }
 
 /// The parts of a line that the window covers, rising; parts that touch are one.
@@ -136,6 +145,8 @@ pub fn map(posterior: &Posterior, events: Option<&KeptEvents>, title: String) ->
     };
     let (x, y) = (centres(0), centres(1));
     let points = Points::new(2, y.iter().flat_map(|&y| x.iter().flat_map(move |&x| [x, y])).collect())?;
+    let values = in_blocks(&points, |block| Ok(posterior.rate(block)?.mean))?;
+    refuse_non_numbers(&values)?;
     Ok(Figure::Map(MapFigure {
         title,
         x_label: label(&axes[0]),
@@ -145,7 +156,7 @@ pub fn map(posterior: &Posterior, events: Option<&KeptEvents>, title: String) ->
         y,
         x_range: (spans[0].lo, spans[0].hi),
         y_range: (spans[1].lo, spans[1].hi),
-        values: in_blocks(&points, |block| Ok(posterior.rate(block)?.mean))?,
+        values,
         inside: points.rows().map(|point| window.contains(point)).collect(),
         border: border(window),
         events: events.map(|events| events.points.rows().map(|row| [row[0], row[1]]).collect()).unwrap_or_default(),

@@ -40,6 +40,8 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         io::check_target(path)?;
     }
     let fitted = fit_given(args, context)?;
+    // Numbers that must not leave are found before the model is written.
+    json_line(&fitted.summary)?;
     if let Some(path) = &args.output {
         write(&fitted.model, path)?;
     }

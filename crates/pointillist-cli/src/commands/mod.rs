@@ -152,7 +152,7 @@ impl Context {
 
     /// Columns: as CSV, or with `--json` as one object.
     fn emit_columns(&self, output: Option<&Path>, columns: &[io::Column]) -> Result<(), Failure> {
-        let text = if self.json() { io::json_text(columns) } else { io::csv_text(columns) };
+        let text = if self.json() { io::json_text(columns)? } else { io::csv_text(columns)? };
         self.emit(output, &text)
     }
 }
@@ -162,8 +162,16 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// One JSON object on a line of its own.
+/// One JSON object on a line of its own, in which every number is one. Who prints the same as a table asks for it too, for the check.
 fn json_line(value: &impl serde::Serialize) -> Result<String, Failure> {
+    match io::not_finite(value) {
+        Some(name) => Err(io::OutputError::NotFinite { name }.into()),
+        None => unchecked_json_line(value),
+    }
+}
+
+/// The same where a number that is none, which becomes `null`, belongs to the answer: that of a run that did not converge.
+fn unchecked_json_line(value: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::Sentence(error.to_string()))?;
     Ok(text + "\n")
 }

@@ -15,6 +15,7 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
     if args.draws == 0 {
         return Err("--draws 0 asks for nothing; take at least 1".to_string().into());
     }
+    limit(args.draws)?;
     let posterior = ModelFile::read(&args.model)?.posterior;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context.seed())?
@@ -43,7 +44,8 @@ fn intensities(posterior: &Posterior, points: &Points, draws: usize, seed: u64) 
 
 fn event_sets(posterior: &Posterior, draws: usize, seed: u64) -> Result<Vec<Column>, Failure> {
     let expected = posterior.count(posterior.window())?.mean;
-    limit((expected * draws as f64) as usize)?;
+    // A draw without events takes its time too.
+    limit((expected.max(1.0) * draws as f64) as usize)?;
     let (mut numbers, mut coordinates) = (Vec::new(), Vec::new());
     for draw in 0..draws as u64 {
         let points = posterior.sample_events(seed, draw)?;

@@ -4,6 +4,7 @@ use super::input::{self, HeldOut};
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::ScoreArgs;
 use crate::io::{self, ModelFile};
+use pointillist::limits::MOST_DRAWS;
 use pointillist::{LogMean, Score};
 use serde::Serialize;
 
@@ -22,8 +23,9 @@ struct Scores {
     m_p_se: f64,
     m_0: f64,
     m_0_se: f64,
-    m_p_pareto_k: f64,
-    m_0_pareto_k: f64,
+    /// None where nothing was sampled.
+    m_p_pareto_k: Option<f64>,
+    m_0_pareto_k: Option<f64>,
     draws: usize,
 }
 
@@ -49,18 +51,18 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
             context.warn(&format!("{name} is unsure (Pareto k {k:.2} above {UNTRUSTED}): its error may be larger than it says; use more --draws"));
         }
     }
-    let text = if context.json() {
-        json_line(&scores(&score, held_out.trials, args.draws))?
-    } else {
-        table(&score, held_out.trials)
-    };
-    io::stdout_text(&text)?;
+    let json = json_line(&scores(&score, held_out.trials, args.draws))?;
+    io::stdout_text(&if context.json() { json } else { table(&score, held_out.trials) })?;
     Ok(Outcome::Done)
 }
 
 /// Whether so many draws make a score.
 pub fn check_draws(draws: usize) -> Result<(), String> {
-    if draws < 2 { Err(format!("--draws {draws} is too few; take at least 2")) } else { Ok(()) }
+    match draws {
+        0 | 1 => Err(format!("--draws {draws} is too few; take at least 2")),
+        2..=MOST_DRAWS => Ok(()),
+        _ => Err(format!("--draws {draws} is more than can be held at once; take at most {MOST_DRAWS}")),
+    }
 }
 
 fn scores(score: &Score, trials: usize, draws: usize) -> Scores {
@@ -73,8 +75,8 @@ fn scores(score: &Score, trials: usize, draws: usize) -> Scores {
         m_p_se: score.m_p.se,
         m_0: score.m_0.value,
         m_0_se: score.m_0.se,
-        m_p_pareto_k: score.m_p.k,
-        m_0_pareto_k: score.m_0.k,
+        m_p_pareto_k: Some(score.m_p.k).filter(|k| k.is_finite()),
+        m_0_pareto_k: Some(score.m_0.k).filter(|k| k.is_finite()),
         draws,
     }
 }

@@ -1,7 +1,7 @@
 //! `sgcp`: the sigmoidal Gaussian Cox process, sampled; with a checkpoint to go on from.
 
 use super::meter::Meter;
-use super::{Context, Failure, Outcome, input, json_line, predict, spec};
+use super::{Context, Failure, Outcome, input, json_line, predict, spec, unchecked_json_line};
 use crate::args::{RivalOptions, SgcpArgs, ThinningName};
 use crate::interrupt;
 use crate::io::{self, Column};
@@ -62,8 +62,12 @@ pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
             .warn("the chains did not reach the R-hat and the effective draws asked for; allow more with --max-sweeps");
     }
     if !rival.asks_for_rates() || rival.output.is_some() {
+        let sampled = sampled(events.len(), posterior.diagnostics(), score.as_ref());
+        // After a few sweeps an R-hat may be none yet; the exit code says what that is worth.
+        let json =
+            if posterior.diagnostics().converged { json_line(&sampled)? } else { unchecked_json_line(&sampled)? };
         let text = match context.json() {
-            true => json_line(&sampled(events.len(), posterior.diagnostics(), score.as_ref()))?,
+            true => json,
             false => table(&loaded.source, events.len(), posterior.diagnostics(), score.as_ref()),
         };
         io::stdout_text(&text)?;

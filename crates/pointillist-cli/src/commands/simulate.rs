@@ -58,7 +58,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> Result<Outcome, Failure> {
     };
     if let Some(truth) = &simulated.truth {
         // CSV whatever --json says of the events: `compare` reads no other.
-        context.emit(args.truth.as_deref(), &io::csv_text(truth))?;
+        context.emit(args.truth.as_deref(), &io::csv_text(truth)?)?;
     }
     context.emit_columns(args.output.as_deref(), &simulated.events)?;
     Ok(Outcome::Done)
@@ -219,7 +219,9 @@ fn drawn(
 /// Refuses what would be gigabytes of text.
 fn check_size(expected: f64, draws: usize, window: &Window) -> Result<(), Failure> {
     let columns = window.dims() + usize::from(draws > 1);
-    let values = expected * draws as f64 * columns as f64;
+    // A draw without events takes its time too.
+    let each = if expected < 1.0 { 1.0 } else { expected };
+    let values = each * draws as f64 * columns as f64;
     if values <= MOST_VALUES {
         return Ok(());
     }

@@ -55,7 +55,8 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
         context.emit_columns(rival.output.as_deref(), &columns)?;
     }
     if !rival.asks_for_rates() || rival.output.is_some() {
-        io::stdout_text(&if context.json() { json_line(&smoothed)? } else { smoothed.text(&loaded.source, events) })?;
+        let json = json_line(&smoothed)?;
+        io::stdout_text(&if context.json() { json } else { smoothed.text(&loaded.source, events) })?;
     }
     Ok(Outcome::Done)
 }

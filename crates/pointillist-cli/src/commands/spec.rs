@@ -8,9 +8,6 @@ use pointillist::baseline::sgcp;
 use pointillist::kernel::{Expression, Unit};
 use pointillist::{Axis, Error, Factor, Family, Inducing, LatticeChoice, Method, Model, Prior, PriorMean, Smoothness};
 
-/// Most inducing points: a dense q of more would not fit into the memory of most machines.
-const MOST_INDUCING: usize = 5_000;
-
 /// The model that the options describe, for events on these axes.
 pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
     let default = Model::default();
@@ -123,10 +120,11 @@ fn inducing(text: &str, axes: &[Axis]) -> Result<Inducing, Failure> {
 }
 
 fn limit_inducing(text: &str, count: usize) -> Result<(), Failure> {
-    if count <= MOST_INDUCING {
+    let most = Inducing::MOST;
+    if count <= most {
         return Ok(());
     }
-    Err(format!("--inducing {text} makes {count} points; {MOST_INDUCING} are the most that can be used").into())
+    Err(format!("--inducing {text} makes {count} points; {most} are the most that can be used").into())
 }
 
 /// `200` or `100x100`: one count for each axis.

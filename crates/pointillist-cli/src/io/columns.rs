@@ -2,13 +2,16 @@
 //!
 //! Numbers are written with the fewest digits that give the same number when they are read again.
 
+use super::OutputError;
 use std::fmt::Write;
 
 /// A named column of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Numbers.
+    /// Numbers, all of them finite.
     Numbers(String, Vec<f64>),
+    /// Numbers, some of which there are none of: empty in CSV.
+    Maybe(String, Vec<Option<f64>>),
     /// Whole numbers.
     Whole(String, Vec<u64>),
     /// Texts, for example dates.
@@ -18,13 +21,14 @@ pub enum Column {
 impl Column {
     fn name(&self) -> &str {
         match self {
-            Self::Numbers(name, _) | Self::Whole(name, _) | Self::Texts(name, _) => name,
+            Self::Numbers(name, _) | Self::Maybe(name, _) | Self::Whole(name, _) | Self::Texts(name, _) => name,
         }
     }
 
     fn len(&self) -> usize {
         match self {
             Self::Numbers(_, values) => values.len(),
+            Self::Maybe(_, values) => values.len(),
             Self::Whole(_, values) => values.len(),
             Self::Texts(_, values) => values.len(),
         }
@@ -34,6 +38,7 @@ impl Column {
         // Writing to a string cannot fail.
         let _ = match self {
             Self::Numbers(_, values) => write!(out, "{}", number(values[row])),
+            Self::Maybe(_, values) => write!(out, "{}", values[row].map(number).unwrap_or_default()),
             Self::Whole(_, values) => write!(out, "{}", values[row]),
             Self::Texts(_, values) => write!(out, "{}", quoted(&values[row])),
         };
@@ -42,14 +47,29 @@ impl Column {
     fn json(&self) -> serde_json::Value {
         match self {
             Self::Numbers(_, values) => values.as_slice().into(),
+            Self::Maybe(_, values) => values.as_slice().into(),
             Self::Whole(_, values) => values.as_slice().into(),
             Self::Texts(_, values) => values.as_slice().into(),
         }
     }
 }
 
+/// Refuses numbers that are infinite or none.
+fn check(columns: &[Column]) -> Result<(), OutputError> {
+    let is_finite = |column: &&Column| match column {
+        Column::Numbers(_, values) => values.iter().all(|value| value.is_finite()),
+        Column::Maybe(_, values) => values.iter().flatten().all(|value| value.is_finite()),
+        Column::Whole(..) | Column::Texts(..) => true,
+    };
+    match columns.iter().find(|column| !is_finite(column)) {
+        Some(column) => Err(OutputError::NotFinite { name: column.name().into() }),
+        None => Ok(()),
+    }
+}
+
 /// The columns as CSV with a header.
-pub fn csv_text(columns: &[Column]) -> String {
+pub fn csv_text(columns: &[Column]) -> Result<String, OutputError> {
+    check(columns)?;
     let names: Vec<String> = columns.iter().map(|column| quoted(column.name())).collect();
     let mut text = names.join(",") + "\n";
     for row in 0..columns.first().map_or(0, Column::len) {
@@ -61,13 +81,14 @@ pub fn csv_text(columns: &[Column]) -> String {
         }
         text.push('\n');
     }
-    text
+    Ok(text)
 }
 
 /// The columns as one JSON object, in their order.
-pub fn json_text(columns: &[Column]) -> String {
+pub fn json_text(columns: &[Column]) -> Result<String, OutputError> {
+    check(columns)?;
     let member = |column: &Column| format!("{}:{}", serde_json::Value::from(column.name()), column.json());
-    format!("{{{}}}\n", columns.iter().map(member).collect::<Vec<_>>().join(","))
+    Ok(format!("{{{}}}\n", columns.iter().map(member).collect::<Vec<_>>().join(",")))
 }
 
 /// A number with the fewest digits that tell it from all others; very large and very small ones with an exponent.
@@ -94,7 +115,23 @@ mod tests {
             Column::Numbers("a,b".into(), vec![1.0, 0.5]),
             Column::Texts("say \"x\"".into(), vec!["p".into(), "q,r".into()]),
         ];
-        assert_eq!(csv_text(&columns), "\"a,b\",\"say \"\"x\"\"\"\n1,p\n0.5,\"q,r\"\n");
-        assert_eq!(json_text(&columns), "{\"a,b\":[1.0,0.5],\"say \\\"x\\\"\":[\"p\",\"q,r\"]}\n");
+        assert_eq!(csv_text(&columns).unwrap(), "\"a,b\",\"say \"\"x\"\"\"\n1,p\n0.5,\"q,r\"\n");
+        assert_eq!(json_text(&columns).unwrap(), "{\"a,b\":[1.0,0.5],\"say \\\"x\\\"\":[\"p\",\"q,r\"]}\n");
+    }
+
+    #[test]
+    fn numbers_that_are_none_do_not_leave() {
+        let missing = [Column::Maybe("m".into(), vec![Some(1.0), None])];
+        assert_eq!(csv_text(&missing).unwrap(), "m\n1\n\n");
+        assert_eq!(json_text(&missing).unwrap(), "{\"m\":[1.0,null]}\n");
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for column in
+                [Column::Numbers("a".into(), vec![1.0, bad]), Column::Maybe("a".into(), vec![None, Some(bad)])]
+            {
+                let error = csv_text(std::slice::from_ref(&column)).unwrap_err();
+                assert!(matches!(&error, OutputError::NotFinite { name } if name == "a"), "{error}");
+                assert!(json_text(&[column]).is_err());
+            }
+        }
     }
 }

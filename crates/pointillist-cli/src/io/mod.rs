@@ -9,6 +9,7 @@ mod checkpoint_file;
 mod checksum;
 mod columns;
 mod exposure;
+mod finite;
 mod geojson;
 mod memory;
 mod model_file;
@@ -28,6 +29,7 @@ pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, wri
 pub use checksum::resealed;
 pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
+pub use finite::not_finite;
 pub use geojson::{GROWTH as BORDER_GROWTH, read_polygons, ring_name};
 pub use memory::{given_limit, set_limit};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};

@@ -30,6 +30,12 @@ pub enum OutputError {
     /// Standard output is no place at all.
     #[error("cannot write {path}: it is closed; send it somewhere, for example with `> FILE`, or use -o FILE")]
     Closed { path: String },
+    /// A number that is infinite or none must not leave.
+    #[error(
+        "`{name}` is infinite or not a number, so nothing was written; the numbers that led there (in the model, the window or the options) \
+         are too large or too small to compute with"
+    )]
+    NotFinite { name: String },
     /// Anything else the system reports.
     #[error("cannot write {path}: {error}")]
     Other { path: String, error: io::Error },

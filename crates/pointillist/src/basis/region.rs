@@ -9,6 +9,7 @@ use super::RegionFeatures;
 use super::scattered::{BlockBar, ScatteredBasis};
 use crate::kernel;
 use crate::numerics::linalg::{self, Matrix};
+use crate::points::Points;
 use crate::window::{AxisRule, Nodes, PieceNodes, Span, Weights, Window, node_count};
 
 /// Error of A by tables above which points take their place.
@@ -17,6 +18,8 @@ const TABLE_ERROR: f64 = 2e-5;
 const PIVOT: f64 = 0.01;
 /// Most points of quadrature: beyond, tables must do.
 const MOST_NODES: usize = 20_000;
+/// Most features of nodes that are held at a time.
+const MOST_FEATURES: usize = 16_000_000;
 /// A joint table over the distinct coordinates of two axes may have this many times the entries of Ψ, or be this small in any case.
 const WASTE: usize = 8;
 const SMALL: usize = 40;
@@ -131,31 +134,45 @@ impl ScatteredBasis {
         }
     }
 
-    /// ∫ a aᵀ and ∫ a from the features at points.
+    /// ∫ a aᵀ and ∫ a from the features at points, block by block.
     fn by_points(&self, nodes: &Nodes) -> (Matrix, Vec<f64>) {
         use super::Basis;
         let size = self.set.size();
-        let a = self.at(&nodes.points).a;
-        let mut scaled = a.clone();
-        for (column, w) in scaled.data_mut().chunks_exact_mut(size).zip(&nodes.weights) {
-            column.iter_mut().for_each(|v| *v *= w);
+        let (mut square, mut linear) = (Matrix::zeros(size, size), vec![0.0; size]);
+        for (points, weights) in self.node_blocks(nodes) {
+            let a = self.at(&points).a;
+            let mut scaled = a.clone();
+            for (column, w) in scaled.data_mut().chunks_exact_mut(size).zip(weights) {
+                column.iter_mut().for_each(|v| *v *= w);
+            }
+            linalg::add_outer_lower(&mut square, 1.0, scaled.data(), a.data());
+            linalg::add_scaled(&mut linear, 1.0, &linalg::columns_times(a.data(), size, weights));
         }
-        let mut square = Matrix::zeros(size, size);
-        linalg::add_outer_lower(&mut square, 1.0, scaled.data(), a.data());
         square.mirror_lower();
-        (square, linalg::columns_times(a.data(), size, &nodes.weights))
+        (square, linear)
     }
 
     /// Adjoint of [`Self::by_points`].
     fn by_points_adjoint(&self, nodes: &Nodes, square_bar: &Matrix, linear_bar: &[f64]) -> BlockBar {
         use super::Basis;
         let size = self.set.size();
-        let a = self.at(&nodes.points).a;
-        let mut a_bar = linalg::product(square_bar, &a);
-        for (column, w) in a_bar.data_mut().chunks_exact_mut(size).zip(&nodes.weights) {
-            column.iter_mut().zip(linear_bar).for_each(|(v, p)| *v = w * (2.0 * *v + p));
+        let mut sum = BlockBar::new(self);
+        for (points, weights) in self.node_blocks(nodes) {
+            let a = self.at(&points).a;
+            let mut a_bar = linalg::product(square_bar, &a);
+            for (column, w) in a_bar.data_mut().chunks_exact_mut(size).zip(weights) {
+                column.iter_mut().zip(linear_bar).for_each(|(v, p)| *v = w * (2.0 * *v + p));
+            }
+            sum.add(&self.points_adjoint(&points, &a, &mut a_bar, &vec![0.0; weights.len()]));
         }
-        self.points_adjoint(&nodes.points, &a, &mut a_bar, &vec![0.0; nodes.weights.len()])
+        sum
+    }
+
+    /// The nodes in blocks whose features can be held.
+    fn node_blocks<'n>(&self, nodes: &'n Nodes) -> impl Iterator<Item = (Points, &'n [f64])> {
+        let (length, dims) = ((MOST_FEATURES / self.set.size()).max(1), self.dims());
+        let rows = nodes.points.coordinates().chunks(length * dims);
+        rows.map(move |rows| Points::of_rows(dims, rows.to_vec())).zip(nodes.weights.chunks(length))
     }
 
     /// ∫ a aᵀ and ∫ a from Ψ and φ.
@@ -514,7 +531,6 @@ mod tests {
     use super::*;
     use crate::basis::{Hyper, PriorMean, Scattered};
     use crate::kernel::{Expression, Kernel, Part, Term};
-    use crate::points::Points;
     use crate::window::{Exposure, Polygons};
 
     /// A kernel in two dimensions with every parameter at its start, or the value given.

@@ -30,6 +30,7 @@ use crate::bound::{self, Bound, Gaussian};
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::kernel::{Expression, Factor, Part, Term, TermExpression};
+use crate::limits;
 use crate::points::Points;
 use crate::posterior::{InducingField, Posterior, PosteriorBasis};
 use crate::summary::Summary;
@@ -339,6 +340,21 @@ impl Run {
     }
 }
 
+impl Inducing {
+    /// Most inducing points: a dense q of more would not fit into the memory of most machines.
+    pub const MOST: usize = 5_000;
+
+    /// Refuses more points than can be used.
+    fn check_size(&self) -> Result<()> {
+        let count = match self {
+            Inducing::Auto => return Ok(()),
+            Inducing::Grid(counts) => counts.iter().fold(1usize, |n, &c| n.saturating_mul(c)),
+            Inducing::At(points) => points.len(),
+        };
+        limits::at_most("inducing", count, Self::MOST, "every one of them is compared with every other")
+    }
+}
+
 impl Model {
     /// Fits the model.
     pub fn fit(&self, events: &Events) -> Result<Fit> {
@@ -522,6 +538,7 @@ impl Model {
             return Err(Error::setting("tolerance", self.tolerance, "must be positive"));
         }
         let dims = data.window().dims();
+        self.inducing.check_size()?;
         match &self.inducing {
             Inducing::Grid(counts) if counts.len() != dims => {
                 return Err(Error::Dimension { what: "inducing grid", expected: dims, found: counts.len() });

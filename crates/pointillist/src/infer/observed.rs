@@ -8,7 +8,7 @@ use super::schedule::AUTO_MOST;
 use super::{Inducing, Method, Model};
 use crate::error::Result;
 use crate::events::Events;
-use crate::kernel::{Expression, Factor};
+use crate::kernel::{Expression, Factor, Parameter};
 use crate::points::Points;
 use crate::summary::{MANY, Summary, is_worth};
 use crate::window::{Scaling, Window};
@@ -16,6 +16,10 @@ use std::borrow::Cow;
 
 /// Cells for one distance between inducing points, on a line and in more dimensions, where sums axis by axis make them cheap.
 const CELLS_A_STEP: [usize; 2] = [1, 2];
+/// Cells in one period of a kernel, ...
+const CELLS_A_PERIOD: f64 = 8.0;
+/// ... but no more than these in all.
+const MOST_CELLS: f64 = 1e6;
 /// Of what cells twice as long leave out, they leave out 16 times as much: this part of the difference is that of the smaller.
 const COARSER: f64 = 1.0 / 15.0;
 
@@ -129,7 +133,7 @@ impl Model {
     /// What the fit sees of the events, in cells so many `times` as small as the inducing points suggest.
     pub(super) fn observed(&self, data: Data<'_>, by_axis: bool, scaling: &Scaling, times: usize) -> Result<Observed> {
         let dims = data.window().dims();
-        let wanted = self.wanted_cells(dims, times);
+        let wanted = self.wanted_cells(data.window(), times);
         let fine = match data {
             Data::Events(events) if self.exact || events.len() <= MANY || dims > 3 => {
                 return Ok(one_by_one(events, scaling));
@@ -166,14 +170,32 @@ impl Model {
         Ok(Observed { seen: see(&coarse), other, can_be_finer, cells: finer })
     }
 
-    /// Cells on each axis for the inducing points that are asked for.
-    fn wanted_cells(&self, dims: usize, times: usize) -> Vec<usize> {
+    /// Cells on each axis for the inducing points that are asked for, and for the periods that are given.
+    fn wanted_cells(&self, window: &Window, times: usize) -> Vec<usize> {
+        let dims = window.dims();
         let counts = match &self.inducing {
             Inducing::Grid(counts) => counts.clone(),
             _ => vec![(AUTO_MOST as f64).powf(1.0 / dims as f64).round() as usize; dims],
         };
         let cells_a_step = CELLS_A_STEP[usize::from(dims > 1)];
-        counts.iter().map(|n| times * cells_a_step * n.max(&2)).collect()
+        let sides = window.bounding_box().into_iter().map(|span| span.length());
+        let waves = sides.enumerate().map(|(r, side)| self.shortest_period(r).map_or(0.0, |period| side / period));
+        let cells = |(n, waves): (&usize, f64)| {
+            // More cells than can be held are as good as none: then events are looked at one by one.
+            let for_waves = (CELLS_A_PERIOD * waves).ceil().min(MOST_CELLS) as usize;
+            times * (cells_a_step * n.max(&2)).max(for_waves)
+        };
+        counts.iter().zip(waves).map(cells).collect()
+    }
+
+    /// The shortest period on an axis that is given, in the user's units: inducing points need not be as close as that.
+    fn shortest_period(&self, axis: usize) -> Option<f64> {
+        let parts = self.kernel.iter().flat_map(|kernel| &kernel.terms).flat_map(|term| &term.parts);
+        let periods = parts.filter(|part| part.axis == axis).flat_map(|part| {
+            let known = part.factor.parameters().iter().zip(&part.parameters);
+            known.filter(|(parameter, _)| parameter.name == Parameter::PERIOD.name).filter_map(|(_, said)| said.value)
+        });
+        periods.reduce(f64::min)
     }
 }
 

@@ -5,6 +5,7 @@
 //! here, in the user's units.
 
 use super::prior::Prior;
+use super::start::refuse_unresolved;
 use crate::basis::{Hyper, HyperBar};
 use crate::error::{Error, Result};
 use crate::kernel::{Affine, Expression, Factor, Kernel, Parameter, Unit};
@@ -134,7 +135,8 @@ impl Layout {
             }
         }
         hyper.kernel = hyper.kernel.with_parameters(&values);
-        hyper.kernel.check()
+        hyper.kernel.check()?;
+        refuse_unresolved(&hyper.kernel)
     }
 
     fn for_named(&mut self, name: &str, kernel: &Kernel, mut change: impl FnMut(&mut Slot)) -> Result<()> {

@@ -19,6 +19,8 @@ pub(super) const AUTO_MOST: usize = 576;
 /// … and so does more than this many an event, or for few events this many in all.
 const AUTO_AN_EVENT: usize = 4;
 const AUTO_FEW: usize = 64;
+/// A kernel whose held parameters ask for more than this is refused: they would not fit.
+const AUTO_AT_ALL: usize = 4 * AUTO_MOST;
 /// `auto` stops growing when the bound gained less than this (nats) …
 const AUTO_GAIN: f64 = 0.01;
 /// … and less than this part of the expected events comes from what the inducing points leave unexplained.
@@ -221,8 +223,8 @@ impl Search<'_, '_, '_> {
                 best = Some(run);
             }
         }
-        // There is always a first start.
-        best.ok_or(Error::NoEvents)
+        // There is always a first start, unless none of them has a bound.
+        best.ok_or(Error::NotANumber { parameters: vec![] })
     }
 
     /// A grid by way of coarser ones.
@@ -260,7 +262,7 @@ impl Search<'_, '_, '_> {
         let mut story = vec![describe(&counts)];
         loop {
             let unexplained = self.unexplained(&run.state)?;
-            let next = grown(&counts, &run.state.hyper.kernel);
+            let next = spread(&grown(&counts, &run.state.hyper.kernel), &run.state.hyper.kernel);
             if self.grid(&next).len() > most {
                 let why = format!(
                     "{}; stopped at the most that auto uses, with {unexplained:.1e} of the expected events unexplained",
@@ -292,8 +294,17 @@ impl Search<'_, '_, '_> {
         let layout = self.layout.clone();
         let counts = |l: f64| -> Vec<usize> {
             let kernel = layout.with_lengthscale(hyper, l).kernel;
-            (0..dims).map(|r| least_count(kernel.length(r), least)).collect()
+            let counts: Vec<usize> = (0..dims).map(|r| least_count(&kernel, r, least)).collect();
+            spread(&counts, &kernel)
         };
+        let needed = counts(LONGEST).iter().fold(1usize, |n, &c| n.saturating_mul(c));
+        if needed > AUTO_AT_ALL {
+            let requirement = format!(
+                "so short a length-scale or period, which is held or given, needs some {needed} of them and at most {AUTO_AT_ALL} are used: \
+                 take a longer one, or a lattice"
+            );
+            return Err(Error::setting("inducing points", "auto", requirement));
+        }
         let affordable = |l: f64| {
             let size = counts(l).iter().fold(1usize, |n, &c| n.saturating_mul(c));
             size <= most && (size <= least.pow(dims as u32) || self.problem.work(size) <= CHEAP)
@@ -312,7 +323,7 @@ impl Search<'_, '_, '_> {
     /// Whether a grid is fine enough for what the kernel does at any length-scale: a period, say.
     fn resolves(&self, counts: &[usize], hyper: &Hyper) -> bool {
         let kernel = self.layout.with_lengthscale(hyper, LONGEST).kernel;
-        (0..counts.len()).all(|r| counts[r] >= least_count(kernel.length(r), 1))
+        (0..counts.len()).all(|r| counts[r] >= least_count(&kernel, r, 1))
     }
 
     /// The part of the expected events that the residual variance accounts for.
@@ -330,18 +341,35 @@ pub(crate) fn peaks<T>(list: Vec<T>, value: impl Fn(&T) -> f64) -> Vec<T> {
     list.into_iter().enumerate().filter(|(i, _)| is_peak(*i)).map(|(_, one)| one).collect()
 }
 
-/// Points on an axis of length 1 for a kernel that varies over `length`: one a length, no fewer than `least`; one alone if it is constant.
-fn least_count(length: f64, least: usize) -> usize {
-    if length.is_infinite() { 1 } else { least.max((1.0 / length).min(1e6).ceil() as usize + 1) }
+/// Points on an axis of length 1 for a kernel: as many as it needs, no fewer than `least`; one alone if it is constant.
+fn least_count(kernel: &Kernel, axis: usize, least: usize) -> usize {
+    let needed = kernel.points_needed(axis);
+    if kernel.length(axis).is_infinite() { 1 } else { least.max(needed.min(1e6).ceil() as usize) }
 }
 
-/// About half as many points again on every axis that the kernel's length does not yet resolve well, or on all.
+/// About half as many points again on every axis that does not yet have well over what the kernel needs, or on all.
 fn grown(counts: &[usize], kernel: &Kernel) -> Vec<usize> {
-    let coarse = |r: usize| 1.0 / (counts[r] as f64 - 1.0).max(1.0) > 0.5 * kernel.length(r);
+    let coarse = |r: usize| (counts[r] as f64 - 1.0).max(1.0) < 2.0 * (kernel.points_needed(r) - 1.0);
     let any = (0..counts.len()).any(coarse);
     let varies = |r: usize| kernel.length(r).is_finite();
     let grow = |r: usize| if varies(r) && (!any || coarse(r)) { (3 * counts[r]).div_ceil(2) } else { counts[r] };
     (0..counts.len()).map(grow).collect()
+}
+
+/// These counts, a few more on an axis with many periods: points evenly apart must not all fall into the same phase. Taken is the number
+/// whose points are least alike.
+fn spread(counts: &[usize], kernel: &Kernel) -> Vec<usize> {
+    let most_alike = |r: usize, count: usize| {
+        let step = 1.0 / (count as f64 - 1.0).max(1.0);
+        (1..count).map(|i| kernel.likeness(r, step * i as f64)).fold(f64::NEG_INFINITY, f64::max)
+    };
+    let count = |r: usize| {
+        let few = counts[r] / 8 + 4;
+        let candidates = (counts[r]..=counts[r].saturating_add(few)).map(|count| (most_alike(r, count), count));
+        candidates.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(counts[r], |(_, count)| count)
+    };
+    let has_phases = |r: usize| kernel.has_short_waves(r) && counts[r] > 1 && counts[r] <= AUTO_AT_ALL;
+    (0..counts.len()).map(|r| if has_phases(r) { count(r) } else { counts[r] }).collect()
 }
 
 /// `12` or `8×8`.

@@ -2,8 +2,8 @@
 
 use super::observed::Seen;
 use super::parameters::least_variance;
-use crate::error::Result;
-use crate::kernel::{Expression, Kernel, Parameter, Part, PartExpression, Said, Term, TermExpression};
+use crate::error::{Error, Result};
+use crate::kernel::{Expression, Kernel, Parameter, Part, PartExpression, Said, Term, TermExpression, Unit};
 use crate::window::Scaling;
 use std::f64::consts::TAU;
 
@@ -11,6 +11,9 @@ use std::f64::consts::TAU;
 const VARIANCE: f64 = 0.36;
 /// Periods are looked for down to this part of the window.
 const SHORTEST_PERIOD: f64 = 1.0 / 200.0;
+
+/// Lengths and periods that are given must be at least this part of the window's side.
+const SHORTEST_LENGTH: f64 = 1e-8;
 
 /// The kernel to start from, in unit coordinates.
 pub(super) fn kernel(
@@ -36,9 +39,7 @@ pub(super) fn kernel(
     let mut values = kernel.parameters();
     // Degrees come first: the unit of a variance depends on them.
     for ((said, parameter), value) in expression.parameters().into_iter().zip(&mut values) {
-        if let (Some(given), Some(Parameter { learned: false, unit: crate::kernel::Unit::Number, .. })) =
-            (said.value, parameter)
-        {
+        if let (Some(given), Some(Parameter { learned: false, unit: Unit::Number, .. })) = (said.value, parameter) {
             *value = given;
         }
     }
@@ -53,7 +54,24 @@ pub(super) fn kernel(
     tie(expression, &units, &mut values);
     let kernel = kernel.with_parameters(&values);
     kernel.check()?;
+    refuse_unresolved(&kernel)?;
     Ok(kernel)
+}
+
+/// Refuses lengths and periods that the window cannot tell from none: places in it are known to some 16 digits, and what repeats itself
+/// more often than this leaves too few of them for its phase.
+pub(super) fn refuse_unresolved(kernel: &Kernel) -> Result<()> {
+    for part in kernel.terms.iter().flat_map(|term| &term.parts) {
+        for (value, parameter) in part.parameters.iter().zip(part.factor.parameters()) {
+            if parameter.unit == Unit::Length && *value < SHORTEST_LENGTH {
+                let requirement = format!(
+                    "is this part of the window's side, and nothing shorter than {SHORTEST_LENGTH:e} of it can be resolved; take a longer one"
+                );
+                return Err(Error::setting(parameter.name, format!("{value:.1e}"), requirement));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Labels that were given a value.

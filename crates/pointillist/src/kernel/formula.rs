@@ -89,6 +89,11 @@ pub trait Formula {
         false
     }
 
+    /// The period after which k repeats itself, in either point; nothing for most factors.
+    fn period(_theta: &[f64]) -> Option<f64> {
+        None
+    }
+
     /// Up to how many points Ψ of all pairs is best found pair by pair; beyond, by nodes that all pairs share.
     fn pair_by_pair_up_to() -> usize {
         usize::MAX

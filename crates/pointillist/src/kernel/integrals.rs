@@ -3,10 +3,12 @@
 //! A single factor with itself has its own closed form or default ([`Factor`]); any other pair, and every product of several factors, is
 //! integrated with one set of Gauss-Legendre nodes for all pairs of points, Ψ = G D G'ᵀ: the panels end at every point where a kernel
 //! has a kink, so the result is as good as pair by pair, at the price of two tables. Cost: U·Q formula evaluations and U²·Q products.
+//! Where a factor has many periods in the span, `folded.rs` has far fewer nodes.
 
-use super::{Factor, Part};
+use super::folded::AxisNodes;
+use super::{Factor, Parameter, Part};
 use crate::numerics::linalg;
-use crate::window::{AxisRule, Panels, Span};
+use crate::window::Span;
 
 /// A part, and the place of its first parameter among those of its kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,6 +21,10 @@ impl PartAt<'_> {
     fn range(&self) -> std::ops::Range<usize> {
         self.at..self.at + self.part.parameters.len()
     }
+
+    fn period(&self) -> Option<f64> {
+        self.part.factor.period(&self.part.parameters)
+    }
 }
 
 /// The length over which a product of factors varies: as for Gaussians, inverse squares add.
@@ -30,21 +36,33 @@ pub(crate) fn length(parts: &[PartAt<'_>]) -> f64 {
 
 /// Π k(z_i, x_j) for all pairs: (Z, X).
 pub(crate) fn gram(parts: &[PartAt<'_>], z: &[f64], x: &[f64]) -> Vec<f64> {
-    let mut out = vec![1.0; z.len() * x.len()];
-    for (p, table) in tables(parts, z, x).iter().enumerate() {
-        match p {
-            0 => out.copy_from_slice(table),
-            _ => out.iter_mut().zip(table).for_each(|(out, k)| *out *= k),
-        }
-    }
-    out
+    product(tables(parts, z, x.len(), |_| x), z.len() * x.len())
 }
 
-/// One table a part.
-fn tables(parts: &[PartAt<'_>], z: &[f64], x: &[f64]) -> Vec<Vec<f64>> {
+/// The same at nodes.
+fn gram_at(parts: &[PartAt<'_>], z: &[f64], nodes: &AxisNodes) -> Vec<f64> {
+    let count = nodes.x.len();
+    product(tables(parts, z, count, |p| nodes.seen_by(p.period())), z.len() * count)
+}
+
+fn product(tables: Vec<Vec<f64>>, size: usize) -> Vec<f64> {
+    let multiplied = |mut out: Vec<f64>, table: Vec<f64>| {
+        out.iter_mut().zip(table).for_each(|(out, k)| *out *= k);
+        out
+    };
+    tables.into_iter().reduce(multiplied).unwrap_or_else(|| vec![1.0; size])
+}
+
+/// One table a part, which sees `count` places where `seen_by` says.
+fn tables<'x>(
+    parts: &[PartAt<'_>],
+    z: &[f64],
+    count: usize,
+    seen_by: impl Fn(&PartAt<'_>) -> &'x [f64],
+) -> Vec<Vec<f64>> {
     let table = |p: &PartAt<'_>| {
-        let mut table = vec![0.0; z.len() * x.len()];
-        p.part.factor.gram(&p.part.parameters, z, x, &mut table);
+        let mut table = vec![0.0; z.len() * count];
+        p.part.factor.gram(&p.part.parameters, z, seen_by(p), &mut table);
         table
     };
     parts.iter().map(table).collect()
@@ -69,16 +87,52 @@ pub(crate) fn gram_adjoint(
         [] => {}
         [single] => one(single, k, k_bar),
         _ => {
-            let tables = tables(parts, z, x);
+            let tables = tables(parts, z, x.len(), |_| x);
             for (p, part) in parts.iter().enumerate() {
-                let mut bar = k_bar.to_vec();
-                for (_, other) in tables.iter().enumerate().filter(|(o, _)| *o != p) {
-                    bar.iter_mut().zip(other).for_each(|(bar, k)| *bar *= k);
-                }
-                one(part, &tables[p], &bar);
+                one(part, &tables[p], &times_others(k_bar, &tables, p));
             }
         }
     }
+}
+
+/// Adjoint of [`gram_at`] by the parameters and z.
+fn gram_at_adjoint(
+    parts: &[PartAt<'_>],
+    z: &[f64],
+    nodes: &AxisNodes,
+    k_bar: &[f64],
+    parameters_bar: &mut [f64],
+    mut z_bar: Option<&mut [f64]>,
+) {
+    let tables = tables(parts, z, nodes.x.len(), |p| nodes.seen_by(p.period()));
+    for (p, part) in parts.iter().enumerate() {
+        let Part { factor, parameters, .. } = part.part;
+        let (x, bar) = (nodes.seen_by(part.period()), times_others(k_bar, &tables, p));
+        let theta_bar = &mut parameters_bar[part.range()];
+        factor.gram_adjoint(parameters, z, x, &tables[p], &bar, theta_bar, z_bar.as_deref_mut());
+        let Some(turns) = nodes.turns(part.period()) else { continue };
+        // A node seen so many periods nearer than it is moves by as many when the period grows; k is symmetric, so the derivative by
+        // its second point is that by the first with both exchanged.
+        let Some(at) = factor.parameters().iter().position(|p| p.name == Parameter::PERIOD.name) else { continue };
+        let (k, bar) = (transposed(&tables[p], z.len()), transposed(&bar, z.len()));
+        let (mut unused, mut x_bar) = (vec![0.0; theta_bar.len()], vec![0.0; x.len()]);
+        factor.gram_adjoint(parameters, x, z, &k, &bar, &mut unused, Some(&mut x_bar));
+        theta_bar[at] -= x_bar.iter().zip(&turns).map(|(bar, turns)| bar * turns).sum::<f64>();
+    }
+}
+
+/// k̄ of one part: that of the product times all other parts.
+fn times_others(k_bar: &[f64], tables: &[Vec<f64>], part: usize) -> Vec<f64> {
+    let mut bar = k_bar.to_vec();
+    for (_, other) in tables.iter().enumerate().filter(|(o, _)| *o != part) {
+        bar.iter_mut().zip(other).for_each(|(bar, k)| *bar *= k);
+    }
+    bar
+}
+
+/// A table of so many rows, column by column, with rows and columns exchanged.
+fn transposed(table: &[f64], rows: usize) -> Vec<f64> {
+    (0..rows).flat_map(|i| table.iter().skip(i).step_by(rows).copied()).collect()
 }
 
 /// ∫ Π k(z_i, x) dx over the span, for all i.
@@ -88,7 +142,7 @@ pub(crate) fn phi_list(parts: &[PartAt<'_>], z: &[f64], span: Span, out: &mut [f
         [single] => single.part.factor.phi(&single.part.parameters, z, span, out),
         _ => {
             let nodes = nodes(parts, &[], z, span);
-            out.copy_from_slice(&linalg::columns_times(&gram(parts, z, &nodes.x), z.len(), &nodes.weights));
+            out.copy_from_slice(&linalg::columns_times(&gram_at(parts, z, &nodes), z.len(), &nodes.weights));
         }
     }
 }
@@ -110,9 +164,8 @@ pub(crate) fn phi_list_adjoint(
         }
         _ => {
             let nodes = nodes(parts, &[], z, span);
-            let k = gram(parts, z, &nodes.x);
             let k_bar: Vec<f64> = nodes.weights.iter().flat_map(|w| phi_bar.iter().map(move |bar| w * bar)).collect();
-            gram_adjoint(parts, z, &nodes.x, &k, &k_bar, parameters_bar, z_bar);
+            gram_at_adjoint(parts, z, &nodes, &k_bar, parameters_bar, z_bar);
         }
     }
 }
@@ -132,11 +185,7 @@ pub(crate) fn psi_table(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], sp
             phi_list(right, z, span, &mut list);
             out.chunks_exact_mut(size).zip(list).for_each(|(column, phi)| column.fill(phi));
         }
-        Pair::Two => {
-            let nodes = nodes(left, right, z, span);
-            let (g, h) = (gram(left, z, &nodes.x), gram(right, z, &nodes.x));
-            linalg::weighted_outer(&g, &nodes.weights, &h, size, out);
-        }
+        Pair::Two => psi_at(left, right, z, &nodes(left, right, z, span), out),
     }
 }
 
@@ -148,7 +197,7 @@ pub(crate) fn psi_table_adjoint(
     span: Span,
     psi_bar: &[f64],
     parameters_bar: &mut [f64],
-    mut z_bar: Option<&mut [f64]>,
+    z_bar: Option<&mut [f64]>,
 ) {
     let size = z.len();
     match pair(left, right, size) {
@@ -164,14 +213,30 @@ pub(crate) fn psi_table_adjoint(
             let sums: Vec<f64> = psi_bar.chunks_exact(size).map(|column| column.iter().sum()).collect();
             phi_list_adjoint(right, z, span, &sums, parameters_bar, z_bar);
         }
-        Pair::Two => {
-            let nodes = nodes(left, right, z, span);
-            let (g, h) = (gram(left, z, &nodes.x), gram(right, z, &nodes.x));
-            let (g_bar, h_bar) = linalg::weighted_outer_adjoint(&g, &nodes.weights, &h, size, psi_bar);
-            gram_adjoint(left, z, &nodes.x, &g, &g_bar, parameters_bar, z_bar.as_deref_mut());
-            gram_adjoint(right, z, &nodes.x, &h, &h_bar, parameters_bar, z_bar);
-        }
+        Pair::Two => psi_at_adjoint(left, right, z, &nodes(left, right, z, span), psi_bar, parameters_bar, z_bar),
     }
+}
+
+/// [`psi_table`] by nodes.
+fn psi_at(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], nodes: &AxisNodes, out: &mut [f64]) {
+    let (g, h) = (gram_at(left, z, nodes), gram_at(right, z, nodes));
+    linalg::weighted_outer(&g, &nodes.weights, &h, z.len(), out);
+}
+
+/// Adjoint of [`psi_at`].
+fn psi_at_adjoint(
+    left: &[PartAt<'_>],
+    right: &[PartAt<'_>],
+    z: &[f64],
+    nodes: &AxisNodes,
+    psi_bar: &[f64],
+    parameters_bar: &mut [f64],
+    mut z_bar: Option<&mut [f64]>,
+) {
+    let (g, h) = (gram_at(left, z, nodes), gram_at(right, z, nodes));
+    let (g_bar, h_bar) = linalg::weighted_outer_adjoint(&g, &nodes.weights, &h, z.len(), psi_bar);
+    gram_at_adjoint(left, z, nodes, &g_bar, parameters_bar, z_bar.as_deref_mut());
+    gram_at_adjoint(right, z, nodes, &h_bar, parameters_bar, z_bar);
 }
 
 /// How a pair of products is integrated.
@@ -196,10 +261,29 @@ fn pair<'a, 'b>(left: &'a [PartAt<'b>], right: &'a [PartAt<'b>], points: usize) 
 }
 
 /// Nodes over a span for a product with a product, seen from any of the points.
-fn nodes(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], span: Span) -> Panels {
+fn nodes(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], span: Span) -> AxisNodes {
     let kinks = left.iter().chain(right).any(|p| p.part.factor.has_kink());
-    let rule = AxisRule { length: length(left).min(length(right)), kinks: if kinks { z } else { &[] } };
-    Panels::for_product(span, rule, &[])
+    AxisNodes::new(left, right, if kinks { z } else { &[] }, span)
+}
+
+/// [`psi_table`] and its adjoint by ordinary nodes, however many that takes: what faster ways are compared with.
+#[cfg(test)]
+#[allow(clippy::too_many_arguments)] // those of both
+pub(super) fn psi_table_plainly(
+    left: &[PartAt<'_>],
+    right: &[PartAt<'_>],
+    z: &[f64],
+    span: Span,
+    out: &mut [f64],
+    psi_bar: &[f64],
+    parameters_bar: &mut [f64],
+    z_bar: &mut [f64],
+) {
+    let rule = crate::window::AxisRule { length: length(left).min(length(right)), kinks: z };
+    let crate::window::Panels { x, weights, .. } = crate::window::Panels::for_product(span, rule, &[]);
+    let nodes = AxisNodes { x, weights, phases: None };
+    psi_at(left, right, z, &nodes, out);
+    psi_at_adjoint(left, right, z, &nodes, psi_bar, parameters_bar, Some(z_bar));
 }
 
 /// ∫ left(z, x) right(x, w) dx over the span, for two factors with their parameters.

@@ -10,6 +10,7 @@
 
 mod expression;
 mod factor;
+mod folded;
 mod formula;
 mod integrals;
 mod parse;
@@ -228,6 +229,40 @@ impl Kernel {
         (0..self.terms.len()).map(|t| integrals::length(&self.parts(t, axis))).fold(f64::INFINITY, f64::min)
     }
 
+    /// About how many points on an axis of length 1 tell all that the kernel can do there, one a length; infinite if it has no end.
+    ///
+    /// What repeats itself after a short period is told by the points of one period, wherever these stand: for each length of the slow
+    /// factors as many as there are lengths in a period.
+    pub(crate) fn points_needed(&self, axis: usize) -> f64 {
+        let of_term = |t: usize| {
+            let parts = self.parts(t, axis);
+            let direct = 1.0 / integrals::length(&parts);
+            let (folded, slow): (Vec<PartAt<'_>>, Vec<PartAt<'_>>) = parts.into_iter().partition(is_short_wave);
+            let phases = |p: &PartAt<'_>| {
+                let part = p.part;
+                let period = part.factor.period(&part.parameters).unwrap_or(1.0);
+                1.0 + period / part.factor.length(&part.parameters)
+            };
+            let by_phase = folded.iter().fold(1.0 + 1.0 / integrals::length(&slow), |n, p| n * phases(p));
+            (1.0 + direct).min(by_phase)
+        };
+        (0..self.terms.len()).map(of_term).fold(1.0, f64::max)
+    }
+
+    /// Whether the kernel repeats itself on an axis of length 1 so often that points stand for places a period apart.
+    pub(crate) fn has_short_waves(&self, axis: usize) -> bool {
+        (0..self.terms.len()).any(|t| self.parts(t, axis).iter().any(is_short_wave))
+    }
+
+    /// k(0, d) on one axis, relative to k(0, 0): how much alike places this far apart are.
+    pub(crate) fn likeness(&self, axis: usize, d: f64) -> f64 {
+        let of_term = |(t, term): (usize, &Term)| {
+            let factor = |p: &PartAt<'_>| p.part.factor.k(&p.part.parameters, 0.0, d);
+            term.variance * self.parts(t, axis).iter().map(factor).product::<f64>()
+        };
+        self.terms.iter().enumerate().map(of_term).sum::<f64>() / self.variance()
+    }
+
     /// Whether it has kinks on an axis.
     pub(crate) fn has_kinks(&self, axis: usize) -> bool {
         self.terms.iter().flat_map(|term| &term.parts).any(|part| part.axis == axis && part.factor.has_kink())
@@ -289,6 +324,12 @@ impl Kernel {
             }
         }
     }
+}
+
+/// Whether a part repeats itself at least a few times over a length of 1.
+fn is_short_wave(p: &PartAt<'_>) -> bool {
+    const LONG: f64 = 0.1;
+    p.part.factor.period(&p.part.parameters).is_some_and(|period| period < LONG)
 }
 
 /// Refuses what a parameter cannot be.

@@ -21,6 +21,7 @@ use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::lattice::Smoothness;
+use crate::limits;
 use crate::numerics::special::{expected_log_square, square_quantile};
 use crate::points::Points;
 use crate::sample::{self, gaussian, thinning};
@@ -222,6 +223,7 @@ impl Posterior {
     /// `draws` joint draws of the intensity at points.
     pub fn sample(&self, points: &Points, draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
         self.check_dims(points)?;
+        limits::numbers("draws", draws, points.len())?;
         let inner = self.scaling.points_inward(points);
         let at = self.field().at(&inner)?;
         let volume = self.scaling.volume();
@@ -246,6 +248,7 @@ impl Posterior {
 
     /// Draws of the expected number of events in a region, and of a number of events given each.
     pub fn count_draws(&self, region: &Window, draws: usize, seed: u64) -> Result<Vec<(f64, u64)>> {
+        limits::draws("draws", draws)?;
         let over = self.field().over(&self.region(region)?)?;
         (0..draws)
             .map(|draw| {

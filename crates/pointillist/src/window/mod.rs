@@ -87,6 +87,18 @@ impl Piece {
     }
 }
 
+/// Lengths, areas and volumes of windows must lie between these: then squares of rates are numbers too.
+const SIZES: (f64, f64) = (1e-100, 1e100);
+
+/// Refuses a length, area or volume beyond all sizes.
+pub(crate) fn check_size(what: &str, size: f64) -> Result<()> {
+    if size >= SIZES.0 && size <= SIZES.1 {
+        return Ok(());
+    }
+    let requirement = format!("is not between {:e} and {:e}: count the axes in other units", SIZES.0, SIZES.1);
+    Err(Error::setting("window", format!("{what} of {size:e}"), requirement))
+}
+
 /// Where events were looked for.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -108,7 +120,7 @@ impl Window {
         }
         let spans: Vec<Span> =
             spans.iter().enumerate().map(|(axis, &(lo, hi))| Span::new(axis, lo, hi)).collect::<Result<_>>()?;
-        Ok(Self::of_pieces(vec![Piece { spans, outline: None, repeats: 1.0 }]))
+        Self::of_pieces(vec![Piece { spans, outline: None, repeats: 1.0 }]).representable()
     }
 
     /// The interval from `lo` to `hi`.
@@ -138,7 +150,7 @@ impl Window {
                 }
             }
         }
-        Ok(Self { axes: first.axes.clone(), ..Self::of_pieces(pieces) })
+        Self { axes: first.axes.clone(), ..Self::of_pieces(pieces) }.representable()
     }
 
     /// Trials, each over its own interval: as often as several of them cover a time, that time counts.
@@ -158,7 +170,16 @@ impl Window {
         if pieces.is_empty() {
             return Err(Error::setting("trials", "none", "there must be at least one"));
         }
-        Ok(Self::of_pieces(pieces))
+        Self::of_pieces(pieces).representable()
+    }
+
+    /// Refuses a window in whose units rates could not be written down.
+    fn representable(self) -> Result<Self> {
+        let spans = self.bounding_box();
+        spans.iter().try_for_each(|span| check_size("a side", span.length()))?;
+        check_size("its size", spans.iter().map(Span::length).product())?;
+        check_size("its size", self.measure())?;
+        Ok(self)
     }
 
     fn of_pieces(pieces: Vec<Piece>) -> Self {
@@ -177,7 +198,7 @@ impl Window {
             repeats: a.repeats * b.repeats,
         };
         let pieces = self.pieces.iter().flat_map(|a| other.pieces.iter().map(move |b| both(a, b))).collect();
-        Ok(Self { pieces, axes: [&self.axes[..], &other.axes].concat(), exposure: None })
+        Self { pieces, axes: [&self.axes[..], &other.axes].concat(), exposure: None }.representable()
     }
 
     /// The same window with its axes described.
@@ -198,7 +219,7 @@ impl Window {
             return Err(Error::setting("repeats", times, "must be at least 1"));
         }
         self.pieces.iter_mut().for_each(|piece| piece.repeats *= times as f64);
-        Ok(self)
+        self.representable()
     }
 
     /// The same window looked at once everywhere.
@@ -211,11 +232,10 @@ impl Window {
     pub fn with_exposure(mut self, exposure: Exposure) -> Result<Self> {
         exposure.check_covers(self.bounding_box())?;
         self.exposure = Some(exposure);
-        if self.measure() > 0.0 {
-            Ok(self)
-        } else {
-            Err(Error::setting("exposure", 0, "is zero over the whole window: no event could have been seen"))
+        if self.measure() == 0.0 {
+            return Err(Error::setting("exposure", 0, "is zero over the whole window: no event could have been seen"));
         }
+        self.representable()
     }
 
     /// A window of parts that came from a file, each of which has been checked by itself, built anew.

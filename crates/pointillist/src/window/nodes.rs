@@ -14,6 +14,9 @@ use crate::points::Points;
 /// Panels under an outline are no wider than this many lengths: the work of an outline grows with the square of a panel's nodes.
 const OUTLINED_WIDTH: f64 = 6.0;
 
+/// Other panels are no wider than this: to find the nodes of a rule takes the square of their number.
+const WIDEST: f64 = 64.0;
+
 /// What an integrand asks of the nodes on an axis.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AxisRule<'a> {
@@ -78,7 +81,7 @@ impl Panels {
             let lengths = (width / rule.length).min(1e5);
             (3.0 * lengths + 4.0 + f64::min(10.0, 40.0 * lengths)).ceil() as usize
         };
-        Self::new(span, [rule.kinks, cuts].concat(), f64::INFINITY, order)
+        Self::new(span, [rule.kinks, cuts].concat(), WIDEST * rule.length, order)
     }
 
     /// Nodes at which the same product can be interpolated, so that a border may run through the panels.

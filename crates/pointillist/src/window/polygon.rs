@@ -79,7 +79,10 @@ impl Polygons {
             }
         }
         contacts::check(&cleaned, tolerance)?;
-        Ok(Self::of_rings(cleaned))
+        let checked = Self::of_rings(cleaned);
+        super::check_size("its size", checked.area())?;
+        checked.bounding_box().iter().try_for_each(|span| super::check_size("a side", span.length()))?;
+        Ok(checked)
     }
 
     /// The rings of each polygon.

@@ -3,11 +3,15 @@
 //! λ(x) = λ* σ(f(x)), f ~ GP(mean, variance · exp(−½ Σ_r (x_r−y_r)²/ℓ_r²)). λ* is called the ceiling: no rate lies above it.
 
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::sample;
 use crate::window::Window;
 use rand::Rng;
 use rand_distr::{Distribution, Gamma as GammaDraw, StandardNormal};
 use std::ops::Range;
+
+/// Most sweeps of a chain.
+const MOST_SWEEPS: usize = 1_000_000_000;
 
 /// log x ~ N(log median, log_sd²).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -182,6 +186,10 @@ impl Settings {
         positive("mean sd", self.mean.sd)?;
         positive("jitter", self.jitter)?;
         positive("r_hat", self.r_hat)?;
+        positive("effective", self.effective)?;
+        for (name, sweeps) in [("warm_up", self.warm_up), ("most_sweeps", self.most_sweeps)] {
+            limits::at_most(name, sweeps, MOST_SWEEPS, "more would not end in a lifetime")?;
+        }
         if let Some(gamma) = self.ceiling {
             positive("ceiling shape", gamma.shape)?;
             positive("ceiling mean", gamma.mean)?;

@@ -6,6 +6,7 @@ use super::settings::{Parameters, Settings, Thinning};
 use super::state::{refuse_exposure, sigmoid};
 use crate::error::{Error, Result};
 use crate::events::Events;
+use crate::limits;
 use crate::points::Points;
 use crate::sample::{self, thinning};
 use crate::window::Window;
@@ -36,6 +37,7 @@ pub fn draw(window: &Window, parameters: &Parameters, grid: &Points, sets: usize
     if grid.dims() != window.dims() {
         return Err(Error::Dimension { what: "grid", expected: window.dims(), found: grid.dims() });
     }
+    limits::draws("draws", sets)?;
     let settings = Settings { thinning: Thinning::Uniform, ..Settings::default() };
     let regions = Regions::new(window, 0, &settings)?;
     let expected = grid.len() as f64 + sets as f64 * regions.expected_candidates(window, parameters.ceiling, &[0]);

@@ -27,6 +27,10 @@ impl Formula for Cosine {
         ((z - x) / theta[0] * TAU).cos()
     }
 
+    fn period(theta: &[f64]) -> Option<f64> {
+        Some(theta[0])
+    }
+
     fn length(theta: &[f64]) -> f64 {
         theta[0] / TAU * 2.0
     }

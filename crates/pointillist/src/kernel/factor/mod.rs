@@ -95,6 +95,11 @@ impl Factor {
         with_factors!(dispatch self, pair_by_pair_up_to())
     }
 
+    /// The period after which k repeats itself, if it does.
+    pub(crate) fn period(self, theta: &[f64]) -> Option<f64> {
+        with_factors!(dispatch self, period(theta))
+    }
+
     /// The length over which k varies.
     pub(crate) fn length(self, theta: &[f64]) -> f64 {
         with_factors!(dispatch self, length(theta))

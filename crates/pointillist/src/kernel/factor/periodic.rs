@@ -41,6 +41,10 @@ impl Formula for Periodic {
         (sine * sine * -2.0).exp()
     }
 
+    fn period(theta: &[f64]) -> Option<f64> {
+        Some(theta[0])
+    }
+
     fn length(theta: &[f64]) -> f64 {
         // that of the wave, and of the peak of a squared exponential if it is much narrower
         theta[0] / TAU * theta[1] / (1.0 + theta[1] * theta[1]).sqrt()
