@@ -51,7 +51,7 @@ pub use average::Averaged;
 pub use basis::PriorMean;
 pub use error::{Error, Result};
 pub use events::Events;
-pub use exact::{ExactDraws, Sampling};
+pub use exact::{ExactDraws, ExactWatch, Sampling};
 pub use infer::{
     Family, Fit, Inducing, LatticeChoice, Method, Model, Prior, Progress, Report, Stop, Summarised, Tried,
 };
@@ -60,8 +60,8 @@ pub use kernel::{Factor, Kernel};
 pub use lattice::Smoothness;
 pub use points::Points;
 pub use posterior::{
-    BasisState, Count, CountProgress, CountStage, CountWatch, InducingState, JointCounts, LatticeState, LatticeSummary, Posterior,
-    PosteriorState, Rate,
+    BasisState, Count, CountProgress, CountStage, CountWatch, InducingState, JointCounts, LatticeState, LatticeSummary,
+    Posterior, PosteriorState, Rate,
 };
 pub use sample::importance::LogMean;
 pub use sample::simulate::{Simulation, simulate};

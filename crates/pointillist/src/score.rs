@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::points::Points;
-use crate::posterior::{Field, Posterior};
+use crate::posterior::{Field, Posterior, in_blocks};
 use crate::sample::annealing::{self, Effort};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
@@ -71,7 +71,7 @@ impl Posterior {
         let window = self.window().scaled(self.scaling());
         let units = self.scaling().log_units(self.window(), held_out);
         let expected = |field: &dyn Field| {
-            let f = field.marginals(&points)?;
+            let f = in_blocks(field, &points)?;
             let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();
             Ok(log_rate - field.expected(&window)? - units)
         };

@@ -12,6 +12,7 @@ mod kernels;
 mod meter;
 mod plot;
 mod predict;
+mod regions;
 mod reproduce;
 mod sample;
 mod score;

@@ -22,7 +22,7 @@ mod window;
 
 pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
-pub use geojson::{read_polygons, ring_name};
+pub use geojson::{Feature, Ring, read_features, read_polygons, ring_name};
 pub use model_file::{KeptEvents, MOST_EVENTS, ModelFile, ModelFileError, is_json};
 pub use output::{OutputError, check_target, remove_unfinished, stdout_text, write_atomically};
 pub use stream::{Chunk, Extent, Input, Stream, parquet_rows};
