@@ -415,20 +415,36 @@ pub struct ScoreArgs {
     pointillist count model.json --in 1860,1880\n  \
     pointillist count model.json --in 2016-03-01,2016-03-02 --json\n  \
     pointillist count model.json --in 34,36,-1,1 --in 38,40,-1,1\n  \
-    pointillist count model.json --in district.geojson\n\n\
+    pointillist count model.json --in districts.geojson -o counts.csv     one row for each feature\n  \
+    pointillist count model.json --every 1h -o hours.csv\n  \
+    pointillist count model.json --in shifts.csv -o counts.csv            a table with the columns start,end\n\n\
     `expected` is the integral of the intensity, uncertain as the intensity is; `new count` is a number of events drawn from it.")]
 pub struct CountArgs {
     /// Model file, written by `fit`
     pub model: String,
-    /// Part of the window: lo,hi for each axis, or a GeoJSON border (default: the whole window); repeatable
-    #[arg(long = "in", value_name = "LO,HI,...|BORDER", allow_hyphen_values = true)]
+    /// Region: lo,hi for each axis, a GeoJSON file, or a table of boxes (default: the whole window); repeatable
+    #[arg(
+        long = "in",
+        value_name = "LO,HI,...|FILE",
+        allow_hyphen_values = true,
+        long_help = "Where to count (default: in the whole window); repeatable.\n\
+        A box is lo,hi for each axis, with dates for an axis of dates. A GeoJSON file gives one region for each of its features, with \
+        their properties; axes after the second follow it: districts.geojson,0,5. A table (.csv, .tsv, .parquet) gives one region for each of its \
+        rows, from the columns AXIS_lo and AXIS_hi of every axis (on one axis also start,end or lo,hi) and a column `name` if there is one."
+    )]
     pub regions: Vec<String>,
+    /// Cut what lies on one axis into equal bins of this length: 0.5, or with dates 1h, 30min, 7d
+    #[arg(long, value_name = "LENGTH")]
+    pub every: Option<String>,
     /// Quantiles, between 0 and 1
     #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
     pub quantiles: String,
-    /// Draws for the quantiles
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    /// Joint draws for the quantiles, the same for all regions
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     pub draws: usize,
+    /// Write a table here, one row for each region: CSV, or with --json JSON
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// `sample`.

@@ -3,7 +3,7 @@
 //! Same kernel, same Θ, same window: p(f | x) ∝ GP(f) exp(−∫f²) Π f(x_n)². f at the events, at the points asked about and (where the inducing
 //! points leave something unexplained) at quadrature nodes is linear in ε ~ N(0, I), and exp(−∫f²) is folded into that Gaussian exactly
 //! (`score.rs`). What is left, Π f(x_n)², is sampled by elliptical slice moves about the Gaussian at its mode. Cost: N·D a move, D the number of
-//! directions.
+//! directions; on a lattice a band solve and N.
 
 use crate::error::{Error, Result};
 use crate::limits;
@@ -13,10 +13,13 @@ use crate::posterior::Posterior;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, elliptical_slice, gaussian};
 use crate::score::SquareProduct;
+use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Part of the curvature at the mode that the reference Gaussian has: a little wider than the target.
-const CURVATURE: f64 = 0.8;
+pub(crate) const CURVATURE: f64 = 0.8;
 
 /// How much to sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,23 +59,36 @@ impl ExactDraws {
 impl Posterior {
     /// The intensity at `points` drawn from the exact posterior given `events`, those that this posterior was fitted to.
     pub fn sample_exact(&self, events: &Points, points: &Points, sampling: Sampling) -> Result<ExactDraws> {
+        self.sample_exact_watched(events, points, sampling, &|_| ControlFlow::Continue(()))
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    pub fn sample_exact_watched(
+        &self,
+        events: &Points,
+        points: &Points,
+        sampling: Sampling,
+        watch: &ExactWatch<'_>,
+    ) -> Result<ExactDraws> {
         self.window().check_inside(events)?;
         if sampling.chains == 0 || sampling.draws == 0 {
             return Err(Error::setting("draws", 0, "must be at least 1"));
         }
         limits::numbers("draws", sampling.draws, points.len().saturating_mul(sampling.chains))?;
-        let inner = self.scaling().points_inward(&events.followed_by(points));
-        let joint = self.field().prior_folded(&inner, &self.window().scaled(self.scaling()))?.0;
-        let seen = joint.first(events.len());
+        let [seen, asked] = [events, points].map(|points| self.scaling().points_inward(points));
+        let reference = self.field().exact(&seen, &asked, &self.window().scaled(self.scaling()))?;
         let volume = self.scaling().volume();
+        let each = sampling.warm_up + sampling.draws;
+        let progress = Progress { done: AtomicUsize::new(0), of: sampling.chains * each, watch };
         let chain = |chain: usize| {
-            let mut walk = Walk::new(&seen, sampling.seed, chain as u64)?;
+            let mut walk = Walk::new(reference.as_ref(), sampling.seed, chain as u64);
             let mut draws = Vec::with_capacity(sampling.draws);
-            for draw in 0..sampling.warm_up + sampling.draws {
+            for draw in 0..each {
                 (0..sampling.moves.max(1)).for_each(|_| walk.step());
                 if draw >= sampling.warm_up {
-                    draws.push(joint.squares(&walk.delta(), events.len()).iter().map(|f| f / volume).collect());
+                    draws.push(walk.squares().iter().map(|f| f / volume).collect());
                 }
+                progress.advance()?;
             }
             Ok(draws)
         };
@@ -83,20 +99,53 @@ impl Posterior {
     /// How well q covers the exact posterior: the weights p(x, f)/q(f) over draws of q. Their log-mean is the log-evidence (which the bound
     /// lies below), their Pareto k̂ says whether q could serve as a proposal: below 0.5 it is close, above 0.7 it misses something.
     pub fn coverage_of_q(&self, events: &Points, samples: usize, seed: u64) -> Result<LogMean> {
+        self.coverage_of_q_watched(events, samples, seed, &|_| ControlFlow::Continue(()))
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    pub fn coverage_of_q_watched(
+        &self,
+        events: &Points,
+        samples: usize,
+        seed: u64,
+        watch: &ExactWatch<'_>,
+    ) -> Result<LogMean> {
         self.window().check_inside(events)?;
         limits::draws("samples", samples)?;
         let points = self.scaling().points_inward(events);
         let units = self.scaling().log_units(self.window(), events);
         let (field, window) = (self.field(), self.window().scaled(self.scaling()));
         let (at, over) = (field.at(&points)?, field.over(&window)?);
+        let progress = Progress { done: AtomicUsize::new(0), of: samples, watch };
         let weight = |draw: usize| -> Result<f64> {
             let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), field.size());
             let coefficients = field.draw(&noise)?;
             let f = at.mean(&coefficients);
             let log_rate: f64 = f.iter().zip(at.residual()).map(|(f, c)| (f * f + c).ln()).sum();
+            progress.advance()?;
             Ok(log_rate - over(&coefficients) + field.log_prior_over_q(&coefficients, &noise)? - units)
         };
         Ok(importance::log_mean(&(0..samples).into_par_iter().map(weight).collect::<Result<Vec<_>>>()?))
+    }
+}
+
+/// Told which part of the draws is made, from any thread, and asked whether to go on.
+pub type ExactWatch<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
+
+/// Draws made so far.
+struct Progress<'a, 'w> {
+    done: AtomicUsize,
+    of: usize,
+    watch: &'a ExactWatch<'w>,
+}
+
+impl Progress<'_, '_> {
+    fn advance(&self) -> Result<()> {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        match (self.watch)(done as f64 / self.of as f64) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Cancelled),
+        }
     }
 }
 
@@ -110,68 +159,122 @@ impl SquareProduct {
             extra: self.extra[..count].to_vec(),
         }
     }
-
-    /// f² at the points from `first` on.
-    fn squares(&self, delta: &[f64], first: usize) -> Vec<f64> {
-        let square = |k: usize| (self.mean[k] + linalg::dot(self.rows.col(k), delta)).powi(2) + self.extra[k];
-        (first..self.mean.len()).map(square).collect()
-    }
 }
 
-/// A chain of elliptical slice moves. The target is Π f_k² N(δ; 0, I); the ellipses are those of a Gaussian about its mode, and the slice
-/// is of the target over that Gaussian.
-struct Walk<'a> {
-    reference: Reference<'a>,
-    /// δ less the mode.
-    from_mode: Vec<f64>,
-    log_ratio: f64,
-    rng: rand_chacha::ChaCha8Rng,
+/// What is walked on: Π (f_k² + extra_k) times a Gaussian, seen from its mode.
+pub(crate) struct Target {
+    /// f at the events, at the mode.
+    pub(crate) f: Vec<f64>,
+    pub(crate) extra: Vec<f64>,
+    /// −∂² log f² there.
+    pub(crate) curvature: Vec<f64>,
 }
 
-/// The Gaussian about the mode of a target.
-struct Reference<'a> {
-    target: &'a SquareProduct,
+/// The Gaussian about the mode of a target, a little wider than it.
+pub(crate) trait Reference: Send + Sync {
+    /// The target.
+    fn target(&self) -> &Target;
+
+    /// Draws of it less the mode, one or several at a time. Each is followed by what the target asks of it, all of which is linear: how
+    /// much f is higher at each event, and the slope of the target's own Gaussian at the mode along it.
+    fn draws(&self, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>>;
+
+    /// f² at the points asked about.
+    fn squares(&self, from_mode: &[f64]) -> Vec<f64>;
+}
+
+/// By f as a linear function of δ ~ N(0, I).
+pub(crate) struct Dense {
+    joint: SquareProduct,
+    target: Target,
     mode: Vec<f64>,
-    /// Cholesky factor of its precision.
+    /// Cholesky factor of the reference's precision.
     root: Matrix,
 }
 
-impl Reference<'_> {
-    fn draw(&self, rng: &mut impl rand::Rng) -> Vec<f64> {
+impl Dense {
+    /// The first `events` points of the product are events, the others are asked about.
+    pub(crate) fn new(joint: SquareProduct, events: usize) -> Result<Self> {
+        let seen = joint.first(events);
+        let mode = seen.climb(vec![0.0; seen.rows.rows()])?;
+        let root = seen.precision_root(&mode.curvature, CURVATURE)?;
+        let f = seen.log_target(&mode.delta).1;
+        let target = Target { f, extra: seen.extra, curvature: mode.curvature };
+        Ok(Self { joint, target, mode: mode.delta, root })
+    }
+}
+
+impl Reference for Dense {
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn draws(&self, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let mut draw = gaussian::standard_normal(rng, self.mode.len());
         linalg::solve_lower_transposed(&self.root, &mut draw);
-        draw
+        let higher: Vec<f64> = (0..self.target.f.len()).map(|k| linalg::dot(self.joint.rows.col(k), &draw)).collect();
+        let slope = linalg::dot(&self.mode, &draw);
+        draw.extend(higher);
+        draw.push(slope);
+        vec![draw]
     }
 
-    fn place(&self, from_mode: &[f64]) -> Vec<f64> {
-        self.mode.iter().zip(from_mode).map(|(m, d)| m + d).collect()
+    fn squares(&self, from_mode: &[f64]) -> Vec<f64> {
+        let delta: Vec<f64> = self.mode.iter().zip(from_mode).map(|(m, d)| m + d).collect();
+        let SquareProduct { mean, rows, extra } = &self.joint;
+        let square = |k: usize| (mean[k] + linalg::dot(rows.col(k), &delta)).powi(2) + extra[k];
+        (self.target.f.len()..mean.len()).map(square).collect()
     }
+}
 
-    /// log of the target over this Gaussian.
-    fn log_ratio(&self, from_mode: &[f64]) -> f64 {
-        let rotated = linalg::lower_transposed_times(&self.root, from_mode);
-        self.target.log_target(&self.place(from_mode)).0 + 0.5 * linalg::dot(&rotated, &rotated)
+/// A chain of elliptical slice moves: the ellipses are those of the reference, and the slice is of the target over it.
+struct Walk<'a> {
+    reference: &'a dyn Reference,
+    /// As a draw of the reference is.
+    state: Vec<f64>,
+    log_ratio: f64,
+    /// Draws not used yet.
+    waiting: Vec<Vec<f64>>,
+    rng: ChaCha8Rng,
+}
+
+impl Target {
+    /// log of the target over the reference, up to a constant.
+    fn log_ratio(&self, state: &[f64]) -> f64 {
+        let (rest, slope) = state.split_at(state.len() - 1);
+        let higher = &rest[rest.len() - self.f.len()..];
+        let part = |k: usize| {
+            let f = self.f[k] + higher[k];
+            (f * f + self.extra[k]).ln() + 0.5 * CURVATURE * self.curvature[k] * higher[k] * higher[k]
+        };
+        (0..self.f.len()).map(part).sum::<f64>() - slope[0]
     }
 }
 
 impl<'a> Walk<'a> {
-    fn new(target: &'a SquareProduct, seed: u64, chain: u64) -> Result<Self> {
-        let mut rng = sample::stream(seed, chain);
-        let mode = target.climb(vec![0.0; target.rows.rows()])?;
-        let root = target.precision_root(&mode.curvature, CURVATURE)?;
-        let reference = Reference { target, mode: mode.delta, root };
-        let from_mode = reference.draw(&mut rng);
-        let log_ratio = reference.log_ratio(&from_mode);
-        Ok(Self { reference, from_mode, log_ratio, rng })
+    fn new(reference: &'a dyn Reference, seed: u64, chain: u64) -> Self {
+        let rng = sample::stream(seed, chain);
+        let mut walk = Self { reference, state: Vec::new(), log_ratio: 0.0, waiting: Vec::new(), rng };
+        walk.state = walk.next_draw();
+        walk.log_ratio = reference.target().log_ratio(&walk.state);
+        walk
+    }
+
+    fn next_draw(&mut self) -> Vec<f64> {
+        if self.waiting.is_empty() {
+            self.waiting = self.reference.draws(&mut self.rng);
+        }
+        self.waiting.pop().unwrap_or_default()
     }
 
     fn step(&mut self) {
-        let draw = self.reference.draw(&mut self.rng);
-        let Self { reference, from_mode, log_ratio, rng } = self;
-        elliptical_slice::step(rng, from_mode, &draw, log_ratio, |at| reference.log_ratio(at));
+        let draw = self.next_draw();
+        let target = self.reference.target();
+        elliptical_slice::step(&mut self.rng, &mut self.state, &draw, &mut self.log_ratio, |at| target.log_ratio(at));
     }
 
-    fn delta(&self) -> Vec<f64> {
-        self.reference.place(&self.from_mode)
+    fn squares(&self) -> Vec<f64> {
+        let size = self.state.len() - 1 - self.reference.target().f.len();
+        self.reference.squares(&self.state[..size])
     }
 }

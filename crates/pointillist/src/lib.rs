@@ -53,7 +53,7 @@ pub use average::Averaged;
 pub use basis::PriorMean;
 pub use error::{Error, Result};
 pub use events::Events;
-pub use exact::{ExactDraws, Sampling};
+pub use exact::{ExactDraws, ExactWatch, Sampling};
 pub use infer::{
     Family, Fit, Inducing, LatticeChoice, Method, Model, Prior, Progress, Report, Stop, Summarised, Tried,
 };

@@ -11,7 +11,7 @@ use crate::events::Events;
 use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
-use crate::posterior::{Field, Posterior};
+use crate::posterior::{Field, Posterior, in_blocks};
 use crate::sample::annealing::{self, Effort};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
@@ -76,7 +76,7 @@ impl Posterior {
         let window = held_out.window().scaled(self.scaling());
         let units = self.scaling().log_units(held_out.window(), held_out.points());
         let expected = |field: &dyn Field| {
-            let f = field.marginals(&points)?;
+            let f = in_blocks(field, &points)?;
             let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();
             Ok(log_rate - field.expected(&window)? - units)
         };

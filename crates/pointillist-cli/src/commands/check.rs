@@ -1,12 +1,15 @@
 //! `check`: the variational answer against the exact posterior of the same model, sampled.
 
+use super::meter::Meter;
 use super::summary::quantile;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
 use crate::io::{self, ModelFile};
 use pointillist::limits::MOST_DRAWS;
-use pointillist::{Points, Posterior, Sampling};
+use pointillist::{Error, ExactWatch, Points, Posterior, Sampling};
 use serde::Serialize;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 /// Places at which both are compared, by the number of axes.
 const PLACES: [usize; 3] = [200, 24, 8];
@@ -60,7 +63,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let chains = Sampling::default().chains;
     let sampling = Sampling { draws: args.draws.div_ceil(chains), seed: context.seed(), ..Sampling::default() };
-    let checked = check(posterior, &events, sampling)?;
+    let checked = check(posterior, &events, sampling, context)?;
     if checked.pareto_k.is_none_or(|k| k > UNTRUSTED) {
         context.warn(&format!(
             "Pareto k {} is above {UNTRUSTED}: the variational answer misses a part of the posterior",
@@ -80,12 +83,18 @@ fn places(posterior: &Posterior) -> Points {
 }
 
 /// The posterior beside exact draws, over the window.
-pub fn check(posterior: &Posterior, events: &Points, sampling: Sampling) -> Result<Checked, Failure> {
+pub fn check(
+    posterior: &Posterior,
+    events: &Points,
+    sampling: Sampling,
+    context: &Context,
+) -> Result<Checked, Failure> {
     let places = &places(posterior);
-    let exact = posterior.sample_exact(events, places, sampling)?;
-    let weights = posterior.coverage_of_q(events, WEIGHTS, sampling.seed)?;
-    let rate = posterior.rate(places)?;
-    let band = posterior.quantiles(places, &[0.05, 0.95])?;
+    let exact = shown("exact draws", context, |watch| posterior.sample_exact_watched(events, places, sampling, watch))?;
+    let weights = shown("draws for Pareto k", context, |watch| {
+        posterior.coverage_of_q_watched(events, WEIGHTS, sampling.seed, watch)
+    })?;
+    let (rate, band) = posterior.rate_and_quantiles(places, &[0.05, 0.95])?;
     let mut apart = [vec![], vec![], vec![]];
     let mut draws = 0;
     for i in 0..places.len() {
@@ -111,6 +120,20 @@ pub fn check(posterior: &Posterior, events: &Points, sampling: Sampling) -> Resu
         log_evidence_se: weights.se,
         pareto_k: Some(weights.k).filter(|k| k.is_finite()),
     })
+}
+
+/// Work that shows on a terminal how far it is.
+fn shown<T>(what: &str, context: &Context, work: impl FnOnce(&ExactWatch<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    let meter = Mutex::new(Meter::new(context));
+    let found = work(&|done| {
+        // Whoever does not get hold of the line need not wait for it.
+        if let Ok(mut meter) = meter.try_lock() {
+            meter.show_part(what, done);
+        }
+        ControlFlow::Continue(())
+    });
+    meter.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    found
 }
 
 fn difference(mut apart: Vec<f64>) -> Difference {

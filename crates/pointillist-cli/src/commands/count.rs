@@ -1,22 +1,35 @@
-//! `count`: the number of events in a part of the window.
+//! `count`: the numbers of events in regions.
 
+use super::meter::Meter;
+use super::regions::{self, Region};
 use super::score::check_draws;
-use super::summary::{brief, is_repeated, quantile};
-use super::{Context, Failure, Outcome, json_line, spec, window};
+use super::summary::{brief, is_repeated};
+use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::CountArgs;
-use crate::io::{self, ModelFile};
-use pointillist::{Posterior, Window};
+use crate::io::{self, Column, ModelFile};
+use pointillist::{Axis, CountProgress, CountStage, JointCounts, Posterior, Window};
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 /// A part outside the window so small may be the rounding of a border.
 const NOT_WORTH_A_WORD: f64 = 1e-6;
+/// So many regions are warned of one by one.
+const FEW: usize = 3;
 
 /// The JSON of one region; scripts rely on the names.
 #[derive(Serialize)]
 struct Answer {
-    /// The box around the region, `[lo, hi]` for each axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    properties: serde_json::Map<String, Value>,
+    /// The box around what is counted, `[lo, hi]` for each axis.
     region: Vec<[f64; 2]>,
+    /// The same as dates, by the names of the axes that have them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    dates: BTreeMap<String, [String; 2]>,
     #[serde(flatten)]
     expected: Moments,
     new_count: Moments,
@@ -34,90 +47,130 @@ struct Moments {
 pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let probabilities = spec::quantiles(&args.quantiles)?;
     check_draws(args.draws)?;
-    let model = ModelFile::read(&args.model)?;
-    let window = model.posterior.window();
-    let parse = |text: &String| region(text, window, context);
-    let mut regions = args.regions.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-    if regions.is_empty() {
-        // A box around a window that was looked at several times counts it once.
-        let asked = if is_repeated(window) { box_around(window)? } else { window.clone() };
-        regions.push(Region { name: io::show_window(window), inside: asked.clone(), asked });
+    if let Some(path) = &args.output {
+        io::check_target(path)?;
     }
-    let answer = |region: &Region| count(&model.posterior, region, &probabilities, args.draws, context.seed());
-    let answers = regions.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
-    let trial = if is_repeated(window) { ", one trial" } else { "" };
+    let model = ModelFile::read(&args.model)?;
+    let posterior = &model.posterior;
+    let mut regions = Vec::new();
+    for (text, group) in regions::asked(args, posterior.window())? {
+        regions.extend(counted(&text, group, posterior, context)?);
+    }
+    let counts = joint_counts(posterior, &regions, args.draws, context)?;
+    let answer = |(number, region): (usize, &Region)| answer(region, &counts, number, &probabilities, context.seed());
+    let answers: Vec<Answer> = regions.iter().enumerate().map(answer).collect();
+    let trial = if is_repeated(posterior.window()) { ", one trial" } else { "" };
     let json = match &answers[..] {
         [answer] => json_line(answer)?,
         answers => json_line(&BTreeMap::from([("regions", answers)]))?,
     };
     let text = match (context.json(), &answers[..]) {
         (true, _) => json,
+        (false, answers) if args.output.is_some() => {
+            io::csv_text(&columns(&regions, answers, &probabilities, posterior.window().axes()))?
+        }
         (false, answers) => {
             let name = |region: &Region| format!("{}{trial}", region.name);
             regions.iter().zip(answers).map(|(region, answer)| table(&name(region), answer, &probabilities)).collect()
         }
     };
-    io::stdout_text(&text)?;
+    context.emit(args.output.as_deref(), &text)?;
     Ok(Outcome::Done)
 }
 
-/// A part of the window, and what to call it.
-struct Region {
-    name: String,
-    asked: Window,
-    inside: Window,
-}
-
-fn box_around(window: &Window) -> Result<Window, Failure> {
-    let spans: Vec<(f64, f64)> = window.bounding_box().iter().map(|span| (span.lo, span.hi)).collect();
-    Ok(Window::new(&spans)?)
-}
-
-/// The part of what `text` describes that lies in the window; what is left out is said.
-fn region(text: &str, window: &Window, context: &Context) -> Result<Region, Failure> {
-    let axes = window.axes();
-    let asked = window::region("--in", text, axes, &vec![false; axes.len()])?;
-    let Some(inside) = window.intersection(&asked) else {
-        let shown = io::show_window(window);
-        return Err(format!("--in {text} lies outside the window {shown}; give a part of it").into());
-    };
-    let outside = 1.0 - inside.volume() / asked.volume();
-    if outside > NOT_WORTH_A_WORD {
-        let (percent, what) = (brief(100.0 * outside), spec::measure_name(axes.len()));
-        let shown = io::show_window(window);
-        context
-            .warn(&format!("{percent} % of the {what} of --in {text} is outside the window {shown}, and not counted"));
-    }
-    Ok(Region { name: text.into(), asked, inside })
-}
-
-fn count(
+fn joint_counts(
     posterior: &Posterior,
-    region: &Region,
-    probabilities: &[f64],
+    regions: &[Region],
     samples: usize,
-    seed: u64,
-) -> Result<Answer, Failure> {
-    let exact = posterior.count(&region.asked)?;
-    let draws = posterior.count_draws(&region.asked, samples, seed)?;
-    let quantiles = |mut values: Vec<f64>| -> BTreeMap<String, f64> {
-        values.sort_by(f64::total_cmp);
-        probabilities.iter().map(|&p| (p.to_string(), quantile(&values, p))).collect()
-    };
-    Ok(Answer {
-        region: region.inside.bounding_box().iter().map(|span| [span.lo, span.hi]).collect(),
-        expected: Moments {
-            mean: exact.mean,
-            sd: exact.sd,
-            quantiles: quantiles(draws.iter().map(|draw| draw.0).collect()),
-        },
+    context: &Context,
+) -> Result<JointCounts, Failure> {
+    let windows: Vec<Window> = regions.iter().map(|region| region.window.clone()).collect();
+    let mut meter = Meter::new(context);
+    let counts = posterior.joint_counts_watched(&windows, samples, context.seed(), &mut |progress| {
+        let CountProgress { stage, done } = progress;
+        let what = match stage {
+            CountStage::Draws => "counting, draws of the intensity",
+            CountStage::Regions => "counting, the regions",
+            CountStage::Sums => "counting, sums over the regions",
+        };
+        meter.show_part(what, done);
+        ControlFlow::Continue(())
+    });
+    meter.clear();
+    Ok(counts?)
+}
+
+/// Each region as it is counted. What lies outside the window is said, and what cannot be counted at all is left out, unless that is
+/// everything.
+fn counted(text: &str, group: Vec<Region>, posterior: &Posterior, context: &Context) -> Result<Vec<Region>, Failure> {
+    let window = posterior.window();
+    let shown = io::show_window(window);
+    let (total, mut outside, mut lost) = (group.len(), Vec::new(), Vec::new());
+    let mut regions = Vec::with_capacity(total);
+    for region in group {
+        let part = |of: Option<Window>| of.map_or(0.0, |part| part.volume() / region.window.volume());
+        let beyond = 1.0 - part(window.intersection(&region.window));
+        let Some(counted) = posterior.counted(&region.window) else {
+            lost.push(region.name);
+            continue;
+        };
+        if beyond > NOT_WORTH_A_WORD {
+            outside.push((region.name.clone(), beyond));
+        }
+        regions.push(Region { counted, ..region });
+    }
+    if regions.is_empty() {
+        return Err(format!("{text} lies outside the window {shown}; give a part of it").into());
+    }
+    if !lost.is_empty() {
+        let (count, names) = (lost.len(), shortened(&lost));
+        context.warn(&format!(
+            "{count} of the {total} regions of {text} lie outside the window {shown} and are left out: {names}"
+        ));
+    }
+    let fate = if posterior.counts_beyond_the_window() { "where the count is a forecast" } else { "and not counted" };
+    let what = spec::measure_name(window.dims());
+    for (name, part) in outside.iter().take(if outside.len() <= FEW { FEW } else { 0 }) {
+        let percent = brief(100.0 * part);
+        let whose = if total == 1 { text.to_string() } else { format!("{text} ({name})") };
+        context.warn(&format!("{percent} % of the {what} of {whose} is outside the window {shown}, {fate}"));
+    }
+    if outside.len() > FEW {
+        let count = outside.len();
+        context.warn(&format!(
+            "{count} of the {total} regions of {text} lie at least partly outside the window {shown}, {fate}"
+        ));
+    }
+    Ok(regions)
+}
+
+/// The first few names.
+fn shortened(names: &[String]) -> String {
+    let rest = if names.len() > FEW { ", ..." } else { "" };
+    format!("{}{rest}", names[..names.len().min(FEW)].join(", "))
+}
+
+fn answer(region: &Region, counts: &JointCounts, number: usize, probabilities: &[f64], seed: u64) -> Answer {
+    let exact = counts.moments()[number];
+    let named = |values: Vec<f64>| probabilities.iter().map(f64::to_string).zip(values).collect();
+    let spans = region.counted.bounding_box();
+    let dates = region.counted.axes().iter().zip(&spans).filter_map(|(axis, span)| {
+        let time = io::time_axis(axis)?;
+        Some((axis.name.clone(), [time.to_iso(span.lo), time.to_iso(span.hi)]))
+    });
+    Answer {
+        name: region.is_named.then(|| region.name.clone()),
+        properties: region.properties.iter().cloned().collect(),
+        region: spans.iter().map(|span| [span.lo, span.hi]).collect(),
+        dates: dates.collect(),
+        expected: Moments { mean: exact.mean, sd: exact.sd, quantiles: named(counts.quantiles(number, probabilities)) },
         new_count: Moments {
             mean: exact.mean,
             // A Poisson number with a random mean: its own variance, and the mean's.
             sd: (exact.mean + exact.sd * exact.sd).sqrt(),
-            quantiles: quantiles(draws.iter().map(|draw| draw.1 as f64).collect()),
+            quantiles: named(counts.new_count_quantiles(number, probabilities, seed)),
         },
-    })
+    }
 }
 
 fn table(name: &str, answer: &Answer, probabilities: &[f64]) -> String {
@@ -129,4 +182,62 @@ fn table(name: &str, answer: &Answer, probabilities: &[f64]) -> String {
     let names: String = probabilities.iter().map(|p| format!(" {:>11}", format!("q{p}"))).collect();
     let head = format!("in {name}\n  {:<10} {:>11} {:>11}{names}\n", "", "mean", "sd");
     head + &row("expected", &answer.expected) + &row("new count", &answer.new_count)
+}
+
+/// One row for each region: its name and properties, the ends of the box around it, what is expected there, and a new count.
+fn columns(regions: &[Region], answers: &[Answer], probabilities: &[f64], axes: &[Axis]) -> Vec<Column> {
+    let mut columns = vec![Column::Texts("region".into(), regions.iter().map(|region| region.name.clone()).collect())];
+    let numbers = |name: String, of: &dyn Fn(&Answer) -> f64| Column::Numbers(name, answers.iter().map(of).collect());
+    let mut results = Vec::new();
+    for (r, axis) in axes.iter().enumerate() {
+        for (side, end) in ["lo", "hi"].into_iter().enumerate() {
+            results.push(numbers(format!("{}_{end}", axis.name), &|answer| answer.region[r][side]));
+        }
+    }
+    for axis in axes.iter().filter(|axis| io::time_axis(axis).is_some()) {
+        for (side, end) in ["lo", "hi"].into_iter().enumerate() {
+            let dates = answers.iter().map(|answer| answer.dates[&axis.name][side].clone()).collect();
+            results.push(Column::Texts(format!("{}_{end}_iso", axis.name), dates));
+        }
+    }
+    for prefix in ["", "new_"] {
+        results.push(numbers(format!("{prefix}mean"), &|answer| moments(answer, prefix).mean));
+        results.push(numbers(format!("{prefix}sd"), &|answer| moments(answer, prefix).sd));
+        for p in probabilities {
+            let key = p.to_string();
+            results.push(numbers(format!("{prefix}q{p}"), &|answer| moments(answer, prefix).quantiles[&key]));
+        }
+    }
+    columns.extend(properties(regions, &results));
+    columns.extend(results);
+    columns
+}
+
+/// What the columns with this prefix tell of.
+fn moments<'a>(answer: &'a Answer, prefix: &str) -> &'a Moments {
+    if prefix.is_empty() { &answer.expected } else { &answer.new_count }
+}
+
+/// A column for each property that any region has; one that is called as a column of results gets another name.
+fn properties(regions: &[Region], results: &[Column]) -> Vec<Column> {
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in regions.iter().flat_map(|region| &region.properties) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let column = |name: &&String| {
+        let of = |region: &Region| {
+            let found = region.properties.iter().find(|(own, _)| own == *name);
+            found.map_or(Value::Null, |(_, value)| value.clone())
+        };
+        let values: Vec<Value> = regions.iter().map(of).collect();
+        let taken = *name == "region" || results.iter().any(|column| column.name() == name.as_str());
+        let name = if taken { format!("property_{name}") } else { name.to_string() };
+        match values.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() {
+            Some(numbers) => Column::Numbers(name, numbers),
+            None => Column::Texts(name, values.iter().map(regions::plain).collect()),
+        }
+    };
+    names.iter().map(column).collect()
 }

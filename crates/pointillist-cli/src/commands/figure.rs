@@ -55,8 +55,7 @@ fn curve(
     let unknowns = posterior.inducing().map_or_else(|| posterior.lattice().map_or(0, |l| l.nodes[0]), |z| z.len());
     let places = along(&stretches, CURVE_POINTS.max(8 * unknowns).min(MOST_CURVE_POINTS));
     let points = Points::line(&places.concat())?;
-    let rate = posterior.rate(&points)?;
-    let mut quantiles = posterior.quantiles(&points, &[band.0, band.1])?;
+    let (rate, mut quantiles) = posterior.rate_and_quantiles(&points, &[band.0, band.1])?;
     let upper = quantiles.pop().unwrap_or_default();
     let lower = quantiles.pop().unwrap_or_default();
     [&rate.mean, &lower, &upper].into_iter().try_for_each(|values| refuse_non_numbers(values))?;

@@ -33,6 +33,16 @@ impl Meter {
         self.shown = Some(Instant::now());
     }
 
+    /// The same for work of which a part is done: how much, and about how long the rest will take.
+    pub fn show_part(&mut self, what: &str, done: f64) {
+        let so_far = self.started.elapsed().as_secs_f64();
+        self.show(|| {
+            let left =
+                if done > 0.0 { format!(", about {:.0} s left", so_far * (1.0 - done) / done) } else { String::new() };
+            format!("{what}: {:.0} %{left}", 100.0 * done)
+        });
+    }
+
     /// Takes the line away.
     pub fn clear(&self) {
         if self.shown.is_some() {

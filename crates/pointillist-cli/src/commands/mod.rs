@@ -15,6 +15,7 @@ mod man;
 mod meter;
 mod plot;
 mod predict;
+mod regions;
 mod reproduce;
 mod sample;
 mod score;

@@ -1,10 +1,9 @@
 //! `predict`: the rate at points.
 
-use super::figure::BLOCK;
 use super::{Context, Failure, Outcome, input, spec};
 use crate::args::{Places, PredictArgs};
 use crate::io::{self, Column, ModelFile};
-use pointillist::{Points, Posterior, Window};
+use pointillist::{Points, Posterior, Rate, Window};
 
 /// Most points of a grid: more would be gigabytes of text.
 const MOST_POINTS: usize = 10_000_000;
@@ -22,19 +21,9 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Mean, standard deviation and quantiles, block by block.
+/// Mean, standard deviation and quantiles.
 fn rates(posterior: &Posterior, points: &Points, probabilities: &[f64]) -> Result<Vec<Column>, Failure> {
-    let (mut mean, mut sd) = (Vec::with_capacity(points.len()), Vec::with_capacity(points.len()));
-    let mut quantiles = vec![Vec::with_capacity(points.len()); probabilities.len()];
-    for block in points.coordinates().chunks(BLOCK * points.dims()) {
-        let block = Points::new(points.dims(), block.to_vec())?;
-        let rate = posterior.rate(&block)?;
-        mean.extend(rate.mean);
-        sd.extend(rate.sd);
-        for (all, some) in quantiles.iter_mut().zip(posterior.quantiles(&block, probabilities)?) {
-            all.extend(some);
-        }
-    }
+    let (Rate { mean, sd }, quantiles) = posterior.rate_and_quantiles(points, probabilities)?;
     let mut columns = vec![Column::Numbers("mean".into(), mean), Column::Numbers("sd".into(), sd)];
     columns.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
     Ok(columns)

@@ -2,7 +2,7 @@
 
 use super::{Failure, spec};
 use crate::datasets;
-use crate::io::{self, ExposureTable, InputError, ReadOptions, TimeAxis, TimeUnit, Trials};
+use crate::io::{self, ExposureTable, Feature, InputError, ReadOptions, TimeAxis, TimeUnit, Trials};
 use pointillist::window::{Exposure, Polygons, Spread};
 use pointillist::{Axis, Error, Points, Window};
 use std::borrow::Cow;
@@ -89,6 +89,35 @@ fn border(
 ) -> Result<Window, Failure> {
     let bytes = border_bytes(option, text, file)?;
     let rings = io::read_polygons(io::source_name(file), &bytes)?;
+    within(option, text, file, rings, ends, axes, dates_only)
+}
+
+/// The regions of each feature of a file of borders, with its properties.
+pub fn features(option: &str, text: &str, axes: &[Axis]) -> Result<Vec<(Feature, Window)>, Failure> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let (file, ends) = if Path::new(text).is_file() { (text, &[][..]) } else { (parts[0], &parts[1..]) };
+    let bytes = border_bytes(option, text, file)?;
+    let features = io::read_features(io::source_name(file), &bytes)?;
+    let several = features.len() > 1;
+    let window = |(number, feature): (usize, Feature)| {
+        let place = if several { format!("{file}, feature {}", number + 1) } else { file.to_string() };
+        let rings = feature.polygons.clone();
+        let window = within(option, text, &place, rings, ends, axes, &vec![false; axes.len()])?;
+        Ok((feature, window))
+    };
+    features.into_iter().enumerate().map(window).collect()
+}
+
+/// What lies inside rings, and between `ends` on the axes after the second.
+fn within(
+    option: &str,
+    text: &str,
+    file: &str,
+    rings: Vec<Vec<io::Ring>>,
+    ends: &[&str],
+    axes: &[Axis],
+    dates_only: &[bool],
+) -> Result<Window, Failure> {
     let [_, _, others @ ..] = axes else {
         let name = &axes[0].name;
         return Err(format!(

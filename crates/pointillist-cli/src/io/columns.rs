@@ -19,7 +19,8 @@ pub enum Column {
 }
 
 impl Column {
-    fn name(&self) -> &str {
+    /// Its name.
+    pub fn name(&self) -> &str {
         match self {
             Self::Numbers(name, _) | Self::Maybe(name, _) | Self::Whole(name, _) | Self::Texts(name, _) => name,
         }

@@ -1,8 +1,8 @@
 //! Borders in: the polygons of a GeoJSON document (RFC 7946), whatever they are wrapped in.
 //!
 //! Only the nesting and the numbers are read here; whether rings close, cross or overlap is judged by the library. Heights are passed
-//! over, and so are names and properties. A walk over plain JSON is shorter than what a crate for all of GeoJSON would need around it, and
-//! it can say where a mistake is.
+//! over, and so are names and properties unless regions are read ([`read_features`]). A walk over plain JSON is shorter than what a
+//! crate for all of GeoJSON would need around it, and it can say where a mistake is.
 
 use serde_json::Value;
 
@@ -12,22 +12,62 @@ pub const GROWTH: u64 = 16;
 /// A closed line of positions.
 pub type Ring = Vec<[f64; 2]>;
 
+/// The polygons of one feature, and what is said of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feature {
+    /// The rings of each polygon.
+    pub polygons: Vec<Vec<Ring>>,
+    /// Its properties, an `id` first if it has one.
+    pub properties: Vec<(String, Value)>,
+}
+
+/// The features of the document that hold polygons, in order; without a collection it is one.
+pub fn read_features(file: &str, bytes: &[u8]) -> Result<Vec<Feature>, String> {
+    let document = document(file, bytes)?;
+    let alone = [document.clone()];
+    let members = match document["type"].as_str() {
+        Some("FeatureCollection") => document["features"].as_array().map_or(&alone[..], Vec::as_slice),
+        _ => &alone,
+    };
+    let (mut features, mut others) = (Vec::new(), Vec::new());
+    for (number, member) in members.iter().enumerate() {
+        let place = if members.len() == 1 { file.to_string() } else { format!("{file}, feature {}", number + 1) };
+        let mut found = Found { file: &place, polygons: Vec::new(), others };
+        found.walk(member)?;
+        others = found.others;
+        if !found.polygons.is_empty() {
+            features.push(Feature { polygons: found.polygons, properties: properties(member) });
+        }
+    }
+    if features.is_empty() { Err(Found { file, polygons: Vec::new(), others }.nothing()) } else { Ok(features) }
+}
+
+fn properties(feature: &Value) -> Vec<(String, Value)> {
+    let id = feature.get("id").map(|id| ("id".to_string(), id.clone()));
+    let rest = feature["properties"].as_object().into_iter().flatten();
+    id.into_iter().chain(rest.map(|(name, value)| (name.clone(), value.clone()))).collect()
+}
+
 /// The rings of each polygon in the document, in order; `file` stands for it in messages.
 pub fn read_polygons(file: &str, bytes: &[u8]) -> Result<Vec<Vec<Ring>>, String> {
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    if text.trim_ascii().is_empty() {
-        return Err(format!("{file} is empty; it should hold the polygons of a border, as GeoJSON"));
-    }
-    let document: Value = serde_json::from_slice(text).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        format!("{file} is not JSON (line {line}, column {column}); a border is a GeoJSON file with polygons")
-    })?;
+    let document = document(file, bytes)?;
     let mut found = Found { file, polygons: Vec::new(), others: Vec::new() };
     found.walk(&document)?;
     if found.polygons.is_empty() {
         return Err(found.nothing());
     }
     Ok(found.polygons)
+}
+
+fn document(file: &str, bytes: &[u8]) -> Result<Value, String> {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if text.trim_ascii().is_empty() {
+        return Err(format!("{file} is empty; it should hold the polygons of a border, as GeoJSON"));
+    }
+    serde_json::from_slice(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        format!("{file} is not JSON (line {line}, column {column}); a border is a GeoJSON file with polygons")
+    })
 }
 
 /// What the walk has met.
@@ -152,6 +192,28 @@ mod tests {
         assert_eq!((all.len(), &all[2]), (3, &square[0]));
         let nested = format!(r#"{{"type":"GeometryCollection","geometries":[{SQUARE},{point}]}}"#);
         assert_eq!(read(&format!("\u{feff} {}", feature(&nested))), square);
+    }
+
+    #[test]
+    fn features_keep_their_properties() {
+        let feature = |extra: &str, geometry: &str| format!(r#"{{"type":"Feature",{extra}"geometry":{geometry}}}"#);
+        let members = [
+            feature(r#""id":7,"properties":{"name":"North","people":12},"#, SQUARE),
+            feature(r#""properties":null,"#, "null"),
+            feature(r#""properties":{"name":"South"},"#, TWO),
+        ];
+        let text = format!(r#"{{"type":"FeatureCollection","features":[{}]}}"#, members.join(","));
+        let features = read_features("regions.geojson", text.as_bytes()).unwrap();
+        let counts: Vec<usize> = features.iter().map(|feature| feature.polygons.len()).collect();
+        assert_eq!(counts, [1, 2]);
+        let expected = [("id", Value::from(7)), ("name", "North".into()), ("people", 12.into())];
+        assert_eq!(features[0].properties, expected.map(|(name, value)| (name.to_string(), value)));
+        let alone = read_features("regions.geojson", TWO.as_bytes()).unwrap();
+        assert_eq!((alone.len(), alone[0].polygons.len(), alone[0].properties.len()), (1, 2, 0));
+        let broken = text.replace("[5,5]", "[5]");
+        let sentence = read_features("regions.geojson", broken.as_bytes()).unwrap_err();
+        assert!(sentence.contains("regions.geojson, feature 3: polygon 2"), "{sentence}");
+        assert!(read_features("regions.geojson", br#"{"type":"Topology","objects":{}}"#).is_err());
     }
 
     #[test]

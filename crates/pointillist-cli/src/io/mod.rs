@@ -30,7 +30,7 @@ pub use checksum::resealed;
 pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
 pub use finite::not_finite;
-pub use geojson::{GROWTH as BORDER_GROWTH, read_polygons, ring_name};
+pub use geojson::{Feature, GROWTH as BORDER_GROWTH, Ring, read_features, read_polygons, ring_name};
 pub use memory::{given_limit, set_limit};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};
 pub use output::{OutputError, check_target, give_up, stdout_is_closed, stdout_text, write_atomically};

@@ -54,6 +54,10 @@ impl BandFactor {
         self.width.min(self.size - 1 - j)
     }
 
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     pub(super) fn multiplications(&self) -> f64 {
         2.0 * self.columns.len() as f64
     }

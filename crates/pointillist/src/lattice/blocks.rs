@@ -89,6 +89,46 @@ impl BlockFactor {
         });
     }
 
+    /// L⁻ᵀ X for many columns at once: the same by products of blocks, which read L once for all of them.
+    pub(super) fn solve_lower_transposed_columns(&self, x: &mut [f64]) {
+        let (count, lengths) = (x.len() / self.size, [self.chains[0].roots.len(), self.chains[1].roots.len()]);
+        let whole = (lengths[0] + lengths[1] + 1) * self.block;
+        // Row `row` of block k of the left chain, and of the right one turned around; the middle follows the left chain.
+        let left = |k: usize, row: usize| k * self.block + row;
+        let right = |k: usize, row: usize| whole - 1 - left(k, row);
+        let read = |x: &[f64], at: &dyn Fn(usize) -> usize| {
+            Matrix::from_fn(
+                self.block,
+                count,
+                |row, j| if at(row) < self.size { x[j * self.size + at(row)] } else { 0.0 },
+            )
+        };
+        let write = |x: &mut [f64], part: &Matrix, at: &dyn Fn(usize) -> usize| {
+            for j in 0..count {
+                for row in (0..self.block).filter(|row| at(*row) < self.size) {
+                    x[j * self.size + at(row)] = part[(row, j)];
+                }
+            }
+        };
+        let middle_at = |row: usize| left(lengths[0], row);
+        let mut middle = read(x, &middle_at);
+        linalg::solve_lower_transposed(&self.middle, middle.data_mut());
+        write(x, &middle, &middle_at);
+        let turned = Matrix::from_fn(self.block, count, |row, j| middle[(self.block - 1 - row, j)]);
+        for (chain, mut known, is_left) in [(&self.chains[0], middle, true), (&self.chains[1], turned, false)] {
+            for (k, (root, link)) in chain.roots.iter().zip(&chain.links).enumerate().rev() {
+                let at = |row: usize| if is_left { left(k, row) } else { right(k, row) };
+                let mut part = read(x, &at);
+                let mut taken = Matrix::zeros(self.block, count);
+                linalg::lower_product_columns(link, known.data(), taken.data_mut());
+                linalg::add_scaled(part.data_mut(), -1.0, taken.data());
+                linalg::solve_lower_transposed(root, part.data_mut());
+                write(x, &part, &at);
+                known = part;
+            }
+        }
+    }
+
     /// Cuts x into what belongs to the chains and to the middle, all that is the right chain's or the middle's turned
     /// around at first. The middle is left in order.
     fn on_parts(&self, x: &mut [f64], work: impl FnOnce([&mut [f64]; 2], &mut [f64])) {

@@ -32,6 +32,20 @@ impl Diagonals {
         (empty.values.len() == values.len()).then_some(Self { values, ..empty })
     }
 
+    /// The same among `size` rows, with row i at `places[i]`; the pairs that are not zero lie on these diagonals there.
+    pub(super) fn moved(&self, size: usize, shifts: Vec<usize>, places: &[usize]) -> Self {
+        let mut moved = Self::zeros(size, shifts);
+        for (shift, values) in self.iter() {
+            for i in (0..self.size.saturating_sub(shift)).filter(|&i| values[i] != 0.0) {
+                let (a, b) = (places[i], places[i + shift]);
+                if let Some(place) = moved.place(a.abs_diff(b)) {
+                    moved.diagonal_mut(place)[a.min(b)] = values[i];
+                }
+            }
+        }
+        moved
+    }
+
     /// The same on these diagonals only.
     pub(crate) fn on(&self, shifts: Vec<usize>) -> Self {
         let mut part = Self::zeros(self.size, shifts);

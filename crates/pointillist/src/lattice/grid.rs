@@ -169,6 +169,45 @@ impl Grid {
         Self::new(&spans.iter().zip(margin).map(wider).collect::<Vec<_>>(), nodes)
     }
 
+    /// The same lattice, the same step, with `more[r]` nodes below and above on axis r; and the index there of each node here.
+    pub(super) fn widened(&self, more: &[[usize; 2]]) -> Result<(Self, Vec<usize>)> {
+        let spans: Vec<Span> = more
+            .iter()
+            .enumerate()
+            .map(|(r, [below, above])| {
+                let axis = self.axis(r);
+                let end = |i: f64| axis.lo + axis.step * i;
+                Span { lo: end(-(*below as f64)), hi: end((axis.nodes - 1 + above) as f64) }
+            })
+            .collect();
+        let nodes: Vec<usize> = more.iter().enumerate().map(|(r, [a, b])| self.axis(r).nodes + a + b).collect();
+        let wide = Self::new(&spans, &nodes)?;
+        let mut places = vec![0; self.size()];
+        let counts = self.nodes();
+        for number in 0..self.size() {
+            let (mut rest, mut node) = (number, vec![0; self.dims]);
+            for r in (0..self.dims).rev() {
+                (node[r], rest) = (rest % counts[r], rest / counts[r]);
+            }
+            let moved: Vec<usize> = node.iter().zip(more).map(|(i, [below, _])| i + below).collect();
+            places[self.index(&node)] = wide.index(&moved);
+        }
+        Ok((wide, places))
+    }
+
+    /// Nodes to add below and above on each axis so that the lattice reaches `reach[r]` beyond a box, on the sides on which that lies
+    /// outside the unit box.
+    pub(super) fn missing(&self, spans: &[Span], reach: &[f64]) -> Vec<[f64; 2]> {
+        let one = |r: usize| {
+            let axis = self.axis(r);
+            let end = axis.lo + axis.step * (axis.nodes - 1) as f64;
+            let below = if spans[r].lo < 0.0 { (axis.lo - (spans[r].lo - reach[r])) / axis.step } else { 0.0 };
+            let above = if spans[r].hi > 1.0 { (spans[r].hi + reach[r] - end) / axis.step } else { 0.0 };
+            [below.ceil().max(0.0), above.ceil().max(0.0)]
+        };
+        (0..self.dims).map(one).collect()
+    }
+
     /// Number of axes.
     pub fn dims(&self) -> usize {
         self.dims

@@ -34,7 +34,32 @@ pub use crate::infer::sites::Sites;
 use crate::error::{Error, Result};
 use crate::infer::sites::Clamp;
 use crate::points::Points;
-use crate::window::Window;
+use crate::window::{Span, Window};
+
+/// Most nodes of a lattice that goes on beyond the window, and most memory.
+const MOST_WIDENED: f64 = 1e6;
+const MOST_BYTES: f64 = 2e9;
+
+/// A lattice with more nodes around another.
+pub(crate) struct Widened {
+    pub(crate) lattice: Lattice,
+    /// Where the nodes of the other are.
+    places: Vec<usize>,
+}
+
+impl Widened {
+    /// A matrix of neighbours on the other lattice, on this one.
+    pub(crate) fn matrix(&self, matrix: &Diagonals) -> Diagonals {
+        matrix.moved(self.lattice.grid.size(), self.lattice.grid.neighbour_shifts(), &self.places)
+    }
+
+    /// A vector, with zeros at the new nodes.
+    pub(crate) fn vector(&self, vector: &[f64]) -> Vec<f64> {
+        let mut wide = vec![0.0; self.lattice.grid.size()];
+        self.places.iter().zip(vector).for_each(|(&place, value)| wide[place] = *value);
+        wide
+    }
+}
 
 /// What does not change with Θ: the nodes, the prior's tables, the window's integrals.
 #[derive(Debug, Clone)]
@@ -51,6 +76,30 @@ impl Lattice {
         let prior = Prior::new(&grid, smoothness);
         let mass = Mass::over(&grid, window)?;
         Ok(Self { grid, prior, mass })
+    }
+
+    /// The same lattice with more nodes around it, so that it reaches `reach[r]` beyond a box on the sides on which that lies outside
+    /// the window (which is the unit box); none if it does already. The window's integrals stay as they are.
+    pub(crate) fn widened(&self, spans: &[Span], reach: &[f64]) -> Result<Option<Widened>> {
+        let missing = self.grid.missing(spans, reach);
+        if missing.iter().flatten().all(|count| *count == 0.0) {
+            return Ok(None);
+        }
+        let nodes: Vec<f64> =
+            self.grid.nodes().iter().zip(&missing).map(|(n, [below, above])| *n as f64 + below + above).collect();
+        let total: f64 = nodes.iter().product();
+        let whole: Vec<usize> = nodes.iter().map(|n| n.min(1e9) as usize).collect();
+        if !(total <= MOST_WIDENED && size::bytes(&whole, self.prior.smoothness()) <= MOST_BYTES) {
+            let requirement = "nodes would be needed to go on beyond the window from a lattice; ask for less of it, or fit with                 inducing points (--basis inducing)";
+            return Err(Error::setting("region", format!("{total:.0}"), requirement));
+        }
+        let more: Vec<[usize; 2]> = missing.iter().map(|counts| counts.map(|count| count as usize)).collect();
+        let (grid, places) = self.grid.widened(&more)?;
+        let prior = Prior::new(&grid, self.prior.smoothness());
+        let mut wide = Widened { lattice: Self { grid, prior, mass: self.mass.clone() }, places };
+        let (square, linear) = (wide.matrix(&self.mass.square), wide.vector(&self.mass.linear));
+        wide.lattice.mass = Mass { square, linear, measure: self.mass.measure };
+        Ok(Some(wide))
     }
 
     /// The nodes.

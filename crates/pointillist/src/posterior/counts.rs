@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
 use crate::sample::{self, gaussian, thinning};
 use crate::window::Window;
-use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::ops::ControlFlow;
 
 /// Most numbers of an answer, draws times regions.
@@ -133,7 +133,9 @@ impl Posterior {
             return Err(Error::setting("number of regions times draws", values, requirement));
         }
         let regions = regions.iter().map(|region| self.region(region)).collect::<Result<Vec<_>>>()?;
-        Work { field: self.field(), regions: &regions, pairs, seed, watch, units: 0 }.counts()
+        let beyond = self.field_over(&regions)?;
+        let field = beyond.as_deref().unwrap_or(self.field());
+        Work { field, regions: &regions, pairs, seed, watch, units: 0 }.counts()
     }
 }
 
@@ -205,25 +207,24 @@ impl Work<'_, '_> {
     fn deviations(&mut self, first: usize, count: usize) -> Result<Vec<f64>> {
         let (field, seed, size) = (self.field, self.seed, self.field.size());
         let noise = |draw: usize| gaussian::standard_normal(&mut sample::stream(seed, draw as u64), size);
-        let mut all = Vec::with_capacity(size * count);
         let end = first + count;
-        let draws_at_once = 2 * rayon::current_num_threads();
         if count == self.pairs && 2 * size <= count {
             let mut columns: Vec<f64> = (first..end).flat_map(noise).collect();
             standardise(&mut columns, size)?;
-            for column in columns.chunks_exact(size) {
-                all.extend(field.deviation(column)?);
-            }
-            return Ok(all);
+            self.tell(CountStage::Draws, count)?;
+            return field.deviations(columns);
         }
-        for start in (first..end).step_by(draws_at_once) {
-            let some = start..end.min(start + draws_at_once);
-            let count = some.len();
-            let made: Vec<Result<Vec<f64>>> = some.into_par_iter().map(|draw| field.deviation(&noise(draw))).collect();
+        let mut all = Vec::with_capacity(size * count);
+        // Groups of a fixed length: what a draw is must not depend on the number of threads.
+        let group = |start: usize| field.deviations((start..end.min(start + STEP)).flat_map(noise).collect());
+        let starts: Vec<usize> = (first..end).step_by(STEP).collect();
+        for some in starts.chunks(rayon::current_num_threads()) {
+            let made: Vec<Result<Vec<f64>>> = some.par_iter().map(|&start| group(start)).collect();
+            let before = all.len();
             for z in made {
                 all.extend(z?);
             }
-            self.tell(CountStage::Draws, count)?;
+            self.tell(CountStage::Draws, (all.len() - before) / size)?;
         }
         Ok(all)
     }

@@ -6,10 +6,11 @@
 use super::Count;
 use crate::bound::Marginals;
 use crate::error::Result;
+use crate::exact::Reference;
 use crate::points::Points;
 use crate::sample::importance::LogMean;
 use crate::score::SquareProduct;
-use crate::window::Window;
+use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub(crate) type Integral = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// q(f).
 pub(crate) trait Field: Send + Sync {
-    /// Mean and variance of f at points.
+    /// Mean and variance of f at points of the window.
     fn marginals(&self, points: &Points) -> Result<Marginals>;
 
     /// Mean and standard deviation of ∫f².
@@ -27,16 +28,20 @@ pub(crate) trait Field: Send + Sync {
     /// ∫E[f²], which costs less.
     fn expected(&self, region: &Window) -> Result<f64>;
 
+    /// The same f, known all over a box that reaches beyond the window too, as the prior goes on from there; none if this one does.
+    /// `counted`: whether it is to be integrated there; else only rates and draws at points are asked for.
+    fn reaching(&self, spans: &[Span], counted: bool) -> Result<Option<Box<dyn Field>>>;
+
     /// The same f with q collapsed to its mean.
     fn collapsed(&self) -> Arc<dyn Field>;
 
     /// Number of coefficients.
     fn size(&self) -> usize;
 
-    /// Makes independent standard normal numbers, as many as there are coefficients, a draw of these less their mean.
-    fn deviation(&self, noise: &[f64]) -> Result<Vec<f64>>;
+    /// Makes columns of independent standard normal numbers, as many in each as there are coefficients, draws of these less their mean.
+    fn deviations(&self, noise: Vec<f64>) -> Result<Vec<f64>>;
 
-    /// The same with the mean.
+    /// One draw with the mean.
     fn draw(&self, noise: &[f64]) -> Result<Vec<f64>>;
 
     /// log of prior over q at a draw, and the noise that it was made from.
@@ -60,8 +65,8 @@ pub(crate) trait Field: Send + Sync {
         Ok(product.log_expectation(samples, seed)?.times(log_mass))
     }
 
-    /// [`Field::folded`] with the prior in place of q.
-    fn prior_folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)>;
+    /// The posterior of f itself given events, to be walked on; the points are those asked about.
+    fn exact(&self, events: &Points, points: &Points, window: &Window) -> Result<Box<dyn Reference>>;
 }
 
 /// ∫f² over a region for coefficients m + z: level + a part linear in z + one quadratic in z.

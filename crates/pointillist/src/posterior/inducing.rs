@@ -1,17 +1,19 @@
 //! q(f) by inducing points: the coefficients are the whitened inducing values v, f(x) = β + a(x)ᵀv plus what they leave unexplained.
 
 use super::Count;
+use super::beyond::Beyond;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
 use super::folding::Representation;
 use crate::basis::{Basis, GridPoints, Hyper, PriorMean, RegionFeatures, Scattered};
 use crate::bound::{self, Gaussian, Marginals};
 use crate::error::{Error, Result};
+use crate::exact::{self, Reference};
 use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
 use crate::points::Points;
 use crate::sample::gaussian;
 use crate::score::SquareProduct;
-use crate::window::Window;
+use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -181,6 +183,18 @@ impl Field for InducingField {
             + bound::integral_of_variance(&features, &self.q))
     }
 
+    /// At points, what is left unexplained is known already.
+    fn reaching(&self, spans: &[Span], counted: bool) -> Result<Option<Box<dyn Field>>> {
+        if !counted {
+            return Ok(None);
+        }
+        let beyond = Beyond::new(self.basis.clone(), &self.hyper.kernel, &self.locations, spans)?;
+        let Some(beyond) = beyond else { return Ok(None) };
+        let (q, locations) = (beyond.widened(&self.q), self.locations.followed_by(&beyond.places));
+        let (basis, last) = (Arc::new(beyond), Arc::default());
+        Ok(Some(Box::new(Self { q, locations, basis, last, by_axis: false, ..self.clone() })))
+    }
+
     fn collapsed(&self) -> Arc<dyn Field> {
         let q = Gaussian { mean: self.q.mean.clone(), root: Matrix::zeros(self.size(), self.size()) };
         Arc::new(Self { q, ..self.clone() })
@@ -190,12 +204,14 @@ impl Field for InducingField {
         self.q.mean.len()
     }
 
-    fn deviation(&self, noise: &[f64]) -> Result<Vec<f64>> {
-        Ok(linalg::lower_times(&self.q.root, noise))
+    fn deviations(&self, noise: Vec<f64>) -> Result<Vec<f64>> {
+        let mut z = vec![0.0; noise.len()];
+        linalg::lower_product_columns(&self.q.root, &noise, &mut z);
+        Ok(z)
     }
 
     fn draw(&self, noise: &[f64]) -> Result<Vec<f64>> {
-        let mut v = self.deviation(noise)?;
+        let mut v = linalg::lower_times(&self.q.root, noise);
         linalg::add_scaled(&mut v, 1.0, &self.q.mean);
         Ok(v)
     }
@@ -224,10 +240,11 @@ impl Field for InducingField {
         Representation::new(self, points, window, &self.q).folded()
     }
 
-    fn prior_folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)> {
+    fn exact(&self, events: &Points, points: &Points, window: &Window) -> Result<Box<dyn Reference>> {
         let (mean, _) = self.basis.prior();
         let prior = Gaussian { root: Matrix::scaled_identity(mean.len(), 1.0), mean };
-        Representation::new(self, points, window, &prior).folded()
+        let joint = Representation::new(self, &events.followed_by(points), window, &prior).folded()?.0;
+        Ok(Box::new(exact::Dense::new(joint, events.len())?))
     }
 }
 

@@ -7,13 +7,14 @@ use super::Count;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
 use crate::bound::Marginals;
 use crate::error::{Error, Result};
+use crate::exact::{self, Reference};
 use crate::lattice::{Diagonals, Factor, Hats, Lattice, Mass, Optimum, Smoothness, Theta};
 use crate::numerics::linalg::{self, Matrix};
 use crate::points::Points;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::score::SquareProduct;
-use crate::window::Window;
+use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::sync::{Arc, OnceLock};
@@ -26,6 +27,11 @@ const DENSE_WORK: f64 = 1e11;
 /// Where there are more: multiplications of the draws for a score, and the fewest draws.
 const DRAWS_WORK: f64 = 5e10;
 const FEWEST_DRAWS: usize = 50;
+/// Draws of the exact posterior's reference that are made at a time.
+const DRAWN_TOGETHER: usize = 16;
+
+/// Ranges between what is asked about beyond the window and the border of the lattice, near which the prior's variance is not its own.
+const BORDER: f64 = 1.0;
 
 /// q(f) on a lattice.
 #[derive(Clone)]
@@ -340,6 +346,25 @@ impl Field for LatticeField {
         Ok(self.expected_over(&self.mass(region)?))
     }
 
+    /// The same sites under the prior of a larger lattice.
+    fn reaching(&self, spans: &[Span], _counted: bool) -> Result<Option<Box<dyn Field>>> {
+        let reach: Vec<f64> = self.theta.ranges().iter().map(|range| BORDER * range).collect();
+        let Some(wide) = self.lattice.widened(spans, &reach)? else { return Ok(None) };
+        let events = wide.matrix(&self.events);
+        // What the sites pull at, P m, does not depend on the prior, whose mean is 0.
+        let mut mean = wide.vector(&self.precision().times(&self.mean));
+        let neighbours = wide.lattice.grid().neighbour_shifts();
+        let lattice = Arc::new(wide.lattice);
+        let covariance = Diagonals::zeros(mean.len(), neighbours);
+        let factor = Arc::default();
+        let mut field =
+            Self { lattice, theta: self.theta.clone(), mean: vec![], events, covariance, factor, collapsed: false };
+        field.factor()?.solve(&mut mean);
+        field.covariance = field.factor()?.selected_inverse(field.covariance.shifts());
+        field.mean = mean;
+        Ok(Some(Box::new(field)))
+    }
+
     fn collapsed(&self) -> Arc<dyn Field> {
         let covariance = Diagonals::zeros(self.mean.len(), self.covariance.shifts().to_vec());
         Arc::new(Self { covariance, collapsed: true, ..self.clone() })
@@ -349,14 +374,14 @@ impl Field for LatticeField {
         self.mean.len()
     }
 
-    fn deviation(&self, noise: &[f64]) -> Result<Vec<f64>> {
-        let mut w = noise.to_vec();
-        self.factor()?.solve_lower_transposed(&mut w);
-        Ok(w)
+    fn deviations(&self, mut noise: Vec<f64>) -> Result<Vec<f64>> {
+        self.factor()?.solve_lower_transposed_columns(&mut noise);
+        Ok(noise)
     }
 
     fn draw(&self, noise: &[f64]) -> Result<Vec<f64>> {
-        let mut w = self.deviation(noise)?;
+        let mut w = noise.to_vec();
+        self.factor()?.solve_lower_transposed(&mut w);
         linalg::add_scaled(&mut w, 1.0, &self.mean);
         Ok(w)
     }
@@ -404,9 +429,10 @@ impl Field for LatticeField {
         Ok((self.at_points(&tilted, points)?, tilted.log_mass))
     }
 
-    fn prior_folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)> {
+    fn exact(&self, events: &Points, points: &Points, window: &Window) -> Result<Box<dyn Reference>> {
         let tilted = self.tilted(self.prior(), &self.mass(window)?)?;
-        Ok((self.at_points(&tilted, points)?, tilted.log_mass))
+        let (events, points, offset) = (self.hats(events)?, self.hats(points)?, self.theta.mean);
+        Ok(Box::new(Walkable::new(&tilted, events, points, offset)?))
     }
 
     fn log_predictive(&self, points: &Points, window: &Window, samples: usize, seed: u64) -> Result<LogMean> {
@@ -456,6 +482,59 @@ impl Parts for Sparse {
 
     fn bytes(&self) -> usize {
         16 * (self.linear.len() + self.square.len())
+    }
+}
+
+/// The exact posterior of w about its mode, by band matrices: what a move costs grows with the nodes and with the events, never with
+/// their product.
+struct Walkable {
+    target: exact::Target,
+    mode: Vec<f64>,
+    /// P (mode − mean) of the Gaussian that the product of f² stands beside.
+    pull: Vec<f64>,
+    /// Of the precision about the mode.
+    factor: Factor,
+    events: Hats,
+    points: Hats,
+    offset: f64,
+}
+
+impl Walkable {
+    fn new(tilted: &Tilted, events: Hats, points: Hats, offset: f64) -> Result<Self> {
+        let target = Target { tilted, hats: &events, offset };
+        let mode = target.climb()?.place;
+        let f = target.f(&mode);
+        let curvature: Vec<f64> = f.iter().map(|f| 2.0 / (f * f)).collect();
+        let mut precision = tilted.precision.clone();
+        events.add_squares(&mut precision, |n| exact::CURVATURE * curvature[n]);
+        let moved: Vec<f64> = mode.iter().zip(&tilted.mean).map(|(a, b)| a - b).collect();
+        let (pull, factor) = (tilted.precision.times(&moved), Factor::new(&precision)?);
+        let target = exact::Target { extra: vec![0.0; f.len()], f, curvature };
+        Ok(Self { target, mode, pull, factor, events, points, offset })
+    }
+}
+
+impl Reference for Walkable {
+    fn target(&self) -> &exact::Target {
+        &self.target
+    }
+
+    fn draws(&self, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+        let size = self.mode.len();
+        let mut columns = gaussian::standard_normal(rng, size * DRAWN_TOGETHER);
+        self.factor.solve_lower_transposed_columns(&mut columns);
+        let whole = |w: &[f64]| {
+            let mut draw = w.to_vec();
+            draw.extend((0..self.events.len()).map(|n| self.events.sum(n, w)));
+            draw.push(linalg::dot(&self.pull, w));
+            draw
+        };
+        columns.chunks_exact(size).map(whole).collect()
+    }
+
+    fn squares(&self, from_mode: &[f64]) -> Vec<f64> {
+        let f = |n: usize| self.offset + self.points.sum(n, &self.mode) + self.points.sum(n, from_mode);
+        (0..self.points.len()).map(|n| f(n).powi(2)).collect()
     }
 }
 

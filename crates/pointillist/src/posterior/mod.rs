@@ -3,6 +3,7 @@
 //! λ(x) = f(x)² with f(x) ~ N(μ, σ²): mean μ² + σ², variance 2σ⁴ + 4μ²σ², exact quantiles (docs/derivation.md (25), (26)). Inside, coordinates are
 //! those of the unit box; everything that comes out is in the user's units. Cost: M² a point.
 
+mod beyond;
 mod counts;
 mod field;
 mod folding;
@@ -23,9 +24,12 @@ use crate::kernel::Kernel;
 use crate::lattice::Smoothness;
 use crate::limits;
 use crate::numerics::special::{expected_log_square, square_quantile};
+use crate::parallel;
 use crate::points::Points;
+use crate::sample::simulate::Simulation;
 use crate::sample::{self, gaussian, thinning};
-use crate::window::{Scaling, Window};
+use crate::window::{Scaling, Span, Window};
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// The posterior of an intensity over a window.
@@ -181,14 +185,40 @@ impl Posterior {
         })
     }
 
-    /// Mean and variance of f at points, in the user's units.
+    /// Mean and variance of f at points, in the user's units. Outside the window they are those of the prior given what is known
+    /// inside. Worked on in blocks: memory grows with the points alone.
     pub fn marginals(&self, points: &Points) -> Result<Marginals> {
         self.check_dims(points)?;
-        let mut marginals = self.field().marginals(&self.scaling.points_inward(points))?;
+        let inner = self.scaling.points_inward(points);
+        let mut marginals = match self.beyond(&inner)? {
+            None => in_blocks(self.field(), &inner)?,
+            Some((field, near)) => {
+                // Inside the window the answers are the same whatever else is asked for.
+                let [mut inside, outside] = [in_blocks(self.field(), &inner)?, in_blocks(field.as_ref(), &near)?];
+                for (n, _) in inner.rows().enumerate().filter(|(_, row)| !is_in_unit_box(row)) {
+                    (inside.mean[n], inside.variance[n]) = (outside.mean[n], outside.variance[n]);
+                }
+                inside
+            }
+        };
         let volume = self.scaling.volume();
         marginals.mean.iter_mut().for_each(|m| *m /= volume.sqrt());
         marginals.variance.iter_mut().for_each(|v| *v /= volume);
         Ok(marginals)
+    }
+
+    /// What is known of points, in inner coordinates, of which some lie outside the window, if the field itself does not know: one that
+    /// reaches them, and the points themselves. So far away that nothing is known any more they are moved nearer.
+    fn beyond(&self, points: &Points) -> Result<Option<(Box<dyn Field>, Points)>> {
+        if points.rows().all(is_in_unit_box) {
+            return Ok(None);
+        }
+        let far = match &self.basis {
+            PosteriorBasis::Inducing(_) => return Ok(None),
+            PosteriorBasis::Lattice(field) => field.theta.ranges().iter().map(|range| FAR * range).collect::<Vec<_>>(),
+        };
+        let near = points.map(|r, x| x.clamp(-far[r], 1.0 + far[r]));
+        Ok(self.field().reaching(&spans_of(&near), false)?.map(|field| (field, near)))
     }
 
     fn check_dims(&self, points: &Points) -> Result<()> {
@@ -198,10 +228,14 @@ impl Posterior {
 
     /// Mean and standard deviation of the rate at points.
     pub fn rate(&self, points: &Points) -> Result<Rate> {
+        Ok(rate_of(&self.marginals(points)?))
+    }
+
+    /// The same with exact quantiles, for each probability one value for each point: one pass for all.
+    pub fn rate_and_quantiles(&self, points: &Points, probabilities: &[f64]) -> Result<(Rate, Vec<Vec<f64>>)> {
+        check_probabilities(probabilities)?;
         let f = self.marginals(points)?;
-        let mean = f.mean.iter().zip(&f.variance).map(|(m, v)| m * m + v).collect();
-        let sd = f.mean.iter().zip(&f.variance).map(|(m, v)| (2.0 * v * v + 4.0 * m * m * v).sqrt()).collect();
-        Ok(Rate { mean, sd })
+        Ok((rate_of(&f), quantiles_of(&f, probabilities)))
     }
 
     /// E[log λ] at points: what each event adds to the data term of the bound.
@@ -212,54 +246,97 @@ impl Posterior {
 
     /// Exact posterior quantiles of the rate: for each probability, one value a point.
     pub fn quantiles(&self, points: &Points, probabilities: &[f64]) -> Result<Vec<Vec<f64>>> {
-        if let Some(p) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
-            return Err(Error::setting("quantile", p, "must lie between 0 and 1"));
-        }
-        let f = self.marginals(points)?;
-        let quantile = |p: f64| f.mean.iter().zip(&f.variance).map(|(m, v)| square_quantile(*m, v.sqrt(), p)).collect();
-        Ok(probabilities.iter().map(|&p| quantile(p)).collect())
+        Ok(self.rate_and_quantiles(points, probabilities)?.1)
     }
 
-    /// `draws` joint draws of the intensity at points.
+    /// `draws` joint draws of the intensity at points. Worked on in blocks of points, so that memory grows with points times draws alone.
     pub fn sample(&self, points: &Points, draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
         self.check_dims(points)?;
         limits::numbers("draws", draws, points.len())?;
         let inner = self.scaling.points_inward(points);
-        let at = self.field().at(&inner)?;
+        let all_inside = inner.rows().all(is_in_unit_box);
+        let beyond = if all_inside { None } else { self.field().reaching(&spans_of(&inner), false)? };
+        let field = beyond.as_deref().unwrap_or(self.field());
+        let blocks = even_blocks(&inner);
         let volume = self.scaling.volume();
-        (0..draws)
-            .map(|draw| {
+        let mut drawn: Vec<Vec<f64>> = Vec::with_capacity(draws);
+        let held = (DRAWS_HELD / field.size().max(1)).max(1);
+        for first in (0..draws).step_by(held) {
+            let group = first..draws.min(first + held);
+            let start = |draw: usize| {
                 let mut rng = sample::stream(seed, draw as u64);
-                let coefficients = self.draw_coefficients(&mut rng)?;
-                Ok(at.draw(&coefficients, &mut rng).iter().map(|f| f * f / volume).collect())
-            })
-            .collect()
+                let coefficients = draw_coefficients(field, &mut rng)?;
+                Ok((coefficients, rng))
+            };
+            let mut streams = group.clone().map(start).collect::<Result<Vec<_>>>()?;
+            drawn.extend(group.map(|_| Vec::with_capacity(points.len())));
+            for block in &blocks {
+                let at = field.at(block)?;
+                for (values, (coefficients, rng)) in drawn[first..].iter_mut().zip(&mut streams) {
+                    values.extend(at.draw(coefficients, rng).iter().map(|f| f * f / volume));
+                }
+            }
+        }
+        Ok(drawn)
     }
 
-    fn draw_coefficients(&self, rng: &mut ChaCha8Rng) -> Result<Vec<f64>> {
-        self.field().draw(&gaussian::standard_normal(rng, self.field().size()))
-    }
-
-    /// The expected number of events in that part of a region that lies inside the window: of one repeat, unless the region says
-    /// otherwise, and under the window's exposure. What inducing points leave unexplained counts in the mean, not in the standard deviation.
+    /// The expected number of events in a region: of one repeat, unless the region says otherwise. Which part of it is counted, and
+    /// what lies beyond the window, is said by [`Posterior::counted`]. What inducing points leave unexplained counts in the mean, not in
+    /// the standard deviation.
     pub fn count(&self, region: &Window) -> Result<Count> {
-        self.field().count(&self.region(region)?)
+        let region = self.region(region)?;
+        let beyond = self.field_over(std::slice::from_ref(&region))?;
+        beyond.as_deref().unwrap_or(self.field()).count(&region)
     }
 
-    /// Draws of the expected number of events in a region, and of a number of events given each.
+    /// Draws of the expected number of events in a region, and of a number of events given each. Draw `i` belongs to the same intensity
+    /// as draw `i` of [`Posterior::sample`] with the same seed.
     pub fn count_draws(&self, region: &Window, draws: usize, seed: u64) -> Result<Vec<(f64, u64)>> {
         limits::draws("draws", draws)?;
-        let over = self.field().over(&self.region(region)?)?;
+        let region = self.region(region)?;
+        let beyond = self.field_over(std::slice::from_ref(&region))?;
+        let field = beyond.as_deref().unwrap_or(self.field());
+        let over = field.over(&region)?;
         (0..draws)
             .map(|draw| {
                 let mut rng = sample::stream(seed, draw as u64);
-                let expected = over(&self.draw_coefficients(&mut rng)?);
+                let expected = over(&draw_coefficients(field, &mut rng)?);
                 Ok((expected, thinning::poisson(&mut rng, expected)))
             })
             .collect()
     }
 
-    /// The part of a region that lies inside the window, in inner coordinates.
+    /// The part of a region in which events are counted, if there is any. Where the window is one box looked at evenly, that is all of
+    /// it: beyond the window the count is a forecast, for an exposure of 1. Any other window (a border, pieces, an exposure) says itself
+    /// where events can be, and only what lies inside it is counted.
+    pub fn counted(&self, region: &Window) -> Option<Window> {
+        if self.counts_beyond_the_window() && region.exposure().is_none() && region.dims() == self.window.dims() {
+            return Some(region.clone());
+        }
+        self.window.intersection(region)
+    }
+
+    /// Whether what lies outside the window is counted too, as a forecast: see [`Posterior::counted`].
+    pub fn counts_beyond_the_window(&self) -> bool {
+        self.window.is_one_box()
+    }
+
+    /// What knows f all over regions, in inner coordinates, if the field itself does not.
+    fn field_over(&self, regions: &[Window]) -> Result<Option<Box<dyn Field>>> {
+        let mut around: Vec<Span> = vec![Span { lo: 0.0, hi: 1.0 }; self.window.dims()];
+        for span in regions.iter().map(Window::bounding_box) {
+            around.iter_mut().zip(span).for_each(|(all, one)| {
+                (all.lo, all.hi) = (all.lo.min(one.lo), all.hi.max(one.hi));
+            });
+        }
+        // The ends of a window may be rounded on their way in.
+        if around.iter().all(|span| span.lo > -ROUNDING && span.hi < 1.0 + ROUNDING) {
+            return Ok(None);
+        }
+        self.field().reaching(&around, true)
+    }
+
+    /// The part of a region that is counted, in inner coordinates.
     fn region(&self, region: &Window) -> Result<Window> {
         if region.dims() != self.window.dims() {
             return Err(Error::Dimension { what: "region", expected: self.window.dims(), found: region.dims() });
@@ -267,50 +344,26 @@ impl Posterior {
         let ends = |window: &Window| {
             window.bounding_box().iter().map(|s| format!("{},{}", s.lo, s.hi)).collect::<Vec<_>>().join(",")
         };
-        let Some(inside) = self.window.intersection(region) else {
+        let Some(inside) = self.counted(region) else {
             let requirement = format!("lies outside the window {}", ends(&self.window));
             return Err(Error::setting("region", ends(region), requirement));
         };
         Ok(inside.scaled(&self.scaling))
     }
 
-    /// A whole new set of events: an intensity from the posterior, then events from it. Draw number `draw` of `seed`.
+    /// A whole new set of events: an intensity from the posterior, then events from it. Draw number `draw` of `seed`. What inducing
+    /// points leave unexplained of the intensity counts by its mean, as in [`Posterior::count`].
     pub fn sample_events(&self, seed: u64, draw: u64) -> Result<Points> {
         let mut rng = sample::stream(seed, draw);
-        let coefficients = self.draw_coefficients(&mut rng)?;
-        let dims = self.window.dims();
-        let mut ceiling = self.ceiling(&coefficients)?;
-        let most = self.window.most_coverage();
-        loop {
-            let everywhere = thinning::candidates(&mut rng, &vec![0.0; dims], &vec![1.0; dims], most * ceiling);
-            let outer = self.scaling.points_outward(&Points::new(dims, everywhere)?);
-            let outer = outer.filter(|row| self.window.contains(row));
-            let inner = self.scaling.points_inward(&outer);
-            let f = self.field().at(&inner)?.draw(&coefficients, &mut rng);
-            let squares: Vec<f64> = f.iter().map(|f| f * f).collect();
-            let highest = squares.iter().copied().fold(0.0, f64::max);
-            if highest > ceiling {
-                ceiling = 1.5 * highest; // the ceiling was not one: thin anew under a true one
-                continue;
-            }
-            let rates: Vec<f64> = outer.rows().zip(&squares).map(|(row, f)| self.window.coverage(row) * f).collect();
-            let keep = thinning::keep(&mut rng, &rates, most * ceiling);
-            let kept = outer.rows().zip(keep).filter(|(_, keep)| *keep).flat_map(|(row, _)| row.to_vec()).collect();
-            return Points::new(dims, kept);
-        }
-    }
-
-    /// A rate that the intensity of these coefficients hardly exceeds: the largest on a grid, residual included, and a fifth more.
-    fn ceiling(&self, coefficients: &[f64]) -> Result<f64> {
-        let dims = self.window.dims();
-        let side = if dims == 1 { 400 } else { (10_000f64.powf(1.0 / dims as f64) as usize).max(5) };
-        let grid = self.window.grid(&vec![side; dims]);
-        let inside = grid.filter(|row| self.window.contains(row));
-        let grid = self.scaling.points_inward(if inside.is_empty() { &grid } else { &inside });
-        let at = self.field().at(&grid)?;
-        let f = at.mean(coefficients);
-        let rate = |(f, residual): (&f64, &f64)| (f.abs() + 4.0 * residual.sqrt()).powi(2);
-        Ok(1.2 * f.iter().zip(at.residual()).map(rate).fold(f64::MIN_POSITIVE, f64::max))
+        let coefficients = draw_coefficients(self.field(), &mut rng)?;
+        let volume = self.scaling.volume();
+        let rates = |points: &Points| -> Result<Vec<f64>> {
+            let inner = self.scaling.points_inward(points);
+            let at = self.field().at(&inner)?;
+            Ok(at.mean(&coefficients).iter().zip(at.residual()).map(|(f, c)| (f * f + c) / volume).collect())
+        };
+        // Its numbers must not be those that made the intensity.
+        Simulation::of_batches(&self.window, rates)?.draw(rng.random(), draw)
     }
 
     /// What f is made of, in unit coordinates.
@@ -328,4 +381,75 @@ impl Posterior {
     pub(crate) fn scaling(&self) -> &Scaling {
         &self.scaling
     }
+}
+
+/// Rounding of the ends of a window on their way into the unit box.
+const ROUNDING: f64 = 1e-9;
+/// Ranges from the window at which nothing is known any more: correlation is below 1e-3.
+const FAR: f64 = 3.0;
+/// Points worked on at a time: what is held for them grows with the number of coefficients.
+const BLOCK: usize = 4096;
+/// Coefficients of draws that are held at a time.
+const DRAWS_HELD: usize = 1 << 24;
+
+fn is_in_unit_box(row: &[f64]) -> bool {
+    row.iter().all(|x| (-ROUNDING..=1.0 + ROUNDING).contains(x))
+}
+
+/// The box around points, and the window.
+fn spans_of(points: &Points) -> Vec<Span> {
+    let mut spans = vec![Span { lo: 0.0, hi: 1.0 }; points.dims()];
+    for row in points.rows() {
+        spans.iter_mut().zip(row).for_each(|(span, x)| (span.lo, span.hi) = (span.lo.min(*x), span.hi.max(*x)));
+    }
+    spans
+}
+
+/// Mean and variance of f at points, block by block.
+pub(crate) fn in_blocks(field: &dyn Field, points: &Points) -> Result<Marginals> {
+    let mut all = Marginals::default();
+    for block in points.coordinates().chunks(BLOCK * points.dims()) {
+        let part = field.marginals(&Points::of_rows(points.dims(), block.to_vec()))?;
+        all.mean.extend(part.mean);
+        all.variance.extend(part.variance);
+    }
+    Ok(all)
+}
+
+/// Points in as few blocks as may be, all about as long: none is so short that it would be drawn otherwise than the rest.
+fn even_blocks(points: &Points) -> Vec<Points> {
+    let count = points.len().div_ceil(BLOCK).max(1);
+    let length = points.len().div_ceil(count).max(1);
+    let block = |rows: &[f64]| Points::of_rows(points.dims(), rows.to_vec());
+    points.coordinates().chunks(length * points.dims()).map(block).collect()
+}
+
+fn draw_coefficients(field: &dyn Field, rng: &mut ChaCha8Rng) -> Result<Vec<f64>> {
+    field.draw(&gaussian::standard_normal(rng, field.size()))
+}
+
+fn rate_of(f: &Marginals) -> Rate {
+    let both = || f.mean.iter().zip(&f.variance);
+    Rate {
+        mean: both().map(|(m, v)| m * m + v).collect(),
+        sd: both().map(|(m, v)| (2.0 * v * v + 4.0 * m * m * v).sqrt()).collect(),
+    }
+}
+
+fn check_probabilities(probabilities: &[f64]) -> Result<()> {
+    match probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
+        Some(p) => Err(Error::setting("quantile", p, "must lie between 0 and 1")),
+        None => Ok(()),
+    }
+}
+
+fn quantiles_of(f: &Marginals, probabilities: &[f64]) -> Vec<Vec<f64>> {
+    let blocks = |p: f64| {
+        let parts = f.mean.chunks(BLOCK).zip(f.variance.chunks(BLOCK));
+        let quantiles = |(mean, variance): (&[f64], &[f64])| -> Vec<f64> {
+            mean.iter().zip(variance).map(|(m, v)| square_quantile(*m, v.sqrt(), p)).collect()
+        };
+        parallel::map(parts, 100 * f.mean.len(), quantiles).concat()
+    };
+    probabilities.iter().map(|&p| blocks(p)).collect()
 }

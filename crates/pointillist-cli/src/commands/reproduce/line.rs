@@ -259,7 +259,7 @@ fn against_exact(bench: &Bench) -> Result<Vec<Goal>, Failure> {
     let chains = Sampling::default().chains;
     let draws = bench.size(EXACT_DRAWS.0, EXACT_DRAWS.1).div_ceil(chains);
     let sampling = Sampling { draws, seed: bench.seed, ..Sampling::default() };
-    let checked = check::check(&posterior, events.points(), sampling)?;
+    let checked = check::check(&posterior, events.points(), sampling, bench.context)?;
     let goal = |what: &str, median: f64, most: f64| Goal {
         what: format!("{what}: median difference from the exact posterior under {most} %"),
         measured: format!("{:.2} %", 100.0 * median),

@@ -1,0 +1,188 @@
+//! q(f) beyond the window, by inducing points: more of them, drawn from the prior given those that there are.
+//!
+//! Away from the window the inducing points leave f unexplained, which a rate at a point can have by its variance, but not the spread of
+//! a count. So places are added where the unexplained variance is largest until little is left; their whitened values are independent
+//! standard normal numbers beside v, so that q grows by an identity. Where the kernel carries what is known (a period), nothing is added.
+//! Regions are integrated by quadrature here.
+
+use crate::basis::{Basis, PointFeatures, RegionFeatures};
+use crate::bound::Gaussian;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::numerics::linalg::{self, Matrix};
+use crate::points::Points;
+use crate::window::{AxisRule, Nodes, Span, Window, node_count};
+use std::sync::Arc;
+
+/// Places among which new ones are chosen: so many for each length over which the kernel varies, and at most so many.
+const PER_LENGTH: f64 = 2.0;
+const MOST_CANDIDATES: f64 = 4000.0;
+/// Unexplained variance, relative to the prior's, that is not worth another place.
+const NEGLIGIBLE: f64 = 1e-4;
+/// Most places added.
+const MOST_ADDED: usize = 600;
+/// Most nodes of a quadrature that ends at every kink, and how many are worked on at a time.
+const MOST_NODES: usize = 2_000_000;
+const BLOCK: usize = 2048;
+
+/// A basis with more features: those of the places added, less what the others explain.
+pub(super) struct Beyond {
+    inner: Arc<dyn Basis>,
+    kernel: Kernel,
+    pub(super) places: Points,
+    /// Features of the basis within at the places. // (M, added)
+    features: Matrix,
+    /// Cholesky factor of what those leave unexplained. // (added, added)
+    root: Matrix,
+    /// Coordinates at which the integrand may have kinks, on each axis.
+    kinks: Vec<Vec<f64>>,
+}
+
+impl Beyond {
+    /// So that f is explained all over a box, in coordinates in which the window is the unit box; none if it is already.
+    pub(super) fn new(
+        inner: Arc<dyn Basis>,
+        kernel: &Kernel,
+        locations: &Points,
+        spans: &[Span],
+    ) -> Result<Option<Self>> {
+        let candidates = candidates(kernel, spans)?;
+        let chosen = choose(inner.as_ref(), kernel, &candidates)?;
+        if chosen.is_empty() {
+            return Ok(None);
+        }
+        let places = Points::of_rows(kernel.dims, chosen.iter().flat_map(|&n| candidates.row(n).to_vec()).collect());
+        let features = inner.at(&places).a;
+        let mut root = kernel.gram(&places);
+        linalg::add_scaled(root.data_mut(), -1.0, linalg::transposed_product(&features, &features).data());
+        let size = places.len();
+        linalg::cholesky(&mut root).map_err(|pivot| Error::NotPositiveDefinite { pivot, size, jitter: 0.0 })?;
+        let kinks = |r: usize| if kernel.has_kinks(r) { locations.followed_by(&places).axis(r) } else { Vec::new() };
+        let kinks = (0..kernel.dims).map(kinks).collect();
+        Ok(Some(Self { inner, kernel: kernel.clone(), places, features, root, kinks }))
+    }
+
+    /// q with the values at the places added, which no event has told anything.
+    pub(super) fn widened(&self, q: &Gaussian) -> Gaussian {
+        let (old, size) = (q.mean.len(), self.size());
+        let mut mean = q.mean.clone();
+        mean.resize(size, 0.0);
+        let mut root = Matrix::scaled_identity(size, 1.0);
+        for j in 0..old {
+            root.col_mut(j)[..old].copy_from_slice(q.root.col(j));
+        }
+        Gaussian { mean, root }
+    }
+}
+
+/// A grid over the parts of a box that lie outside the unit box.
+fn candidates(kernel: &Kernel, spans: &[Span]) -> Result<Points> {
+    let counts: Vec<f64> = spans
+        .iter()
+        .enumerate()
+        .map(|(r, span)| (PER_LENGTH * span.length() / kernel.length(r)).ceil() + 1.0)
+        .collect();
+    let total: f64 = counts.iter().product();
+    if total > MOST_CANDIDATES || total.is_nan() {
+        let requirement =
+            "reaches too far beyond the window: the kernel varies too often on the way; ask for less of it";
+        let ends: Vec<String> = spans.iter().map(|span| format!("{:.4} to {:.4}", span.lo, span.hi)).collect();
+        return Err(Error::setting("region (in units of the window)", ends.join(", "), requirement));
+    }
+    let (lo, hi): (Vec<f64>, Vec<f64>) = spans.iter().map(|span| (span.lo, span.hi)).unzip();
+    let grid = Points::grid(&lo, &hi, &counts.iter().map(|count| *count as usize).collect::<Vec<_>>());
+    Ok(grid.filter(|row| row.iter().any(|x| !(0.0..=1.0).contains(x))))
+}
+
+/// One place after another where the variance left is largest: a pivoted Cholesky factorisation.
+fn choose(inner: &dyn Basis, kernel: &Kernel, candidates: &Points) -> Result<Vec<usize>> {
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let PointFeatures { a, residual: mut left } = inner.at(candidates);
+    let prior = candidates.rows().map(|x| kernel.diagonal(x)).fold(0.0, f64::max);
+    let (mut chosen, mut columns): (Vec<usize>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
+    loop {
+        let Some(next) = (0..left.len()).max_by(|&i, &j| left[i].total_cmp(&left[j])) else { return Ok(chosen) };
+        if left[next] <= NEGLIGIBLE * prior {
+            return Ok(chosen);
+        }
+        if chosen.len() == MOST_ADDED {
+            let requirement = "inducing points would be needed beyond the window; ask for less of it";
+            return Err(Error::setting("region", format!("more than {MOST_ADDED}"), requirement));
+        }
+        let root = left[next].sqrt();
+        let entry = |n: usize| {
+            let explained = linalg::dot(a.col(n), a.col(next));
+            let known: f64 = columns.iter().map(|column| column[n] * column[next]).sum();
+            (kernel.k(candidates.row(n), candidates.row(next)) - explained - known) / root
+        };
+        let column: Vec<f64> = (0..left.len()).map(entry).collect();
+        left.iter_mut().zip(&column).for_each(|(left, value)| *left = (*left - value * value).max(0.0));
+        left[next] = 0.0;
+        chosen.push(next);
+        columns.push(column);
+    }
+}
+
+impl Basis for Beyond {
+    fn size(&self) -> usize {
+        self.inner.size() + self.places.len()
+    }
+
+    fn at(&self, points: &Points) -> PointFeatures {
+        let PointFeatures { a, residual } = self.inner.at(points);
+        let (old, added, count) = (self.inner.size(), self.places.len(), points.len());
+        let explained = linalg::transposed_product(&self.features, &a);
+        let mut more =
+            Matrix::from_fn(added, count, |i, n| self.kernel.k(self.places.row(i), points.row(n)) - explained[(i, n)]);
+        linalg::solve_lower(&self.root, more.data_mut());
+        let mut all = Matrix::zeros(old + added, count);
+        let mut left = residual;
+        for n in 0..count {
+            all.col_mut(n)[..old].copy_from_slice(a.col(n));
+            all.col_mut(n)[old..].copy_from_slice(more.col(n));
+            left[n] = (left[n] - linalg::dot(more.col(n), more.col(n))).max(0.0);
+        }
+        PointFeatures { a: all, residual: left }
+    }
+
+    fn over(&self, window: &Window) -> RegionFeatures {
+        let rule = |r: usize| AxisRule { length: self.kernel.length(r), kinks: &self.kinks[r] };
+        let rules: Vec<AxisRule<'_>> = (0..self.kernel.dims).map(rule).collect();
+        let mut pieces = window.nodes(&rules);
+        if node_count(&pieces) > MOST_NODES {
+            // Panels that do not end at the kinks are a little less exact.
+            let smooth = |r: &AxisRule<'_>| AxisRule::smooth(r.length);
+            pieces = window.nodes(&rules.iter().map(smooth).collect::<Vec<_>>());
+        }
+        let size = self.size();
+        let mut region =
+            RegionFeatures { square: Matrix::zeros(size, size), linear: vec![0.0; size], residual: 0.0, measure: 0.0 };
+        let nodes = Nodes::of_pieces(&pieces);
+        let blocks = nodes.points.coordinates().chunks(BLOCK * self.kernel.dims).zip(nodes.weights.chunks(BLOCK));
+        for (coordinates, weights) in blocks {
+            let PointFeatures { a, residual } = self.at(&Points::of_rows(self.kernel.dims, coordinates.to_vec()));
+            let mut scaled = a.clone();
+            for (n, weight) in weights.iter().enumerate() {
+                scaled.col_mut(n).iter_mut().for_each(|value| *value *= weight);
+                linalg::add_scaled(&mut region.linear, *weight, a.col(n));
+                region.residual += weight * residual[n];
+                region.measure += weight;
+            }
+            linalg::add_outer_lower(&mut region.square, 1.0, scaled.data(), a.data());
+        }
+        region.square.mirror_lower();
+        region
+    }
+
+    fn over_more_nodes(&self, window: &Window) -> RegionFeatures {
+        self.over(window)
+    }
+
+    fn prior(&self) -> (Vec<f64>, f64) {
+        let (mut mean, offset) = self.inner.prior();
+        mean.resize(self.size(), 0.0);
+        (mean, offset)
+    }
+}

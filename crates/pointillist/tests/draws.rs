@@ -1,0 +1,105 @@
+//! Sets of events from a posterior against the numbers that it expects; answers in blocks against answers at once.
+
+use pointillist::{
+    Events, Family, Inducing, LatticeChoice, Model, Points, Posterior, Sampling, Smoothness, Window, simulate,
+};
+
+/// A rate that is flat but for one sharp peak.
+fn peak(x: &[f64]) -> f64 {
+    10.0 + 40_000.0 * (-0.5 * ((x[0] - 3.217) / 0.005f64).powi(2)).exp()
+}
+
+fn peaked() -> [Posterior; 2] {
+    let window = Window::interval(0.0, 10.0).unwrap();
+    let events = Events::new(simulate(&window, peak, 1, 0).unwrap(), window).unwrap();
+    let smoothness = Some(Smoothness::Two);
+    let lattice = LatticeChoice { nodes: Some(vec![4000]), smoothness, ..LatticeChoice::default() };
+    let on_lattice = Model { family: Family::Lattice, lattice, ..Model::default() }.fit(&events).unwrap().posterior;
+    // Inducing points close together about the peak.
+    let near = (0..60).map(|i| 3.217 + 0.001 * (f64::from(i) - 29.5));
+    let places: Vec<f64> = (0..40).map(|i| 0.25 * (f64::from(i) + 0.5)).chain(near).collect();
+    let model =
+        Model { family: Family::Inducing, inducing: Inducing::At(Points::line(&places).unwrap()), ..Model::default() };
+    [on_lattice, model.fit(&events).unwrap().posterior]
+}
+
+#[test]
+fn sets_of_events_are_as_large_as_expected_at_a_sharp_peak_too() {
+    for posterior in peaked() {
+        let regions = [(3.212, 3.222), (3.2, 3.235), (0.0, 10.0)];
+        let draws = 300;
+        let mut found = vec![Vec::new(); regions.len()];
+        for draw in 0..draws {
+            let events = posterior.sample_events(9, draw).unwrap();
+            for ((lo, hi), found) in regions.iter().zip(&mut found) {
+                found.push(events.rows().filter(|row| row[0] >= *lo && row[0] < *hi).count() as f64);
+            }
+        }
+        for ((lo, hi), found) in regions.iter().zip(&found) {
+            let expected = posterior.count(&Window::interval(*lo, *hi).unwrap()).unwrap();
+            let mean = found.iter().sum::<f64>() / draws as f64;
+            // A Poisson number with a random mean.
+            let error = ((expected.mean + expected.sd * expected.sd) / draws as f64).sqrt();
+            assert!((mean - expected.mean).abs() < 4.0 * error, "{lo} to {hi}: {mean} {expected:?} {error}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_does_not_depend_on_how_many_points_are_asked_about() {
+    let window = Window::new(&[(0.0, 2.0), (0.0, 1.0)]).unwrap();
+    let events = Events::new(simulate(&window, |x| 300.0 * x[0], 2, 0).unwrap(), window).unwrap();
+    let inducing = Model { family: Family::Inducing, inducing: Inducing::Grid(vec![6, 5]), ..Model::default() };
+    let nodes = Some(vec![20, 12]);
+    let lattice = LatticeChoice { nodes, smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
+    let lattice = Model { family: Family::Lattice, lattice, ..Model::default() };
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for model in [inducing, lattice] {
+        let posterior = model.fit(&events).unwrap().posterior;
+        let many = posterior.window().grid(&[110, 91]); // 10010: more than two blocks
+        let (rate, quantiles) = posterior.rate_and_quantiles(&many, &[0.05, 0.95]).unwrap();
+        assert_eq!(posterior.rate(&many).unwrap(), rate);
+        assert_eq!(posterior.quantiles(&many, &[0.05, 0.95]).unwrap(), quantiles);
+        assert_eq!(
+            single.install(|| posterior.rate_and_quantiles(&many, &[0.05, 0.95]).unwrap()),
+            (rate.clone(), quantiles.clone())
+        );
+        for n in [0, 4095, 4096, 5000, 10_009] {
+            let one = Points::new(2, many.row(n).to_vec()).unwrap();
+            let (alone, band) = posterior.rate_and_quantiles(&one, &[0.05, 0.95]).unwrap();
+            assert!((alone.mean[0] / rate.mean[n] - 1.0).abs() < 1e-13, "{n}: {} {}", alone.mean[0], rate.mean[n]);
+            assert!((band[1][0] / quantiles[1][n] - 1.0).abs() < 1e-12, "{n}");
+        }
+        // One intensity is drawn at all points, however they are divided.
+        let drawn = posterior.sample(&many, 2, 3).unwrap();
+        let half = Points::new(2, many.coordinates()[..2 * 5005].to_vec()).unwrap();
+        for (whole, part) in drawn.iter().zip(posterior.sample(&half, 2, 3).unwrap()) {
+            for (a, b) in whole.iter().zip(&part) {
+                assert!((a - b).abs() < 1e-9 * (1.0 + a), "{a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_exact_posterior_of_a_lattice_is_sampled_whatever_the_number_of_events() {
+    let window = Window::interval(0.0, 1.0).unwrap();
+    let points = simulate(&window, |x| 4000.0 * (1.0 + x[0]), 3, 0).unwrap();
+    assert!(points.len() > 5000);
+    let events = Events::new(points, window).unwrap();
+    let lattice =
+        LatticeChoice { nodes: Some(vec![60]), smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
+    let posterior = Model { family: Family::Lattice, lattice, ..Model::default() }.fit(&events).unwrap().posterior;
+    let at = Points::line(&[0.1, 0.5, 0.9]).unwrap();
+    let sampling = Sampling { chains: 2, draws: 500, warm_up: 100, moves: 5, seed: 1 };
+    let exact = posterior.sample_exact(events.points(), &at, sampling).unwrap();
+    let rate = posterior.rate(&at).unwrap();
+    for i in 0..3 {
+        let values = exact.at(i);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        // So many events leave nothing for the variational answer to miss.
+        assert!((mean - rate.mean[i]).abs() < 0.3 * rate.sd[i], "{mean} {rate:?}");
+        let sd = (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / values.len() as f64).sqrt();
+        assert!((sd / rate.sd[i] - 1.0).abs() < 0.15, "{sd} {rate:?}");
+    }
+}
