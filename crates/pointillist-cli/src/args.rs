@@ -137,7 +137,9 @@ pub struct EventOptions {
         long_help = "Table of how closely the window was looked at: people at risk, hours of watching, chance of detection.\n\
         It has columns called as the axes, or some of them, and one column of values that are not negative, on a full grid that \
         covers the window (rows in any order); between the places of the grid it is linear. The rate is then per unit of exposure. \
-        If the column of values is called `weight`, the rows are points whose weights add up to the integral of the exposure."
+        If the column of values is called `weight`, the rows are amounts (the people of a cell of a raster, the hours of a day) at places \
+        on all axes, a grid or scattered: each is spread over the part of the window that is nearest to its place. Those outside the window do \
+        not count; with several looks at a window they are those of one look."
     )]
     pub exposure: Option<String>,
     /// Drop events outside the window (or their trial, or where the exposure is zero) instead of stopping

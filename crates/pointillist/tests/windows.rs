@@ -37,6 +37,8 @@ fn polygon() -> Polygons {
     Polygons::new(vec![vec![outside, hole]]).unwrap()
 }
 
+const WEIGHED_BOX: &str = "a weighed box";
+
 /// A window under uneven weights at these places.
 fn weighed(window: Window, places: &Points) -> Window {
     let weights: Vec<f64> = scatter(places.len(), 0.618).iter().map(|u| 0.2 + u).collect();
@@ -73,10 +75,10 @@ fn windows(dims: usize) -> Vec<(&'static str, Window)> {
         ],
         _ => vec![
             ("a prism", Window::inside(polygon()).times(&interval(0.0, 1.0)).unwrap()),
-            (
-                "a weighed box",
-                weighed(square().times(&interval(0.0, 1.0)).unwrap(), &Points::grid(&[0.2; 3], &[0.8; 3], &[2; 3])),
-            ),
+            (WEIGHED_BOX, {
+                let places = Points::grid(&[0.2, 0.5, 0.3], &[0.8, 0.5, 0.9], &[2, 1, 2]);
+                weighed(square().times(&interval(0.0, 1.0)).unwrap(), &places)
+            }),
             ("an exposed prism", {
                 let prism = Window::inside(polygon()).times(&interval(0.0, 1.0)).unwrap();
                 prism.with_exposure(grid(vec![0, 1], &[2, 3])).unwrap()
@@ -98,8 +100,10 @@ fn kernels(dims: usize) -> Vec<String> {
 fn gradients_for_every_kernel_on_every_kind_of_window() {
     for dims in 1..=3 {
         let axes = &["x", "y", "t"][..dims];
-        for ((name, window), text) in windows(dims).iter().flat_map(|w| kernels(dims).into_iter().map(move |k| (w, k)))
-        {
+        let all = windows(dims);
+        let pairs = all.iter().flat_map(|window| kernels(dims).into_iter().map(move |text| (window, text)));
+        // Its nodes are points of no structure, and many: one kernel must do.
+        for ((name, window), text) in pairs.filter(|(window, text)| window.0 != WEIGHED_BOX || text == "se") {
             let kernel = kernel(&text, axes);
             let points = Points::new(dims, scatter(9 * dims, 0.6180)).unwrap().filter(|row| window.contains(row));
             let events = Events::new(points, window.clone()).unwrap();
