@@ -3,9 +3,9 @@
 //! Only shapes are checked here. What depends on the data (the number of axes, dates, names of columns) is left to the
 //! commands. Options and verbs that are planned but not there yet are recognised in [`not_yet`], so that asking for one gives a sentence.
 
+use crate::io::TimeUnit;
 use clap::builder::TypedValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use crate::io::TimeUnit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -443,7 +443,7 @@ pub struct SampleArgs {
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub draws: usize,
     /// Draw sets of events instead of intensities
-    #[arg(long, conflicts_with_all = ["at", "grid", "columns"])]
+    #[arg(long)]
     pub events: bool,
     /// Where.
     #[command(flatten)]
@@ -512,9 +512,9 @@ pub struct SimulateArgs {
     /// Table of how closely the window is looked at, as for `fit`
     #[arg(long, value_name = "FILE")]
     pub exposure: Option<String>,
-    /// Unit in which dates are counted [default: days]
-    #[arg(long, value_name = "UNIT", value_enum, ignore_case = true)]
-    pub time_unit: Option<TimeUnit>,
+    /// Unit in which dates are counted
+    #[arg(long, value_name = "UNIT", value_enum, ignore_case = true, default_value_t = TimeUnit::Days)]
+    pub time_unit: TimeUnit,
     /// Number of draws: independent sets of events (with --sgcp all from one intensity)
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub draws: usize,
@@ -562,10 +562,10 @@ pub struct PlotArgs {
 #[derive(Debug, Clone, Args)]
 pub struct HeldOutOptions {
     /// The held-out events come from J looks at the window (default: the trials in their trial column; one if the others do)
-    #[arg(long, value_name = "J", requires = "heldout", conflicts_with = "heldout_trials", help_heading = "Events")]
+    #[arg(long, value_name = "J", conflicts_with = "heldout_trials", help_heading = "Events")]
     pub heldout_repeats: Option<usize>,
     /// Table with the columns trial,start,end of the held-out trials
-    #[arg(long, value_name = "FILE", requires = "heldout", help_heading = "Events")]
+    #[arg(long, value_name = "FILE", help_heading = "Events")]
     pub heldout_trials: Option<String>,
 }
 
@@ -690,7 +690,13 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub looks: HeldOutOptions,
     /// Which methods
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_enum, default_value = "vbpp,ks+ec,ks-ec,homogeneous")]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        value_enum,
+        default_value = "vbpp,ks+ec,ks-ec,homogeneous"
+    )]
     pub methods: Vec<ContenderName>,
     /// Draws for m_p
     #[arg(long, value_name = "N", default_value_t = 10_000)]
@@ -889,7 +895,8 @@ pub fn none_of(error: &clap::Error) -> Option<String> {
         Some(ContextValue::String(text)) if !text.is_empty() => Some(text.as_str()),
         _ => None,
     };
-    let (ErrorKind::InvalidValue, Some(ContextValue::Strings(there))) = (error.kind(), error.get(ContextKind::ValidValue))
+    let (ErrorKind::InvalidValue, Some(ContextValue::Strings(there))) =
+        (error.kind(), error.get(ContextKind::ValidValue))
     else {
         return None;
     };

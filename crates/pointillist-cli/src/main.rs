@@ -5,6 +5,7 @@ mod commands;
 mod datasets;
 mod interrupt;
 mod io;
+mod options;
 mod plot;
 
 use std::process::ExitCode;

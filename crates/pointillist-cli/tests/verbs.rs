@@ -329,7 +329,8 @@ fn help_and_version_are_there() {
     let folder = Folder::new();
     assert!(folder.run("--version").good().out.starts_with("pointillist 0."));
     assert!(folder.run("--help").good().out.contains("Exit codes"));
-    for verb in ["fit", "predict", "score", "count", "sample", "plot", "kernels", "data", "show", "man", "completions"] {
+    for verb in ["fit", "predict", "score", "count", "sample", "plot", "kernels", "data", "show", "man", "completions"]
+    {
         let help = folder.run(&format!("{verb} --help")).good().out;
         assert!(help.contains("Example") && help.contains(&format!("pointillist {verb}")), "{verb}");
     }
@@ -340,14 +341,16 @@ fn a_saved_model_says_what_the_fit_said() {
     let folder = Folder::new();
     folder.write("few.csv", "t\n1\n2\n2.5\n6\n9\n");
     let without_time = |text: &str| {
-        let cut = |line: &str| line.trim_start().strip_prefix("stop").map(|_| line.rsplit_once(", ").unwrap().0.to_string());
+        let cut =
+            |line: &str| line.trim_start().strip_prefix("stop").map(|_| line.rsplit_once(", ").unwrap().0.to_string());
         text.lines().map(|line| cut(line).unwrap_or(line.to_string())).collect::<Vec<_>>()
     };
     for options in ["coal", "few.csv --inducing 4", "kenya --window kenya --clip --nodes 20x20", "spikes --exact"] {
         let said = folder.run(&format!("fit {options} -o model.json")).good();
         let shown = folder.run("show model.json").good();
         assert_eq!(without_time(&said.out), shown.out.lines().collect::<Vec<_>>(), "{options}");
-        let warnings = |text: &str| text.lines().filter(|l| l.starts_with("warning")).map(String::from).collect::<Vec<_>>();
+        let warnings =
+            |text: &str| text.lines().filter(|l| l.starts_with("warning")).map(String::from).collect::<Vec<_>>();
         assert_eq!(warnings(&said.err), warnings(&shown.err), "{options}");
         let mut said = folder.run(&format!("fit {options} --json -q")).good().json();
         said.as_object_mut().unwrap().remove("seconds");
@@ -388,7 +391,10 @@ fn held_out_tables_and_draws_have_one_spelling() {
     }
     for verb in ["score", "compare", "smooth", "sgcp"] {
         let help = folder.run(&format!("{verb} --help")).good().out;
-        assert!((help.contains("HELDOUT") || help.contains("--heldout ")) && !help.contains("--test"), "{verb}: {help}");
+        assert!(
+            (help.contains("HELDOUT") || help.contains("--heldout ")) && !help.contains("--test"),
+            "{verb}: {help}"
+        );
     }
 }
 

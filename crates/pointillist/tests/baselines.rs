@@ -416,7 +416,11 @@ fn held_out_events_are_scored_by_rate_and_integral() {
         let smoother = KernelSmoother::with_bandwidth(&events, edges, &[0.1, 0.2]).unwrap();
         let logs: f64 = smoother.rate(&held).unwrap().iter().map(|r| r.ln()).sum();
         let want = logs - smoother.expected(&window).unwrap();
-        assert!(close(smoother.log_likelihood(&Events::new(held.clone(), window.clone()).unwrap()).unwrap(), want, 1e-13));
+        assert!(close(
+            smoother.log_likelihood(&Events::new(held.clone(), window.clone()).unwrap()).unwrap(),
+            want,
+            1e-13
+        ));
     }
     // Nothing is clipped: a rate of e^{−500} has its logarithm, one beyond doubles none.
     let line = Events::new(Points::line(&[0.1, 0.2]).unwrap(), Window::interval(0.0, 1.0).unwrap()).unwrap();

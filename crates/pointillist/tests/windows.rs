@@ -241,7 +241,9 @@ fn held_out_events_are_scored_in_their_own_window() {
         };
         assert!((l_p(5) - l_p(15) - 10.0 * expected(&line(1))).abs() < 1e-8 * l_p(15).abs());
         let wider = Events::new(held_out.clone(), Window::interval(0.0, 11.0).unwrap()).unwrap();
-        assert!(matches!(posterior.score(&wider, 10, 0), Err(Error::Setting { name, .. }) if name == "held-out window"));
+        assert!(
+            matches!(posterior.score(&wider, 10, 0), Err(Error::Setting { name, .. }) if name == "held-out window")
+        );
     }
 }
 

@@ -27,8 +27,9 @@ mod summary;
 mod window;
 
 use crate::args::{Cli, Global, Verb, none_of, not_yet};
+use crate::options::{Mode, Typed};
 use crate::{interrupt, io};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use std::io::{IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -97,6 +98,7 @@ impl From<io::SummaryFileError> for Failure {
 /// The options of all verbs, and the way to talk.
 pub struct Context {
     global: Global,
+    typed: Typed,
 }
 
 impl Context {
@@ -110,6 +112,11 @@ impl Context {
 
     fn quiet(&self) -> bool {
         self.global.quiet
+    }
+
+    /// Refuses options that were typed and do nothing now that this is known.
+    fn refuse_idle(&self, mode: Mode) -> Result<(), Failure> {
+        self.typed.idle(mode).map_or(Ok(()), |sentence| Err(sentence.into()))
     }
 
     /// Something the user should know before trusting the answer.
@@ -174,14 +181,14 @@ fn colour() -> bool {
 
 /// Reads the arguments, does the work, and says how it went.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let (cli, typed) = match arguments() {
+        Ok(both) => both,
         Err(error) => return refuse_arguments(&error),
     };
     interrupt::listen();
     // A panic is a fault of the program: one line, not a page.
     panic::set_hook(Box::new(|_| {}));
-    let result = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
+    let result = panic::catch_unwind(AssertUnwindSafe(|| run(cli, typed)));
     match result {
         Ok(Ok(Outcome::Done)) => ExitCode::SUCCESS,
         Ok(Ok(Outcome::NotConverged)) => ExitCode::from(1),
@@ -198,12 +205,21 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<Outcome, Failure> {
+/// What was asked for, and which options were typed to ask for it.
+fn arguments() -> Result<(Cli, Typed), clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let typed = Typed::of(&command, &matches);
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok((cli, typed))
+}
+
+fn run(cli: Cli, typed: Typed) -> Result<Outcome, Failure> {
     if let Some(threads) = cli.global.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
         pool.build_global().map_err(|error| format!("--threads {threads}: {error}"))?;
     }
-    let context = Context { global: cli.global };
+    let context = Context { global: cli.global, typed };
     match &cli.verb {
         None => demo::run(&context),
         Some(Verb::Fit(args)) => fit::run(args, &context),

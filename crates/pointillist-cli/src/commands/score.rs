@@ -49,7 +49,11 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
             context.warn(&format!("{name} is unsure (Pareto k {k:.2} above {UNTRUSTED}): its error may be larger than it says; use more --draws"));
         }
     }
-    let text = if context.json() { json_line(&scores(&score, held_out.trials, args.draws))? } else { table(&score, held_out.trials) };
+    let text = if context.json() {
+        json_line(&scores(&score, held_out.trials, args.draws))?
+    } else {
+        table(&score, held_out.trials)
+    };
     io::stdout_text(&text)?;
     Ok(Outcome::Done)
 }

@@ -10,6 +10,7 @@ use super::{Context, Failure, Outcome, json_line, spec, window};
 use crate::args::{EventOptions, SummarizeArgs};
 use crate::datasets::{self, Dataset};
 use crate::io::{self, Chunk, Counting, Extent, ReadOptions, Stream, SummaryFile, TimeAxis, TimeUnit};
+use crate::options::Mode;
 use pointillist::{Axis, Points, Summary, Window};
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
@@ -118,8 +119,13 @@ pub fn events(
     cells: Option<&str>,
     context: &Context,
 ) -> Result<Summarised, Failure> {
+    context.refuse_idle(Mode::Summarised)?;
+    let tables = Tables::new(paths, options)?;
+    if !tables.dates.contains(&true) {
+        context.refuse_idle(Mode::NoDates)?;
+    }
     let mut meter = Meter::new(context);
-    let summarised = Tables::new(paths, options)?.summarised(options, cells, &mut meter);
+    let summarised = tables.summarised(options, cells, &mut meter);
     meter.clear();
     summarised
 }
@@ -297,13 +303,6 @@ fn joined(all: Option<Vec<Extent>>, more: Option<Vec<Extent>>) -> Option<Vec<Ext
 
 /// What the options ask for and a pass cannot do.
 fn refuse_options(paths: &[String], options: &EventOptions) -> Result<(), Failure> {
-    if options.trials.is_some() || options.trial_column.is_some() {
-        return Err(
-            "events of trials cannot be summarised; give --repeats if all trials have the same window, or fit them as they are"
-                .to_string()
-                .into(),
-        );
-    }
     match paths.iter().filter(|path| *path == "-").count() {
         0 => Ok(()),
         1 if options.window.is_empty() => {
