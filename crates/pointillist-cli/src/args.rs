@@ -461,7 +461,7 @@ pub struct SampleArgs {
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub draws: usize,
     /// Draw sets of events instead of intensities
-    #[arg(long, conflicts_with_all = ["at", "grid", "columns"])]
+    #[arg(long)]
     pub events: bool,
     /// Where.
     #[command(flatten)]
@@ -530,9 +530,9 @@ pub struct SimulateArgs {
     /// Table of how closely the window is looked at, as for `fit`
     #[arg(long, value_name = "FILE")]
     pub exposure: Option<String>,
-    /// Unit in which dates are counted [default: days]
-    #[arg(long, value_name = "UNIT", value_enum, ignore_case = true)]
-    pub time_unit: Option<TimeUnit>,
+    /// Unit in which dates are counted
+    #[arg(long, value_name = "UNIT", value_enum, ignore_case = true, default_value_t = TimeUnit::Days)]
+    pub time_unit: TimeUnit,
     /// Number of draws: independent sets of events (with --sgcp all from one intensity)
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub draws: usize,
@@ -580,10 +580,10 @@ pub struct PlotArgs {
 #[derive(Debug, Clone, Args)]
 pub struct HeldOutOptions {
     /// The held-out events come from J looks at the window (default: the trials in their trial column; one if the others do)
-    #[arg(long, value_name = "J", requires = "heldout", conflicts_with = "heldout_trials", help_heading = "Events")]
+    #[arg(long, value_name = "J", conflicts_with = "heldout_trials", help_heading = "Events")]
     pub heldout_repeats: Option<usize>,
     /// Table with the columns trial,start,end of the held-out trials
-    #[arg(long, value_name = "FILE", requires = "heldout", help_heading = "Events")]
+    #[arg(long, value_name = "FILE", help_heading = "Events")]
     pub heldout_trials: Option<String>,
 }
 

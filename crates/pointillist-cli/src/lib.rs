@@ -6,6 +6,7 @@ mod datasets;
 mod fault;
 mod interrupt;
 mod io;
+mod options;
 mod plot;
 
 pub use commands::{hostile, main};

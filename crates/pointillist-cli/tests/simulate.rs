@@ -229,10 +229,10 @@ fn what_is_refused_of_sigmoidal_processes_and_truths() {
     sgcp("ceiling=2e4, lengthscale=1e-5", "--window 0,1").refused(&["lengthscale = 0.00001", "too short", "longer"]);
     let good = "ceiling=1, lengthscale=1";
     sgcp(good, "").refused(&["--sgcp needs --window"]);
-    sgcp(good, "--window 0,1 --mean").refused(&["--mean is for a model"]);
+    sgcp(good, "--window 0,1 --mean").refused(&["--mean has no effect", "--model"]);
     sgcp(good, "--window 0,1 --intensity 1").refused(&["--intensity and --sgcp"]);
     sgcp(good, "--window 0,1 --exposure effort.csv").refused(&["--exposure", "varies", "leave it out"]);
-    sgcp(good, "--window 0,1 --grid 20").refused(&["--grid is for --truth"]);
+    sgcp(good, "--window 0,1 --grid 20").refused(&["--grid has no effect", "--truth"]);
     sgcp(good, "--window 0,1 --truth t.csv --grid 20x20").refused(&["--grid 20x20", "1 axis"]);
     sgcp(good, "--window 0,1 --truth t.csv --columns rate").refused(&["`rate`", "--truth"]);
     sgcp(good, "--window 0,1 --truth missing/t.csv").refused(&["directory"]);
@@ -250,7 +250,7 @@ fn what_is_refused() {
     folder.run("simulate").refused(&["--intensity", "--model"]);
     folder.run("simulate --intensity 1 --model model.json --window 0,5").refused(&["--intensity and --model"]);
     folder.run("simulate --intensity 1").refused(&["--window", "0,50"]);
-    folder.run("simulate --intensity 1 --window 0,5 --mean").refused(&["--mean is for a model"]);
+    folder.run("simulate --intensity 1 --window 0,5 --mean").refused(&["--mean has no effect", "--model"]);
     for option in ["--window 0,5", "--columns t", "--repeats 2", "--exposure effort.csv", "--time-unit days"] {
         let name = option.split(' ').next().unwrap();
         folder.run(&format!("simulate --model model.json {option}")).refused(&[name, "leave it out"]);

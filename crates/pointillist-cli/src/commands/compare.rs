@@ -5,6 +5,7 @@ use super::score::check_draws;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column};
+use crate::options::Mode;
 use pointillist::baseline::{EdgeCorrection, sgcp};
 use pointillist::compare::{Contender, Performance, halves, paired};
 use pointillist::{Events, Model, Points};
@@ -64,10 +65,12 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
         io::check_target(path)?;
     }
     check_draws(args.draws)?;
+    refuse_idle(args, context)?;
     let loaded = input::events(&args.train, &args.options.events)?;
+    loaded.refuse_idle(context)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = loaded.events;
-    let contenders = contenders(args, &events)?;
+    let contenders = contenders(args, &events, context)?;
     let truth = args.truth.as_ref().map(|path| truth(path, &events)).transpose()?;
     let mut performances: Vec<Vec<Performance>> = contenders.iter().map(|_| Vec::new()).collect();
     let nowhere = Points::new(events.window().dims(), vec![])?;
@@ -100,12 +103,27 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Contender)>, Failure> {
+/// Refuses options that mean nothing for these methods, or without held-out events.
+fn refuse_idle(args: &CompareArgs, context: &Context) -> Result<(), Failure> {
+    let has_one = |names: &[ContenderName]| args.methods.iter().any(|name| names.contains(name));
+    if !has_one(&[ContenderName::Vbpp, ContenderName::Averaged]) {
+        context.refuse_idle(Mode::OnlyRivals)?;
+    }
+    if !has_one(&[ContenderName::Vbpp, ContenderName::Averaged, ContenderName::Sgcp]) {
+        context.refuse_idle(Mode::NothingSampled)?;
+    }
+    if args.heldout.is_none() {
+        context.refuse_idle(Mode::NothingHeldOut)?;
+    }
+    Ok(())
+}
+
+fn contenders(args: &CompareArgs, events: &Events, context: &Context) -> Result<Vec<(String, Contender)>, Failure> {
     // Once for all: its inducing points may come out of a pipe.
     let mut made: Option<Model> = None;
     let mut model = || -> Result<Model, Failure> {
         if made.is_none() {
-            made = Some(spec::model(&args.options, events.window().axes())?);
+            made = Some(spec::model(&args.options, events.window().axes(), context)?);
         }
         Ok(made.clone().unwrap_or_default())
     };

@@ -7,6 +7,7 @@ use super::summary::{Summary, grid};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
 use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile};
+use crate::options::Mode;
 use crate::plot;
 use pointillist::{Error, Fit, Model, Progress, Window};
 use std::ops::ControlFlow;
@@ -83,7 +84,7 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         .into());
     }
     if !summaries.is_empty() {
-        refuse_for_summaries(options, &paths[0])?;
+        context.refuse_idle(Mode::SummaryFitted(&paths[0]))?;
         let file = SummaryFile::read_all(given.iter_mut().map(Given::open))?;
         return fit_summary(Summarised { file, warnings: Vec::new() }, args, context);
     }
@@ -123,28 +124,6 @@ fn is_large(given: &mut Given) -> Result<bool, Failure> {
     Ok(bytes.saturating_mul(gain) > LARGE)
 }
 
-/// Options that say how events are read, or that they stay as they are, mean nothing for summaries.
-fn refuse_for_summaries(options: &FitOptions, path: &str) -> Result<(), Failure> {
-    let events = &options.events;
-    if options.exact {
-        return Err(format!("--exact needs the events, and {path} is a summary of them; fit the table instead").into());
-    }
-    let given = [
-        (events.columns.is_some(), "--columns"),
-        (!events.window.is_empty(), "--window"),
-        (events.repeats.is_some(), "--repeats"),
-        (events.trials.is_some(), "--trials"),
-        (events.trial_column.is_some(), "--trial-column"),
-        (events.exposure.is_some(), "--exposure"),
-        (events.clip, "--clip"),
-        (events.skip_bad > 0, "--skip-bad"),
-    ];
-    match given.into_iter().find_map(|(given, name)| given.then_some(name)) {
-        Some(option) => Err(format!("{path} is a summary, so {option} has no effect; give it to `summarize`").into()),
-        None => Ok(()),
-    }
-}
-
 /// Fits a summary of what was given as the options say, and says its warnings. With `--update` it is added to that of the model, from
 /// which the fit then starts.
 fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
@@ -152,11 +131,12 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     let Summarised { mut file, warnings } = summarised;
     let before = args.update.as_deref().map(ModelFile::read).transpose()?;
     if let (Some(before), Some(path)) = (&before, &args.update) {
+        context.refuse_idle(Mode::ModelUpdated(path))?;
         file = added(before, path, file, &args.events[0])?;
         source = format!("{} and {source}", before.source);
     }
     let window = file.summary.window();
-    let model = spec::model(options, window.axes())?;
+    let model = spec::model(options, window.axes(), context)?;
     let fit = watched(context, |watch| match &before {
         Some(before) => model.update_watched(&before.posterior, &file.summary, watch),
         None => model.fit_summary_watched(&file.summary, watch),
@@ -203,8 +183,9 @@ fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
 
 /// Fits events as the options say, and says its warnings.
 pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fitted, Failure> {
-    let Loaded { events, trials, source, warnings } = loaded;
-    let model = spec::model(options, events.window().axes())?;
+    loaded.refuse_idle(context)?;
+    let Loaded { events, trials, source, warnings, .. } = loaded;
+    let model = spec::model(options, events.window().axes(), context)?;
     let fit =
         watched(context, |watch| model.fit_watched(&events, watch)).map_err(|error| spec::fault(error, options))?;
     let kept = (events.len() <= MOST_EVENTS).then(|| KeptEvents { points: events.points().clone(), trials });

@@ -2,10 +2,10 @@
 //!
 //! Nothing is fitted here. What comes out does not matter, only that something does: an answer or a sentence.
 
-use super::{input, run, spec, window};
+use super::{Context, arguments, input, run, spec, window};
 use crate::args::{Cli, Verb};
 use crate::io::{self, ModelFile, SummaryFile};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use pointillist::baseline::sgcp::Sgcp;
 use pointillist::kernel::Expression;
 use pointillist::{Axis, Intensity, Points};
@@ -17,12 +17,13 @@ pub fn command() -> clap::Command {
 
 /// Reads what a line of arguments names and says, as its verb would before it begins to compute; a sentence if it is refused.
 pub fn read(line: &[String]) -> Result<(), String> {
-    let cli = Cli::try_parse_from(line).map_err(|error| error.to_string())?;
+    let (cli, typed) = arguments(line).map_err(|error| error.to_string())?;
+    let context = Context { global: cli.global.clone(), typed: typed.clone() };
     let told = |failure| format!("{failure:?}");
     match &cli.verb {
         Some(Verb::Fit(args)) => {
             let loaded = input::events(&args.events[0], &args.options.events).map_err(told)?;
-            spec::model(&args.options, loaded.events.window().axes()).map_err(told)?;
+            spec::model(&args.options, loaded.events.window().axes(), &context).map_err(told)?;
         }
         Some(Verb::Count(args)) => {
             let model = ModelFile::read(&args.model).map_err(|error| error.to_string())?;
@@ -39,7 +40,7 @@ pub fn read(line: &[String]) -> Result<(), String> {
                 input::points(path, columns, model.posterior.window().axes()).map_err(told)?;
             }
         }
-        Some(Verb::Summarize(_)) => drop(run(cli).map_err(told)?),
+        Some(Verb::Summarize(_)) => drop(run(cli, typed).map_err(told)?),
         _ => {}
     }
     Ok(())

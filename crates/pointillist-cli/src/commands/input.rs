@@ -4,6 +4,7 @@ use super::{Context, Failure, spec, window};
 use crate::args::{EventOptions, HeldOutOptions, RivalOptions};
 use crate::datasets::{self, Dataset};
 use crate::io::{self, Counting, InputError, ReadOptions, Table, TimeAxis, TimeUnit, Trials};
+use crate::options::Mode;
 use pointillist::{Axis, Events, Points, Window};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,10 +18,19 @@ pub struct Loaded {
     pub events: Events,
     /// For each event the number of its trial from 0, if they have trials.
     pub trials: Option<Vec<usize>>,
+    /// Whether a coordinate is a date.
+    pub has_dates: bool,
     /// Where they came from: the last part of the path.
     pub source: String,
     /// What the user should know of how they were read.
     pub warnings: Vec<String>,
+}
+
+impl Loaded {
+    /// Refuses options that mean nothing for such events.
+    pub fn refuse_idle(&self, context: &Context) -> Result<(), Failure> {
+        if self.has_dates { Ok(()) } else { context.refuse_idle(Mode::NoDates) }
+    }
 }
 
 /// Points on the axes of a model, with the lines they stood on and the trials they belong to.
@@ -85,7 +95,8 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> 
     let outside = placed.inside(&window, &strictness)?;
     warnings.splice(0..0, dropped.into_iter().chain(outside));
     let events = Events::new(placed.points, window)?;
-    Ok(Loaded { events, trials: placed.trials, source: file_name(path), warnings })
+    let has_dates = dates_only.contains(&true);
+    Ok(Loaded { events, trials: placed.trials, has_dates, source: file_name(path), warnings })
 }
 
 /// What is read of a table.

@@ -29,8 +29,10 @@ mod summary;
 mod window;
 
 use crate::args::{Cli, Global, Verb, none_of, not_yet};
+use crate::options::{Mode, Typed};
 use crate::{fault, interrupt, io};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -105,6 +107,7 @@ impl From<io::SummaryFileError> for Failure {
 /// The options of all verbs, and the way to talk.
 pub struct Context {
     global: Global,
+    typed: Typed,
 }
 
 impl Context {
@@ -118,6 +121,11 @@ impl Context {
 
     fn quiet(&self) -> bool {
         self.global.quiet
+    }
+
+    /// Refuses options that were typed and do nothing now that this is known.
+    fn refuse_idle(&self, mode: Mode) -> Result<(), Failure> {
+        self.typed.idle(mode).map_or(Ok(()), |sentence| Err(sentence.into()))
     }
 
     /// Something the user should know before trusting the answer.
@@ -190,12 +198,12 @@ fn colour() -> bool {
 
 /// Reads the arguments, does the work, and says how it went.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let (cli, typed) = match arguments(std::env::args_os()) {
+        Ok(both) => both,
         Err(error) => return refuse_arguments(&error),
     };
     interrupt::listen();
-    ExitCode::from(guarded(|| run(cli)))
+    ExitCode::from(guarded(|| run(cli, typed)))
 }
 
 /// Does the work, says how it went, and gives the exit code.
@@ -214,7 +222,16 @@ fn guarded(work: impl FnOnce() -> Result<Outcome, Failure>) -> u8 {
     }
 }
 
-fn run(cli: Cli) -> Result<Outcome, Failure> {
+/// What was asked for, and which options were typed to ask for it.
+fn arguments(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<(Cli, Typed), clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(line)?;
+    let typed = Typed::of(&command, &matches);
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok((cli, typed))
+}
+
+fn run(cli: Cli, typed: Typed) -> Result<Outcome, Failure> {
     if let Some(threads) = cli.global.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
         pool.build_global().map_err(|error| format!("--threads {threads}: {error}"))?;
@@ -222,7 +239,7 @@ fn run(cli: Cli) -> Result<Outcome, Failure> {
     if let Some(size) = &cli.global.max_memory {
         io::set_limit(spec::bytes(size)?);
     }
-    let context = Context { global: cli.global };
+    let context = Context { global: cli.global, typed };
     match &cli.verb {
         None => demo::run(&context),
         Some(Verb::Fit(args)) => fit::run(args, &context),

@@ -2,8 +2,9 @@
 
 use super::figure::{self, Look};
 use super::{Context, Failure, Outcome, colour, fit, input, json_line, spec, terminal};
-use crate::args::{BasisName, FitOptions, PlotArgs};
+use crate::args::PlotArgs;
 use crate::io::{self, KeptEvents, ModelFile};
+use crate::options::Mode;
 use crate::plot;
 use std::path::Path;
 
@@ -20,6 +21,9 @@ enum Format {
 
 /// Does what was asked for.
 pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
+    if context.json() {
+        context.refuse_idle(if args.output.is_some() { Mode::PictureAsJson } else { Mode::NoPicture })?;
+    }
     let format = args.output.as_deref().map(format).transpose()?;
     if let Some(path) = &args.output {
         io::check_target(path)?;
@@ -71,9 +75,8 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
     let opened = input::open(path)?;
     if opened.is_json() {
         let model = ModelFile::from_bytes(io::source_name(path), &opened.document(io::MODEL_GROWTH)?)?;
-        if let Some(option) = fit_option_given(&args.options) {
-            return Err(format!("{path} is fitted already, so {option} has no effect; give it to `fit`").into());
-        }
+        context.refuse_idle(Mode::ModelPlotted(path))?;
+        refuse_for_axes(model.posterior.window().dims(), context)?;
         return Ok((model, Outcome::Done));
     }
     let loaded = input::events_from(path, Some(&opened.table()?), &args.options.events)?;
@@ -81,30 +84,12 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
         let dims = loaded.events.window().dims();
         return Err(format!("a figure shows one or two axes, and there are {dims}; choose some with --columns").into());
     }
+    refuse_for_axes(loaded.events.window().dims(), context)?;
     let fitted = fit::fit(loaded, &args.options, context)?;
     let outcome = fitted.outcome();
     Ok((fitted.model, outcome))
 }
 
-/// An option of a fit that was given although there is nothing to fit.
-fn fit_option_given(options: &FitOptions) -> Option<&'static str> {
-    let given = [
-        (options.events.columns.is_some(), "--columns"),
-        (!options.events.window.is_empty(), "--window"),
-        (options.events.repeats.is_some(), "--repeats"),
-        (options.events.trials.is_some(), "--trials"),
-        (options.events.trial_column.is_some(), "--trial-column"),
-        (options.events.exposure.is_some(), "--exposure"),
-        (options.events.clip, "--clip"),
-        (options.events.skip_bad > 0, "--skip-bad"),
-        (options.basis != BasisName::Auto, "--basis"),
-        (options.nodes.is_some(), "--nodes"),
-        (options.smoothness.is_some(), "--smoothness"),
-        (options.kernel.is_some(), "--kernel"),
-        (options.inducing.is_some(), "--inducing"),
-        (options.optimise_inducing, "--optimise-inducing"),
-        (!options.prior.is_empty(), "--prior"),
-        (!options.fix.is_empty(), "--fix"),
-    ];
-    given.into_iter().find_map(|(given, name)| given.then_some(name))
+fn refuse_for_axes(dims: usize, context: &Context) -> Result<(), Failure> {
+    if dims == 2 { context.refuse_idle(Mode::Map) } else { Ok(()) }
 }

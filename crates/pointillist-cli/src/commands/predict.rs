@@ -3,6 +3,7 @@
 use super::{Context, Failure, Outcome, input, spec};
 use crate::args::{Places, PredictArgs};
 use crate::io::{self, Column, ModelFile};
+use crate::options::Mode;
 use pointillist::{Points, Posterior, Rate, Window};
 
 /// Most points of a grid: more would be gigabytes of text.
@@ -10,6 +11,9 @@ const MOST_POINTS: usize = 10_000_000;
 
 /// Does what was asked for.
 pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
+    if args.place.places.at.is_none() {
+        context.refuse_idle(Mode::NoFileOfPoints)?;
+    }
     let quantiles = spec::quantiles(&args.quantiles)?;
     let model = ModelFile::read(&args.model)?;
     let points =
@@ -48,9 +52,6 @@ pub fn place(
             ));
         }
         return Ok(points);
-    }
-    if columns.is_some() {
-        return Err("--columns is for a file of points; give it with --at".to_string().into());
     }
     let counts = match &places.grid {
         Some(text) => spec::counts("--grid", text, axes)?,

@@ -3,6 +3,7 @@
 use super::{Context, Failure, Outcome, predict};
 use crate::args::SampleArgs;
 use crate::io::{Column, ModelFile};
+use crate::options::Mode;
 use pointillist::{Points, Posterior};
 
 /// Most points of a draw, which is made at all of them at once.
@@ -16,6 +17,11 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
         return Err("--draws 0 asks for nothing; take at least 1".to_string().into());
     }
     limit(args.draws)?;
+    if args.events {
+        context.refuse_idle(Mode::EventsDrawn)?;
+    } else if args.place.places.at.is_none() {
+        context.refuse_idle(Mode::NoFileOfPoints)?;
+    }
     let posterior = ModelFile::read(&args.model)?.posterior;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context.seed())?

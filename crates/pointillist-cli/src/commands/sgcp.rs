@@ -5,6 +5,7 @@ use super::{Context, Failure, Outcome, input, json_line, predict, spec, unchecke
 use crate::args::{RivalOptions, SgcpArgs, ThinningName};
 use crate::interrupt;
 use crate::io::{self, Column};
+use crate::options::Mode;
 use pointillist::baseline::sgcp::{
     Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpProgress, SgcpScore, SgcpState, Thinning,
 };
@@ -38,10 +39,14 @@ struct Sampled<'a> {
 /// Does what was asked for.
 pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
     let rival = &args.rival;
+    if rival.heldout.is_none() {
+        context.refuse_idle(Mode::NothingHeldOut)?;
+    }
     for path in rival.output.iter().chain(&args.checkpoint) {
         io::check_target(path)?;
     }
     let loaded = input::events(&rival.events, &rival.options)?;
+    loaded.refuse_idle(context)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = &loaded.events;
     // Better now than after minutes.

@@ -4,6 +4,7 @@ use super::summary::brief;
 use super::{Context, Failure, Outcome, predict, spec, window};
 use crate::args::{Places, SimulateArgs};
 use crate::io::{self, Column, ModelFile, TimeUnit};
+use crate::options::Mode;
 use pointillist::baseline::sgcp;
 use pointillist::{Axis, Error, Intensity, Points, Simulation, Window};
 use std::path::Path;
@@ -46,7 +47,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> Result<Outcome, Failure> {
     if args.draws == 0 {
         return Err("--draws 0 asks for nothing; take at least 1".to_string().into());
     }
-    let source = source(args)?;
+    let source = source(args, context)?;
     for path in args.output.iter().chain(&args.truth) {
         io::check_target(path)?;
     }
@@ -65,7 +66,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> Result<Outcome, Failure> {
 }
 
 /// What is asked for, once it is found to make sense.
-fn source(args: &SimulateArgs) -> Result<Source<'_>, Failure> {
+fn source<'a>(args: &'a SimulateArgs, context: &Context) -> Result<Source<'a>, Failure> {
     let source = match (&args.intensity, &args.sgcp, &args.model) {
         (Some(formula), None, None) => Source::Formula(formula),
         (None, Some(parameters), None) => Source::Sgcp(parameters),
@@ -78,45 +79,25 @@ fn source(args: &SimulateArgs) -> Result<Source<'_>, Failure> {
             return Err(format!("{} exclude each other; give one of them", given.join(" and ")).into());
         }
     };
-    match objection(&source, args) {
-        Some(sentence) => Err(sentence.into()),
-        None => Ok(source),
-    }
-}
-
-/// What is wrong with the options beside the source.
-fn objection(source: &Source, args: &SimulateArgs) -> Option<String> {
-    let is_model = matches!(source, Source::Posterior(_) | Source::Mean(_));
+    refuse_idle(&source, args, context)?;
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
-    Some(match own_window(args) {
-        Some(option) if is_model => {
-            format!("{option} is for --intensity and --sgcp; a model has its own window, so leave it out")
-        }
-        _ if args.mean && !is_model => "--mean is for a model; leave it out".into(),
-        _ if args.grid.is_some() && args.truth.is_none() => {
-            "--grid is for --truth; say with it where to write the intensity".into()
-        }
-        _ if args.truth.is_some() && matches!(source, Source::Posterior(_)) => {
-            "--truth is for one intensity, and a model gives each draw another one; take its mean with --mean".into()
-        }
-        _ if args.truth.as_deref() == Some(output) => {
-            let path = output.display();
-            format!("--truth {path} is where the events go; write them to another file with --output")
-        }
-        _ => return None,
-    })
+    if args.truth.as_deref() == Some(output) {
+        let path = output.display();
+        return Err(format!("--truth {path} is where the events go; write them to another file with --output").into());
+    }
+    Ok(source)
 }
 
-/// An option that was given and describes a window, as a model does itself.
-fn own_window(args: &SimulateArgs) -> Option<&'static str> {
-    let given = [
-        ("--window", !args.window.is_empty()),
-        ("--columns", args.columns.is_some()),
-        ("--repeats", args.repeats.is_some()),
-        ("--exposure", args.exposure.is_some()),
-        ("--time-unit", args.time_unit.is_some()),
-    ];
-    given.into_iter().find(|option| option.1).map(|option| option.0)
+/// Refuses options that mean nothing beside the source.
+fn refuse_idle(source: &Source, args: &SimulateArgs, context: &Context) -> Result<(), Failure> {
+    match source {
+        Source::Formula(_) | Source::Sgcp(_) => context.refuse_idle(Mode::FromFormula)?,
+        Source::Posterior(_) | Source::Mean(_) => context.refuse_idle(Mode::FromModel)?,
+    }
+    if matches!(source, Source::Posterior(_)) {
+        context.refuse_idle(Mode::ManyIntensities)?;
+    }
+    if args.truth.is_none() { context.refuse_idle(Mode::NoTruth) } else { Ok(()) }
 }
 
 fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
@@ -262,13 +243,16 @@ fn place(option: &str, args: &SimulateArgs, context: &Context) -> Result<Window,
     let Some(first) = args.window.first() else {
         return Err(format!("{option} needs --window, as in --window 0,50; or give a GeoJSON border").into());
     };
-    let unit = args.time_unit.unwrap_or_default();
     let names = match &args.columns {
         Some(names) => checked(names, args)?,
         None => usual_names(first)?,
     };
-    let axes: Vec<Axis> = names.iter().enumerate().map(|(r, name)| axis(name, r, &args.window, unit)).collect();
+    let axes: Vec<Axis> =
+        names.iter().enumerate().map(|(r, name)| axis(name, r, &args.window, args.time_unit)).collect();
     let dates_only: Vec<bool> = axes.iter().map(|axis| axis.origin.is_some()).collect();
+    if !dates_only.contains(&true) {
+        context.refuse_idle(Mode::NoDates)?;
+    }
     let plain = window::union("--window", &args.window, &axes, &dates_only)?;
     let (repeats, mut warnings) = (args.repeats.unwrap_or(1), Vec::new());
     let window = window::looked_at(plain, repeats, args.exposure.as_deref(), &dates_only, &mut warnings)?;

@@ -4,6 +4,7 @@ use super::summary::{brief, rate_unit};
 use super::{Context, Failure, Outcome, input, json_line, predict, spec};
 use crate::args::{EdgeName, SmoothArgs};
 use crate::io::{self, Column};
+use crate::options::Mode;
 use pointillist::Events;
 use pointillist::baseline::{EdgeCorrection, KernelSmoother};
 use serde::Serialize;
@@ -26,7 +27,11 @@ struct Smoothed {
 /// Does what was asked for.
 pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
     let rival = &args.rival;
+    if rival.heldout.is_none() {
+        context.refuse_idle(Mode::NothingHeldOut)?;
+    }
     let loaded = input::events(&rival.events, &rival.options)?;
+    loaded.refuse_idle(context)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = &loaded.events;
     let (edges, name) = match args.edge_correction {

@@ -1,15 +1,20 @@
 //! Small languages of the options: grids, quantiles, priors, held values, inducing points, sigmoidal processes; and the
 //! model they make.
 
-use super::{Failure, input};
+use super::{Context, Failure, input};
 use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
 use crate::io;
+use crate::options::Mode;
 use pointillist::baseline::sgcp;
 use pointillist::kernel::{Expression, Unit};
 use pointillist::{Axis, Error, Factor, Family, Inducing, LatticeChoice, Method, Model, Prior, PriorMean, Smoothness};
 
 /// The model that the options describe, for events on these axes.
-pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
+pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Model, Failure> {
+    let family = family(options, context)?;
+    if options.exact {
+        context.refuse_idle(Mode::EveryEvent)?;
+    }
     let default = Model::default();
     let priors = options.prior.iter().map(|text| prior(text)).collect::<Result<_, _>>()?;
     let fixed = options.fix.iter().map(|text| fixed(text)).collect::<Result<_, _>>()?;
@@ -20,12 +25,7 @@ pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
         return Err("--max-evaluations 0 leaves nothing to do; allow at least one".to_string().into());
     }
     Ok(Model {
-        family: match options.basis {
-            BasisName::Auto if options.inducing.is_some() => Family::Inducing,
-            BasisName::Auto => Family::Auto,
-            BasisName::Inducing => Family::Inducing,
-            BasisName::Lattice => Family::Lattice,
-        },
+        family,
         lattice: lattice(options, axes)?,
         kernel: options.kernel.as_deref().map(|text| kernel(text, axes)).transpose()?,
         prior_mean: match options.mean {
@@ -48,24 +48,28 @@ pub fn model(options: &FitOptions, axes: &[Axis]) -> Result<Model, Failure> {
     })
 }
 
+/// What f is made of, if the options decide it.
+fn family(options: &FitOptions, context: &Context) -> Result<Family, Failure> {
+    let asked_by = |given: bool, name: &'static str| given.then_some(name);
+    let lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
+        .or(asked_by(options.nodes.is_some(), "--nodes"))
+        .or(asked_by(options.smoothness.is_some(), "--smoothness"));
+    match (options.basis, lattice) {
+        (BasisName::Inducing, _) => {
+            context.refuse_idle(Mode::OnInducing("--basis inducing"))?;
+            Ok(Family::Inducing)
+        }
+        (_, Some(option)) => {
+            context.refuse_idle(Mode::OnLattice(option))?;
+            Ok(Family::Lattice)
+        }
+        (_, None) if options.inducing.is_some() => Ok(Family::Inducing),
+        (_, None) => Ok(Family::Auto),
+    }
+}
+
 /// The lattice asked for.
 fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure> {
-    let first = |given: [(bool, &'static str); 3]| given.into_iter().find_map(|(given, name)| given.then_some(name));
-    let for_lattice = first([
-        (options.nodes.is_some(), "--nodes"),
-        (options.smoothness.is_some(), "--smoothness"),
-        (options.basis == BasisName::Lattice, "--basis lattice"),
-    ]);
-    let for_inducing = first([
-        (options.kernel.is_some(), "--kernel"),
-        (options.inducing.is_some(), "--inducing"),
-        (options.basis == BasisName::Inducing, "--basis inducing"),
-    ]);
-    if let (Some(lattice), Some(inducing)) = (for_lattice, for_inducing) {
-        return Err(
-            format!("{lattice} is for a lattice and {inducing} for inducing points; leave one of them out").into()
-        );
-    }
     let smoothness = match options.smoothness {
         None | Some(SmoothnessName::Auto) => None,
         Some(SmoothnessName::Two) => Some(Smoothness::Two),

@@ -10,6 +10,7 @@ use super::{Context, Failure, Outcome, json_line, spec, window};
 use crate::args::{EventOptions, SummarizeArgs};
 use crate::datasets::{self, Dataset};
 use crate::io::{self, Chunk, Counting, Extent, ReadOptions, Stream, SummaryFile, TimeAxis, TimeUnit};
+use crate::options::Mode;
 use pointillist::{Axis, Points, Summary, Window};
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
@@ -119,8 +120,13 @@ pub fn events(
     cells: Option<&str>,
     context: &Context,
 ) -> Result<Summarised, Failure> {
+    context.refuse_idle(Mode::Summarised)?;
+    let tables = Tables::new(given, options)?;
+    if !tables.dates.contains(&true) {
+        context.refuse_idle(Mode::NoDates)?;
+    }
     let mut meter = Meter::new(context);
-    let summarised = Tables::new(given, options)?.summarised(options, cells, &mut meter);
+    let summarised = tables.summarised(options, cells, &mut meter);
     meter.clear();
     summarised
 }
@@ -306,13 +312,6 @@ fn joined(all: Option<Vec<Extent>>, more: Option<Vec<Extent>>) -> Option<Vec<Ext
 
 /// What the options ask for and a pass cannot do.
 fn refuse_options(given: &[Given], options: &EventOptions) -> Result<(), Failure> {
-    if options.trials.is_some() || options.trial_column.is_some() {
-        return Err(
-            "events of trials cannot be summarised; give --repeats if all trials have the same window, or fit them as they are"
-                .to_string()
-                .into(),
-        );
-    }
     if given.iter().filter(|given| given.path() == "-").count() > 1 {
         return Err("standard input was given twice; name it once".to_string().into());
     }

@@ -1,0 +1,321 @@
+//! Which options mean something where: an option that was typed and does nothing is refused, by this one table.
+//!
+//! [`TABLE`] says for every option of every verb what it is about (its kinds); a [`Mode`], of which a verb learns as it goes, says which
+//! kinds then mean nothing, and why. To add an option, add its id (as clap has it, with `_`) to a line of the table; a test says so if it is
+//! forgotten. Not here: options of all verbs, and pairs that contradict each other (`conflicts_with` in `args.rs`).
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+/// What an option is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It means something whatever else is asked for.
+    Always,
+    /// How a table of events is read, and where they were looked for.
+    Reading,
+    /// Dates.
+    Dates,
+    /// Which trial an event belongs to.
+    Trials,
+    /// How a fit is made.
+    Fitting,
+    /// Which inducing points, or which lattice.
+    Shape,
+    /// Inducing points alone.
+    Inducing,
+    /// Lattices alone.
+    Lattice,
+    /// Weighted nodes in place of events.
+    Nodes,
+    /// The events themselves.
+    Events,
+    /// Held-out events.
+    HeldOut,
+    /// Sampled scores.
+    Sampled,
+    /// A picture, ...
+    Picture,
+    /// ... its band, ...
+    Band,
+    /// ... and where it is shown.
+    Terminal,
+    /// A window, which models have themselves.
+    Window,
+    /// The posterior mean of a model.
+    PosteriorMean,
+    /// One intensity of all draws, ...
+    Truth,
+    /// ... and where it is computed.
+    TruthPlaces,
+    /// Where a rate is asked for, ...
+    Places,
+    /// ... if it is in a file.
+    PlacesFile,
+}
+
+/// Options of some verbs that are about the same.
+struct Line {
+    verbs: &'static [&'static str],
+    options: &'static [&'static str],
+    kinds: &'static [Kind],
+}
+
+const fn line(verbs: &'static [&'static str], options: &'static [&'static str], kinds: &'static [Kind]) -> Line {
+    Line { verbs, options, kinds }
+}
+
+/// The verbs that fit a model, and those that read tables of events with all options for it.
+const FITS: &[&str] = &["fit", "plot", "compare"];
+const READS: &[&str] = &["fit", "plot", "compare", "summarize", "smooth", "sgcp"];
+const RIVALS: &[&str] = &["smooth", "sgcp"];
+
+/// Every option of every verb, once.
+const TABLE: &[Line] = &[
+    line(READS, &["columns", "window", "repeats", "exposure", "clip", "skip_bad"], &[Kind::Reading]),
+    line(READS, &["trials", "trial_column"], &[Kind::Reading, Kind::Trials]),
+    line(READS, &["time_unit"], &[Kind::Reading, Kind::Dates]),
+    line(FITS, &["basis"], &[Kind::Fitting, Kind::Shape]),
+    line(FITS, &["nodes", "smoothness"], &[Kind::Fitting, Kind::Shape, Kind::Lattice]),
+    line(FITS, &["inducing"], &[Kind::Fitting, Kind::Shape, Kind::Inducing]),
+    line(
+        FITS,
+        &["kernel", "optimise_inducing", "mean", "prior", "fix", "method", "jitter"],
+        &[Kind::Fitting, Kind::Inducing],
+    ),
+    line(FITS, &["tolerance"], &[Kind::Fitting, Kind::Inducing, Kind::Nodes]),
+    line(FITS, &["exact"], &[Kind::Fitting, Kind::Events]),
+    line(FITS, &["max_evaluations", "max_memory"], &[Kind::Fitting]),
+    line(&["compare", "smooth", "sgcp"], &["heldout_repeats", "heldout_trials"], &[Kind::HeldOut]),
+    line(&["compare"], &["draws"], &[Kind::Sampled]),
+    line(&["plot"], &["overlay", "title"], &[Kind::Picture]),
+    line(&["plot"], &["quantiles"], &[Kind::Picture, Kind::Band]),
+    line(&["plot"], &["terminal"], &[Kind::Picture, Kind::Terminal]),
+    line(&["simulate"], &["window", "columns", "repeats", "exposure"], &[Kind::Window]),
+    line(&["simulate"], &["time_unit"], &[Kind::Window, Kind::Dates]),
+    line(&["simulate"], &["mean"], &[Kind::PosteriorMean]),
+    line(&["simulate"], &["truth"], &[Kind::Truth]),
+    line(&["simulate"], &["grid"], &[Kind::TruthPlaces]),
+    line(&["predict", "sample"], &["at", "grid"], &[Kind::Places]),
+    line(&["predict", "sample"], &["columns"], &[Kind::Places, Kind::PlacesFile]),
+    line(&["fit"], &["output", "update"], &[Kind::Always]),
+    line(&["summarize"], &["output", "cells"], &[Kind::Always]),
+    line(&["predict"], &["quantiles", "output"], &[Kind::Always]),
+    line(&["score"], &["repeats", "trials", "trial_column", "draws", "columns", "clip"], &[Kind::Always]),
+    line(&["count"], &["regions", "quantiles", "draws"], &[Kind::Always]),
+    line(&["sample"], &["draws", "events", "output"], &[Kind::Always]),
+    line(&["simulate"], &["intensity", "sgcp", "model", "draws", "output"], &[Kind::Always]),
+    line(&["plot"], &["output"], &[Kind::Always]),
+    line(RIVALS, &["heldout", "at", "grid", "output"], &[Kind::Always]),
+    line(&["smooth"], &["edge_correction", "bandwidth"], &[Kind::Always]),
+    line(
+        &["sgcp"],
+        &["checkpoint", "chains", "warm_up", "max_sweeps", "r_hat", "effective", "thinning"],
+        &[Kind::Always],
+    ),
+    line(&["compare"], &["methods", "splits", "truth", "csv"], &[Kind::Always]),
+    line(&["check"], &["draws", "columns", "clip"], &[Kind::Always]),
+    line(&["reproduce"], &["output", "quick"], &[Kind::Always]),
+    line(&["data"], &["border", "output"], &[Kind::Always]),
+    line(&["man"], &["output"], &[Kind::Always]),
+];
+
+/// What turned out to be asked for, where that leaves some options without a meaning.
+#[derive(Clone, Copy, Debug)]
+pub enum Mode<'a> {
+    /// The picture of a model, which is this file.
+    ModelPlotted(&'a str),
+    /// A fit of a summary, which is this file.
+    SummaryFitted(&'a str),
+    /// A fit that goes on from the model in this file.
+    ModelUpdated(&'a str),
+    /// Events become a summary.
+    Summarised,
+    /// A lattice, because of this option.
+    OnLattice(&'a str),
+    /// Inducing points, because of this option.
+    OnInducing(&'a str),
+    /// Every event stays as it is.
+    EveryEvent,
+    /// A comparison without a model of ours.
+    OnlyRivals,
+    /// A comparison in which nothing is sampled.
+    NothingSampled,
+    /// Nothing is held out.
+    NothingHeldOut,
+    /// Coordinates are numbers alone.
+    NoDates,
+    /// A picture of two axes.
+    Map,
+    /// JSON about a picture.
+    PictureAsJson,
+    /// JSON without any picture.
+    NoPicture,
+    /// Events are simulated from a model.
+    FromModel,
+    /// Each draw of a model has an intensity of its own.
+    ManyIntensities,
+    /// Events are simulated from something else than a model.
+    FromFormula,
+    /// The intensity is not written.
+    NoTruth,
+    /// Events are drawn, not rates at points.
+    EventsDrawn,
+    /// Points are on a grid, not in a file.
+    NoFileOfPoints,
+}
+
+impl Mode<'_> {
+    /// What means nothing, why, and what to do about it.
+    fn words(&self) -> (&'static [Kind], String, &'static str) {
+        let leave = "leave it out";
+        match self {
+            Self::ModelPlotted(path) => {
+                (&[Kind::Reading, Kind::Fitting], format!("{path} is fitted already"), "give it to `fit`")
+            }
+            Self::SummaryFitted(path) => (
+                &[Kind::Reading, Kind::Events],
+                format!("{path} is a summary"),
+                "give it to `summarize`, or fit the table",
+            ),
+            Self::ModelUpdated(path) => {
+                (&[Kind::Shape], format!("the inducing points or the lattice of {path} stay"), leave)
+            }
+            Self::Summarised => (
+                &[Kind::Trials],
+                "events of trials cannot be summarised".into(),
+                "give --repeats if all trials have the same window, or fit them as they are",
+            ),
+            Self::OnLattice(option) => (
+                &[Kind::Inducing],
+                format!("{option} asks for a lattice"),
+                "it is for inducing points: leave one of them out",
+            ),
+            Self::OnInducing(option) => (
+                &[Kind::Lattice],
+                format!("{option} asks for inducing points"),
+                "it is for a lattice: leave one of them out",
+            ),
+            Self::EveryEvent => (&[Kind::Nodes], "--exact keeps every event as it is".into(), leave),
+            Self::OnlyRivals => {
+                (&[Kind::Fitting], "--methods has neither vbpp nor averaged".into(), "add one of them, or leave it out")
+            }
+            Self::NothingSampled => (&[Kind::Sampled], "no score of these --methods is sampled".into(), leave),
+            Self::NothingHeldOut => {
+                (&[Kind::HeldOut], "no table of held-out events is given".into(), "give one, or leave it out")
+            }
+            Self::NoDates => (&[Kind::Dates], "no coordinate is a date".into(), leave),
+            Self::Map => (&[Kind::Band], "a map has no band".into(), leave),
+            Self::PictureAsJson => (&[Kind::Terminal], "--json leaves no room for a picture on stdout".into(), leave),
+            Self::NoPicture => {
+                (&[Kind::Picture], "--json without --output draws nothing".into(), "name a figure with --output")
+            }
+            Self::FromModel => (&[Kind::Window], "a model has its own window".into(), leave),
+            Self::ManyIntensities => (
+                &[Kind::Truth, Kind::TruthPlaces],
+                "a model gives each draw another intensity".into(),
+                "take its mean with --mean",
+            ),
+            Self::FromFormula => (&[Kind::PosteriorMean], "only a --model has a posterior mean".into(), leave),
+            Self::NoTruth => {
+                (&[Kind::TruthPlaces], "the intensity is not written".into(), "say with --truth where to write it")
+            }
+            Self::EventsDrawn => (&[Kind::Places], "--events draws events wherever they fall".into(), leave),
+            Self::NoFileOfPoints => (&[Kind::PlacesFile], "no file of points is read".into(), "give it with --at"),
+        }
+    }
+}
+
+/// The options that were typed, beside those of all verbs.
+#[derive(Clone, Debug, Default)]
+pub struct Typed {
+    verb: String,
+    /// Their ids, and as they are written.
+    options: Vec<(String, String)>,
+}
+
+impl Typed {
+    /// By a user of this command.
+    pub fn of(command: &Command, matches: &ArgMatches) -> Self {
+        let Some((verb, matches)) = matches.subcommand() else { return Self::default() };
+        let options = command.find_subcommand(verb).into_iter().flat_map(options_of);
+        let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        Self { verb: verb.into(), options: options.filter(|(id, _)| is_typed(id)).collect() }
+    }
+
+    /// A sentence on the first that means nothing in this mode, if there is one.
+    pub fn idle(&self, mode: Mode) -> Option<String> {
+        let (idle, because, remedy) = mode.words();
+        let is_idle = |id: &str| kinds(&self.verb, id).any(|kind| idle.contains(&kind));
+        let (_, option) = self.options.iter().find(|(id, _)| is_idle(id))?;
+        Some(format!("{because}, so {option} has no effect; {remedy}"))
+    }
+}
+
+/// The options of a verb, without those of all verbs: their ids, and as they are written.
+fn options_of(verb: &Command) -> impl Iterator<Item = (String, String)> {
+    let own = verb.get_arguments().filter(|option| !option.is_positional() && !option.is_global_set());
+    own.map(|option| (option.get_id().to_string(), format!("--{}", option.get_long().unwrap_or_default())))
+}
+
+fn kinds(verb: &str, option: &str) -> impl Iterator<Item = Kind> {
+    let is_there = move |line: &&Line| line.verbs.contains(&verb) && line.options.contains(&option);
+    TABLE.iter().filter(is_there).flat_map(|line| line.kinds.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory;
+
+    /// Every option stands in the table once, and nothing else does: what is forgotten here would be ignored in silence.
+    #[test]
+    fn every_option_of_every_verb_stands_in_the_table_once() {
+        let command = Cli::command();
+        let mut wrong = Vec::new();
+        for verb in command.get_subcommands() {
+            let name = verb.get_name();
+            for (id, shown) in options_of(verb) {
+                match TABLE.iter().filter(|line| line.verbs.contains(&name) && line.options.contains(&&*id)).count() {
+                    1 => {}
+                    0 => wrong.push(format!(
+                        "`{shown}` of `{name}` is missing: add \"{id}\" to the line of TABLE (src/options.rs) for options of its kind, \
+                         or to that of `{name}` with Kind::Always if it means something whatever else is asked for"
+                    )),
+                    _ => wrong.push(format!("`{shown}` of `{name}` stands in several lines of TABLE: keep one")),
+                }
+            }
+        }
+        for line in TABLE {
+            for (verb, option) in
+                line.verbs.iter().flat_map(|verb| line.options.iter().map(move |option| (verb, option)))
+            {
+                let known =
+                    command.find_subcommand(verb).is_some_and(|verb| options_of(verb).any(|(id, _)| id == *option));
+                if !known {
+                    wrong.push(format!(
+                        "`{verb}` has no option with the id \"{option}\" of its own: take it out of TABLE"
+                    ));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+    }
+
+    #[test]
+    fn what_was_typed_is_told_from_defaults() {
+        let typed = |line: &str| {
+            let command = Cli::command();
+            let matches = command.clone().try_get_matches_from(line.split(' ')).unwrap();
+            Typed::of(&command, &matches)
+        };
+        let plain = typed("pointillist plot m.json --json -o x.svg");
+        assert_eq!((plain.options.len(), plain.idle(Mode::ModelPlotted("m.json"))), (1, None));
+        let given = typed("pointillist plot m.json --method collapsed --exact");
+        let sentence = given.idle(Mode::ModelPlotted("m.json")).unwrap();
+        assert_eq!(sentence, "m.json is fitted already, so --method has no effect; give it to `fit`");
+        assert_eq!(given.idle(Mode::Map), None);
+        assert_eq!(typed("pointillist").options.len(), 0);
+    }
+}
