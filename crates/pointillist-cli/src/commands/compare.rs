@@ -3,10 +3,10 @@
 use super::score::check_samples;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CompareArgs;
-use crate::io::{self, Column};
+use crate::io::{self, Column, Written};
 use pointillist::baseline::{EdgeCorrection, sgcp};
 use pointillist::compare::{Contender, Performance, halves, paired};
-use pointillist::{Events, Model, Points};
+use pointillist::{Axis, Events, Model, Points};
 use serde::Serialize;
 
 /// The names of the methods.
@@ -59,6 +59,7 @@ struct Comparison {
 /// Does what was asked for.
 pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.csv {
+        io::check_name(path, Written::Csv)?;
         io::check_target(path)?;
     }
     check_samples(args.samples)?;
@@ -119,7 +120,14 @@ fn contenders(args: &CompareArgs, events: &Events) -> Result<Vec<(String, Conten
 /// Training and held-out events, as often as asked for.
 fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(Events, Points)>, Failure> {
     if let Some(path) = &args.test {
-        let test = input::events_in(path, None, events.window(), args.options.events.clip, context)?;
+        let test = input::events_in(
+            path,
+            None,
+            events.window(),
+            args.options.events.clip,
+            &args.options.events.rows,
+            context,
+        )?;
         return Ok(vec![(events, test)]);
     }
     if args.splits == 0 {
@@ -132,16 +140,23 @@ fn splits(args: &CompareArgs, events: Events, context: &Context) -> Result<Vec<(
 fn truth(path: &str, events: &Events) -> Result<Truth, Failure> {
     let axes = events.window().axes();
     let bytes = input::bytes_of(path)?;
-    let header = io::read_header(io::source_name(path), &bytes)?;
+    let header = io::read_header(io::source_name(path), &bytes, &Default::default())?;
+    // Dates stand beside the numbers of the same times.
+    let is_axis = |name: &str, axis: &Axis| axis.name == name || io::column_of(&header, axis) == Some(name);
     let others: Vec<&String> =
-        header.iter().map(|(name, _)| name).filter(|name| axes.iter().all(|axis| axis.name != **name)).collect();
+        header.iter().map(|(name, _)| name).filter(|name| !axes.iter().any(|axis| is_axis(name, axis))).collect();
     let [rate] = others[..] else {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
         return Err(format!("{path}: needs the columns {} and one more, the rate", names.join(", ")).into());
     };
-    let columns: Vec<String> = axes.iter().map(|axis| axis.name.clone()).chain([rate.clone()]).collect();
-    let options = io::ReadOptions { columns: Some(columns), ..Default::default() };
-    let table = io::read_bytes(io::source_name(path), &bytes, &options)?;
+    let own_column = |axis: &Axis| io::column_of(&header, axis).unwrap_or(&axis.name).to_string();
+    let columns: Vec<String> = axes.iter().map(own_column).chain([rate.clone()]).collect();
+    let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
+    let options = io::ReadOptions { columns: Some(columns), time_unit, ..Default::default() };
+    let mut table = io::read_bytes(io::source_name(path), &bytes, &options)?;
+    for (column, axis) in axes.iter().enumerate() {
+        io::onto_axis(&mut table, column, axis, false)?;
+    }
     let dims = axes.len();
     let all = &table.rows;
     let points = Points::new(dims, all.chunks_exact(dims + 1).flat_map(|row| row[..dims].to_vec()).collect())?;

@@ -6,7 +6,7 @@ use super::summarize::{self, Summarised};
 use super::summary::{Summary, grid};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
-use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile};
+use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile, Written};
 use crate::{interrupt, plot};
 use pointillist::{Error, Fit, Model, Progress, Window};
 use std::ops::ControlFlow;
@@ -37,6 +37,7 @@ impl Fitted {
 pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.output {
         // Better now than after a long fit.
+        io::check_name(path, Written::Model)?;
         io::check_target(path)?;
     }
     let fitted = fit_given(args, context)?;
@@ -132,6 +133,10 @@ fn refuse_for_summaries(options: &FitOptions, path: &str) -> Result<(), Failure>
         (events.exposure.is_some(), "--exposure"),
         (events.clip, "--clip"),
         (events.skip_bad > 0, "--skip-bad"),
+        (events.rows.filter.is_some(), "--where"),
+        (events.rows.date_format.is_some(), "--date-format"),
+        (events.rows.epoch.is_some(), "--epoch"),
+        (!events.unit.is_empty(), "--unit"),
     ];
     match given.into_iter().find_map(|(given, name)| given.then_some(name)) {
         Some(option) => Err(format!("{path} is a summary, so {option} has no effect; give it to `summarize`").into()),

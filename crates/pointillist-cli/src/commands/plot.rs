@@ -27,7 +27,7 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     let look = Look { band: band(&args.quantiles)?, title: args.title.clone() };
     let (mut model, outcome) = subject(args, context)?;
     if let Some(path) = &args.overlay {
-        let points = input::points(path, None, model.posterior.window().axes())?.points;
+        let points = input::points(path, None, model.posterior.window().axes(), &args.options.events.rows)?.points;
         model.events = Some(KeptEvents { points, trials: None });
     }
     let figure = figure::of_model(&model, &look)?;
@@ -97,6 +97,7 @@ fn fit_option_given(options: &FitOptions) -> Option<&'static str> {
         (options.events.exposure.is_some(), "--exposure"),
         (options.events.clip, "--clip"),
         (options.events.skip_bad > 0, "--skip-bad"),
+        (!options.events.unit.is_empty(), "--unit"),
         (options.basis != BasisName::Auto, "--basis"),
         (options.nodes.is_some(), "--nodes"),
         (options.smoothness.is_some(), "--smoothness"),

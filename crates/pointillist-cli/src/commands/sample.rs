@@ -15,6 +15,7 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
     if args.draws == 0 {
         return Err("--draws 0 asks for nothing; take at least 1".to_string().into());
     }
+    context.check_table(args.output.as_deref())?;
     let posterior = ModelFile::read(&args.model)?.posterior;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context.seed())?

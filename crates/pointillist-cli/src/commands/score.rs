@@ -29,7 +29,7 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
     check_samples(args.samples)?;
     let model = ModelFile::read(&args.model)?;
     let window = model.posterior.window();
-    let events = input::events_in(&args.heldout, args.columns.as_deref(), window, args.clip, context)?;
+    let events = input::events_in(&args.heldout, args.columns.as_deref(), window, args.clip, &args.rows, context)?;
     let score = model.posterior.score(&events, args.samples, context.seed())?;
     for (name, mean) in [("m_p", score.m_p), ("m_0", score.m_0)] {
         if mean.k > UNTRUSTED {

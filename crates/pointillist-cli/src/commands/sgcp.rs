@@ -38,7 +38,8 @@ struct Sampled<'a> {
 /// Does what was asked for.
 pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
     let rival = &args.rival;
-    for path in rival.output.iter().chain(&args.checkpoint) {
+    context.check_table(rival.output.as_deref())?;
+    if let Some(path) = &args.checkpoint {
         io::check_target(path)?;
     }
     let loaded = input::events(&rival.events, &rival.options)?;

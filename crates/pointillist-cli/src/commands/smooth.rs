@@ -26,6 +26,7 @@ struct Smoothed {
 /// Does what was asked for.
 pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
     let rival = &args.rival;
+    context.check_table(rival.output.as_deref())?;
     let loaded = input::events(&rival.events, &rival.options)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     let events = &loaded.events;

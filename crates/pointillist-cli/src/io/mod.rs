@@ -7,12 +7,14 @@
 mod base64;
 mod columns;
 mod exposure;
+mod filter;
 mod geojson;
 mod memory;
 mod model_file;
 mod output;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
+mod pattern;
 mod plain;
 mod source;
 mod stream;
@@ -24,14 +26,16 @@ mod window;
 
 pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
+pub use filter::Filter;
 pub use geojson::{GROWTH as BORDER_GROWTH, read_polygons, ring_name};
 pub use memory::{given_limit, set_limit};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};
-pub use output::{OutputError, check_target, remove_unfinished, stdout_text, write_atomically};
+pub use output::{OutputError, Written, check_name, check_target, remove_unfinished, stdout_text, write_atomically};
+pub use pattern::Pattern;
 pub use source::{Input, Opened, read_file};
 pub use stream::{Chunk, Extent, Stream};
 pub use summary_file::{SummaryFile, SummaryFileError};
-pub use table::{Counting, InputError, ReadOptions, Table, read_bytes, read_header, read_table, source_name};
-pub use time::{TimeAxis, TimeUnit};
+pub use table::{Counting, Dates, InputError, ReadOptions, Table, read_bytes, read_header, read_table, source_name};
+pub use time::{Epoch, TimeAxis, TimeUnit};
 pub use trials::Trials;
-pub use window::{is_end, onto_axis, parse_box, place, show_box, show_point, show_window, time_axis};
+pub use window::{column_of, is_end, onto_axis, parse_box, place, show_box, show_point, show_window, time_axis};
