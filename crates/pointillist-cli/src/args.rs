@@ -107,9 +107,12 @@ pub enum Verb {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Events")]
 pub struct EventOptions {
-    /// Columns that place the events, by name or by number from 0 (default: the numeric ones, if there are 1 to 3)
+    /// Columns that place the events, by name or by number from 0 (default: a column of dates, else 1 to 3 of numbers)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
+    /// Which rows, and how they are written.
+    #[command(flatten)]
+    pub rows: RowOptions,
     /// Where events were looked for: lo,hi for each axis, or a GeoJSON border (default: the bounding box of the events); repeatable
     #[arg(
         long,
@@ -136,7 +139,8 @@ pub struct EventOptions {
         value_name = "FILE",
         long_help = "Table of how closely the window was looked at: people at risk, hours of watching, chance of detection.\n\
         It has columns called as the axes, or some of them, and one column of values that are not negative, on a full grid that \
-        covers the window (rows in any order); between the places of the grid it is linear. The rate is then per unit of exposure. \
+        covers the window (rows in any order); between the places of the grid it is linear. Of what `predict` wrote the mean is taken. The \
+        rate is then per unit of exposure. \
         If the column of values is called `weight`, the rows are amounts (the people of a cell of a raster, the hours of a day) at places \
         on all axes, a grid or scattered: each is spread over the part of the window that is nearest to its place. Those outside the window do \
         not count; with several looks at a window they are those of one look."
@@ -148,9 +152,53 @@ pub struct EventOptions {
     /// Unit in which dates are counted
     #[arg(long, value_name = "UNIT", value_enum, ignore_case = true, default_value_t = TimeUnit::Days)]
     pub time_unit: TimeUnit,
+    /// Unit of the numbers of an axis, as in t=s, of the area, as in area=km², or of all axes, as in m; repeatable
+    #[arg(long, value_name = "AXIS=UNIT")]
+    pub unit: Vec<String>,
     /// Skip up to N bad lines (or rows of a Parquet file) instead of stopping at the first
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip_bad: u64,
+}
+
+/// Which rows of a table are taken, and how its dates are written.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Events")]
+pub struct RowOptions {
+    /// Take only the rows of which this is true, as in 'species == "oak" and height > 3'
+    #[arg(
+        long = "where",
+        value_name = "CONDITION",
+        long_help = "Take only the rows of which this is true, as in 'species == \"oak\" and height > 3'.\n\
+        Columns are compared with numbers, texts or dates like 2016-02-23 by == != < <= > >=, or with several by in (a, b), and \
+        comparisons are joined by `and`. A name with blanks in it stands in backticks."
+    )]
+    pub filter: Option<String>,
+    /// How dates are written, as in '%d/%m/%Y %H:%M' (default: ISO, or what is beyond doubt)
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        long_help = "How dates are written, as in '%d/%m/%Y %H:%M'. Without it ISO dates are read, and others such as 31/12/2025, \
+        12/31/2025 11 PM or [10/Oct/2000:13:55:36 -0700] where all rows together leave no doubt.\n\
+        %Y year, %y its last two digits, %m month, %b its English name, %d day, %H hour, %I hour with %p AM or PM, %M minute, %S second \
+        with its fraction, %z offset from UTC; %F is %Y-%m-%d, %T is %H:%M:%S, %R is %H:%M."
+    )]
+    pub date_format: Option<String>,
+    /// Dates are numbers that count from 1970, in this unit
+    #[arg(long, value_enum, value_name = "UNIT", conflicts_with = "date_format")]
+    pub epoch: Option<EpochName>,
+}
+
+/// What numbers that are dates count, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EpochName {
+    /// Seconds.
+    S,
+    /// Milliseconds.
+    Ms,
+    /// Microseconds.
+    Us,
+    /// Nanoseconds.
+    Ns,
 }
 
 /// How a fit is made.
@@ -275,6 +323,7 @@ pub enum MethodName {
     pointillist fit coal -o coal.json\n  \
     pointillist fit events.csv --window 0,50 --inducing 31 -o model.json\n  \
     pointillist fit log.csv.gz --columns time --window 2016-02-23,2016-03-08\n  \
+    pointillist fit trees.csv --columns x,y --where 'species == \"oak\"' --unit m\n  \
     pointillist fit shifts.csv --window 8,12 --window 13,17\n  \
     pointillist fit sites.tsv --columns lon,lat --window border.geojson --clip\n  \
     pointillist fit spikes.csv --window 0,2 --repeats 40\n  \
@@ -409,6 +458,9 @@ pub struct ScoreArgs {
     /// Drop held-out events outside the window instead of stopping
     #[arg(long)]
     pub clip: bool,
+    /// Which rows, and how they are written.
+    #[command(flatten)]
+    pub rows: RowOptions,
 }
 
 /// `count`.
@@ -481,7 +533,7 @@ pub struct SampleArgs {
     pointillist simulate --model model.json --draws 5\n  \
     pointillist simulate --model model.json --mean -o events.csv\n  \
     pointillist simulate --sgcp 'ceiling=10, lengthscale=9' --window 0,50 --draws 2 --truth truth.csv\n\n\
-    CSV: a column `draw` if there are several draws, then the coordinates (and dates, if an axis is time). On one axis the events \
+    CSV: a column `draw` if there are several draws (which `fit` takes as trials), then the coordinates (and dates, if an axis is time). On one axis the events \
     rise; on several they come in no order. A spike of the intensity that is far narrower than the 4000th part of the window (two axes: \
     the 50th part of each side) may be missed.")]
 pub struct SimulateArgs {
@@ -782,6 +834,9 @@ pub struct CheckArgs {
     /// Drop events outside the window instead of stopping
     #[arg(long)]
     pub clip: bool,
+    /// Which rows, and how they are written.
+    #[command(flatten)]
+    pub rows: RowOptions,
 }
 
 /// `reproduce`.

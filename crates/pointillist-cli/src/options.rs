@@ -72,7 +72,11 @@ const RIVALS: &[&str] = &["smooth", "sgcp"];
 
 /// Every option of every verb, once.
 const TABLE: &[Line] = &[
-    line(READS, &["columns", "window", "repeats", "exposure", "clip", "skip_bad"], &[Kind::Reading]),
+    line(
+        READS,
+        &["columns", "window", "repeats", "exposure", "clip", "skip_bad", "filter", "unit", "date_format", "epoch"],
+        &[Kind::Reading],
+    ),
     line(READS, &["trials", "trial_column"], &[Kind::Reading, Kind::Trials]),
     line(READS, &["time_unit"], &[Kind::Reading, Kind::Dates]),
     line(FITS, &["basis"], &[Kind::Fitting, Kind::Shape]),
@@ -101,7 +105,11 @@ const TABLE: &[Line] = &[
     line(&["fit"], &["output", "update"], &[Kind::Always]),
     line(&["summarize"], &["output", "cells"], &[Kind::Always]),
     line(&["predict"], &["quantiles", "output"], &[Kind::Always]),
-    line(&["score"], &["repeats", "trials", "trial_column", "draws", "columns", "clip"], &[Kind::Always]),
+    line(
+        &["score"],
+        &["repeats", "trials", "trial_column", "draws", "columns", "clip", "filter", "date_format", "epoch"],
+        &[Kind::Always],
+    ),
     line(&["count"], &["regions", "every", "quantiles", "draws", "output"], &[Kind::Always]),
     line(&["sample"], &["draws", "events", "output"], &[Kind::Always]),
     line(&["simulate"], &["intensity", "sgcp", "model", "draws", "output"], &[Kind::Always]),
@@ -114,7 +122,7 @@ const TABLE: &[Line] = &[
         &[Kind::Always],
     ),
     line(&["compare"], &["methods", "splits", "truth", "csv"], &[Kind::Always]),
-    line(&["check"], &["draws", "columns", "clip"], &[Kind::Always]),
+    line(&["check"], &["draws", "columns", "clip", "filter", "date_format", "epoch"], &[Kind::Always]),
     line(&["reproduce"], &["output", "quick"], &[Kind::Always]),
     line(&["data"], &["border", "output"], &[Kind::Always]),
     line(&["man"], &["output"], &[Kind::Always]),

@@ -426,6 +426,50 @@ mod parquet_files {
         folder.run("summarize events.parquet --window 0,10 -o x.summary").refused(words);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn parquet_comes_through_a_pipe() {
+        let folder = Folder::new();
+        let file = plane(&rows(5000), Codec::UNCOMPRESSED, 2000);
+        assert!(file.len() > 1 << 16);
+        for verb in ["fit /dev/stdin --inducing 3x3", "summarize /dev/stdin --cells 9x9 -o s.summary"] {
+            let run = folder.run_with_bytes(&format!("{verb} {WINDOW} --json"), &file).good();
+            assert_eq!(run.json()["events"], 5000);
+        }
+        let run = folder.run_with_bytes(&format!("fit /dev/stdin {WINDOW} --max-memory 20kB"), &file);
+        run.refused(&["/dev/stdin", "20 kB"]);
+    }
+
+    #[test]
+    fn rows_are_taken_by_a_condition_and_epochs_are_dates() {
+        let folder = Folder::new();
+        let names = ["oak", "elm", "oak", "ash"];
+        let columns = vec![
+            Column::Text((0..200).map(|n| names[n % 4]).collect()),
+            Column::Int64((0..200).map(|n| 1_700_000_000_000 + 3_600_000 * n).collect()),
+            Column::Nulls((0..200).map(|n| (n % 4 != 1).then_some(0.05 * n as f64)).collect()),
+        ];
+        let schema = "required binary species (UTF8); required int64 time; optional double x;";
+        folder.write("events.parquet", written(schema, Codec::SNAPPY, &[columns]));
+        let fit = |words: &str| folder.run(&format!("fit events.parquet --inducing 4 --json {words}")).good();
+        // What is null among the elms does not matter.
+        let run = fit("--columns x --window 0,10 --where 'species in (oak, ash) and x < 5'");
+        assert_eq!(run.json()["events"], 75);
+        assert!(run.err.contains("--where kept 75 of 200 rows"), "{}", run.err);
+        let words = "--columns x --window 0,10 --where 'species == \"oak\"' --json";
+        let summary = folder.run(&format!("summarize events.parquet {words} -o s.summary")).good().json();
+        assert_eq!(summary["events"], 100);
+        for verb in ["fit events.parquet", "summarize events.parquet -o s.summary"] {
+            let run = folder.run(&format!("{verb} --columns x --window 0,10 --where 'species == \"fir\"'"));
+            run.refused(&["none of the 200 rows", "oak, elm, ash"]);
+        }
+        let window = "--window 2023-11-14,2023-11-24";
+        let run = fit(&format!("--epoch ms {window} --where 'time < 2023-11-15T00:00Z'"));
+        assert_eq!(run.json()["window"]["axes"][0]["name"], "time");
+        assert_eq!(run.json()["events"], 2);
+        folder.run("fit events.parquet --date-format %Y").refused(&["Parquet", "--date-format"]);
+    }
+
     #[test]
     fn parquet_gives_the_bytes_that_text_gives() {
         let (folder, events) = (Folder::new(), rows(150_000));

@@ -54,7 +54,8 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;
-    let events = input::events_in(&args.events, args.columns.as_deref(), posterior.window(), args.clip, context)?;
+    let events =
+        input::events_in(&args.events, args.columns.as_deref(), posterior.window(), args.clip, &args.rows, context)?;
     if events.len() != model.event_count {
         let (found, fitted) = (events.len(), model.event_count);
         context.warn(&format!(

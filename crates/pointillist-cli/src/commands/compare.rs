@@ -4,11 +4,11 @@ use super::input::{self, HeldOut};
 use super::score::check_draws;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
-use crate::io::{self, Column};
+use crate::io::{self, Column, Written};
 use crate::options::Mode;
 use pointillist::baseline::{EdgeCorrection, sgcp};
 use pointillist::compare::{Contender, Performance, halves, paired};
-use pointillist::{Events, Model, Points};
+use pointillist::{Axis, Events, Model, Points};
 use serde::Serialize;
 
 /// Most random halves.
@@ -62,6 +62,7 @@ struct Comparison {
 /// Does what was asked for.
 pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.csv {
+        io::check_name(path, Written::Csv)?;
         io::check_target(path)?;
     }
     check_draws(args.draws)?;
@@ -170,16 +171,23 @@ fn splits<'a>(
 fn truth(path: &str, events: &Events) -> Result<Truth, Failure> {
     let axes = events.window().axes();
     let bytes = input::bytes_of(path)?;
-    let header = io::read_header(io::source_name(path), &bytes)?;
+    let header = io::read_header(io::source_name(path), &bytes, &Default::default())?;
+    // Dates stand beside the numbers of the same times.
+    let is_axis = |name: &str, axis: &Axis| axis.name == name || io::column_of(&header, axis) == Some(name);
     let others: Vec<&String> =
-        header.iter().map(|(name, _)| name).filter(|name| axes.iter().all(|axis| axis.name != **name)).collect();
+        header.iter().map(|(name, _)| name).filter(|name| !axes.iter().any(|axis| is_axis(name, axis))).collect();
     let [rate] = others[..] else {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
         return Err(format!("{path}: needs the columns {} and one more, the rate", names.join(", ")).into());
     };
-    let columns: Vec<String> = axes.iter().map(|axis| axis.name.clone()).chain([rate.clone()]).collect();
-    let options = io::ReadOptions { columns: Some(columns), ..Default::default() };
-    let table = io::read_bytes(io::source_name(path), &bytes, &options)?;
+    let own_column = |axis: &Axis| io::column_of(&header, axis).unwrap_or(&axis.name).to_string();
+    let columns: Vec<String> = axes.iter().map(own_column).chain([rate.clone()]).collect();
+    let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
+    let options = io::ReadOptions { columns: Some(columns), time_unit, ..Default::default() };
+    let mut table = io::read_bytes(io::source_name(path), &bytes, &options)?;
+    for (column, axis) in axes.iter().enumerate() {
+        io::onto_axis(&mut table, column, axis, false)?;
+    }
     let dims = axes.len();
     let all = &table.rows;
     let points = Points::new(dims, all.chunks_exact(dims + 1).flat_map(|row| row[..dims].to_vec()).collect())?;

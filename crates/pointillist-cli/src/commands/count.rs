@@ -47,9 +47,7 @@ struct Moments {
 pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let probabilities = spec::quantiles(&args.quantiles)?;
     check_draws(args.draws)?;
-    if let Some(path) = &args.output {
-        io::check_target(path)?;
-    }
+    context.check_table(args.output.as_deref())?;
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;
     let mut regions = Vec::new();

@@ -3,6 +3,7 @@
 use super::{Context, Failure, Outcome, json_line};
 use crate::args::DataArgs;
 use crate::datasets::{self, DATASETS, Dataset};
+use crate::io::{self, Written};
 
 /// Does what was asked for.
 pub fn run(args: &DataArgs, context: &Context) -> Result<Outcome, Failure> {
@@ -23,6 +24,14 @@ pub fn run(args: &DataArgs, context: &Context) -> Result<Outcome, Failure> {
         (false, true) => json_line(&described(set))?,
         (false, false) => String::from_utf8_lossy(set.csv).into_owned(),
     };
+    if let Some(path) = &args.output {
+        let written = match (args.border, context.json()) {
+            (true, _) => Written::GeoJson,
+            (false, true) => Written::Json,
+            (false, false) => Written::Csv,
+        };
+        io::check_name(path, written)?;
+    }
     context.emit(args.output.as_deref(), &text)?;
     Ok(Outcome::Done)
 }

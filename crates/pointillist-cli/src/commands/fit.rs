@@ -6,7 +6,7 @@ use super::summarize::{self, Summarised};
 use super::summary::{Summary, grid};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
-use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile};
+use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile, Written};
 use crate::options::Mode;
 use crate::plot;
 use pointillist::{Error, Fit, Model, Progress, Window};
@@ -38,6 +38,7 @@ impl Fitted {
 pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.output {
         // Better now than after a long fit.
+        io::check_name(path, Written::Model)?;
         io::check_target(path)?;
     }
     let fitted = fit_given(args, context)?;

@@ -37,7 +37,7 @@ pub fn read(line: &[String]) -> Result<(), String> {
             spec::quantiles(&args.quantiles)?;
             if let Some(path) = &args.place.places.at {
                 let columns = args.place.columns.as_deref();
-                input::points(path, columns, model.posterior.window().axes()).map_err(told)?;
+                input::points(path, columns, model.posterior.window().axes(), &Default::default()).map_err(told)?;
             }
         }
         Some(Verb::Summarize(_)) => drop(run(cli, typed).map_err(told)?),

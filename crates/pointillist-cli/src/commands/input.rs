@@ -1,7 +1,7 @@
 //! Events and points in: a table, the window it belongs to, and the axes both share.
 
 use super::{Context, Failure, spec, window};
-use crate::args::{EventOptions, HeldOutOptions, RivalOptions};
+use crate::args::{EpochName, EventOptions, HeldOutOptions, RivalOptions, RowOptions};
 use crate::datasets::{self, Dataset};
 use crate::io::{self, Counting, InputError, ReadOptions, Table, TimeAxis, TimeUnit, Trials};
 use crate::options::Mode;
@@ -11,6 +11,8 @@ use std::collections::HashMap;
 
 /// The column of trials, unless another is named.
 pub const TRIAL_COLUMN: &str = "trial";
+/// The column that tells the draws of `simulate` and `sample` apart, which are taken as trials.
+pub const DRAW_COLUMN: &str = "draw";
 
 /// Events ready to be fitted.
 pub struct Loaded {
@@ -45,6 +47,8 @@ pub struct Placed {
     trials: Option<Vec<usize>>,
     /// The name of the file, for messages.
     source: String,
+    /// What the user should know of how they were read.
+    notes: Vec<String>,
 }
 
 /// What to do about events that cannot stay.
@@ -64,14 +68,16 @@ pub fn events(path: &str, options: &EventOptions) -> Result<Loaded, Failure> {
 pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> Result<Loaded, Failure> {
     let dataset = datasets::find(path);
     let bytes = bytes.map_or_else(|| bytes_of(path), |bytes| Ok(bytes.into()))?;
-    let needed = options.trials.is_some();
-    let label = trial_column(path, &bytes, options.trial_column.as_deref(), needed, options.columns.as_deref())?;
-    let read = ReadOptions { label, ..read_options(dataset, options)? };
+    let read = read_options(dataset, options)?;
+    let (named, needed, given) =
+        (options.trial_column.as_deref(), options.trials.is_some(), options.columns.as_deref());
+    let label = trial_column((io::source_name(path), &bytes), &read.dates, named, needed, given)?;
+    let read = ReadOptions { label, ..read };
     let table = io::read_bytes(io::source_name(path), &bytes, &read)?;
-    let axes = axes(&table.names, &table.time, dataset);
+    let axes = axes(&table.names, &table.time, dataset, &options.unit)?;
     // A number would be taken for a count of days since the first event's midnight, which nobody knows beforehand.
     let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
-    let mut warnings: Vec<String> = skipped(table.skipped, table.counting).into_iter().collect();
+    let mut warnings: Vec<String> = skipped(table.skipped, table.counting).into_iter().chain(notes(&table)).collect();
     let trials = options.trials.as_ref().map(|path| window::trials(path, &axes, &dates_only)).transpose()?;
     let plain = match &trials {
         Some(trials) => Window::trials(&trials.intervals())?.with_axes(axes)?,
@@ -104,7 +110,31 @@ pub fn read_options(dataset: Option<&Dataset>, options: &EventOptions) -> Result
     let time_unit = options.time_unit;
     let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
     let columns = options.columns.clone().or_else(own_columns);
-    Ok(ReadOptions { columns, time_unit, label: None, skip_bad: options.skip_bad })
+    let (dates, filter) = rows(&options.rows)?;
+    Ok(ReadOptions { columns, time_unit, label: None, skip_bad: options.skip_bad, dates, filter })
+}
+
+/// Which rows are read, and how.
+fn rows(options: &RowOptions) -> Result<(io::Dates, Option<io::Filter>), Failure> {
+    let format = options.date_format.as_deref().map(io::Pattern::parse).transpose()?;
+    let epoch = options.epoch.map(|unit| match unit {
+        EpochName::S => io::Epoch::Seconds,
+        EpochName::Ms => io::Epoch::Millis,
+        EpochName::Us => io::Epoch::Micros,
+        EpochName::Ns => io::Epoch::Nanos,
+    });
+    Ok((io::Dates { format, epoch }, options.filter.as_deref().map(io::Filter::parse).transpose()?))
+}
+
+/// What to say of how a table was read.
+fn notes(table: &Table) -> Vec<String> {
+    let kept = kept(table.lines.len() as u64, table.left_out);
+    table.notes.iter().cloned().chain(kept).collect()
+}
+
+/// What to say of rows that the filter left out.
+pub fn kept(taken: u64, left_out: u64) -> Option<String> {
+    (left_out > 0).then(|| format!("--where kept {taken} of {} rows", taken + left_out))
 }
 
 /// What to say of bad rows that were passed over.
@@ -126,16 +156,18 @@ fn ends(table: &Table) -> Vec<(f64, f64)> {
 
 /// The column that says to which trial an event belongs: the one named, else `trial` if there is one that is not a coordinate.
 fn trial_column(
-    path: &str,
-    bytes: &[u8],
+    (source, bytes): (&str, &[u8]),
+    dates: &io::Dates,
     named: Option<&str>,
     needed: bool,
     coordinates: Option<&[String]>,
 ) -> Result<Option<String>, Failure> {
-    let (source, name) = (io::source_name(path), named.unwrap_or(TRIAL_COLUMN));
-    let header = io::read_header(source, bytes)?;
-    let is_there = header.iter().any(|(found, _)| found.to_lowercase() == name.to_lowercase());
+    let header = io::read_header(source, bytes, dates)?;
+    let has = |name: &str| header.iter().any(|(found, _)| found.to_lowercase() == name.to_lowercase());
     let needed = needed || named.is_some();
+    let usual = if !needed && !has(TRIAL_COLUMN) { DRAW_COLUMN } else { TRIAL_COLUMN };
+    let name = named.unwrap_or(usual);
+    let is_there = has(name);
     if needed && !is_there {
         let names: Vec<&str> = header.iter().map(|(name, _)| name.as_str()).collect();
         let names = names.join(", ");
@@ -171,7 +203,7 @@ impl Placed {
                 Some(numbers)
             }
         };
-        Ok(Self { points: Points::new(dims, rows)?, lines, counting, trials: numbers, source })
+        Ok(Self { points: Points::new(dims, rows)?, lines, counting, trials: numbers, source, notes: Vec::new() })
     }
 
     /// Refuses points outside the window, or where it was not looked at; with `clip` drops them, and says so in the sentences it returns.
@@ -330,32 +362,37 @@ fn numbered(labels: &[String]) -> (Vec<usize>, usize) {
 }
 
 /// Reads points for a model: in the columns asked for, else in those called as its axes, else in the numeric ones.
-pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis]) -> Result<Placed, Failure> {
-    let table = on_axes(path, &bytes_of(path)?, columns, None, axes)?;
+pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis], options: &RowOptions) -> Result<Placed, Failure> {
+    let table = on_axes((io::source_name(path), &bytes_of(path)?), columns, None, axes, options)?;
+    let notes = notes(&table);
     let points = Points::new(axes.len(), table.rows)?;
-    Ok(Placed { points, lines: table.lines, counting: table.counting, trials: None, source: table.source })
+    Ok(Placed { points, lines: table.lines, counting: table.counting, trials: None, source: table.source, notes })
 }
 
 /// A table in those columns, with its numbers on the axes of a model, and its labels if it has a column of them.
 fn on_axes(
-    path: &str,
-    bytes: &[u8],
+    (source, bytes): (&str, &[u8]),
     columns: Option<&[String]>,
-    label: Option<&str>,
+    label: Option<String>,
     axes: &[Axis],
+    options: &RowOptions,
 ) -> Result<Table, Failure> {
     // Dates are read in the model's unit, so that only the origin of time can differ.
     let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
-    let read_columns = |columns: Option<Vec<String>>| {
-        let read = ReadOptions { columns, time_unit, label: label.map(String::from), ..Default::default() };
-        io::read_bytes(io::source_name(path), bytes, &read)
-    };
+    let (dates, filter) = rows(options)?;
+    let read = ReadOptions { time_unit, dates, filter, label, ..Default::default() };
+    let read_columns = |columns| io::read_bytes(source, bytes, &ReadOptions { columns, ..read.clone() });
+    let own_column =
+        |header: &[(String, bool)], axis: &Axis| io::column_of(header, axis).unwrap_or(&axis.name).to_string();
     let mut table = match columns {
         Some(columns) => read_columns(Some(columns.to_vec()))?,
-        None => match read_columns(Some(axes.iter().map(|axis| axis.name.clone()).collect())) {
-            Err(InputError::NoSuchColumn { .. }) => read_columns(None)?,
-            table => table?,
-        },
+        None => {
+            let header = io::read_header(source, bytes, &read.dates)?;
+            match read_columns(Some(axes.iter().map(|axis| own_column(&header, axis)).collect())) {
+                Err(InputError::NoSuchColumn { .. }) => read_columns(None)?,
+                table => table?,
+            }
+        }
     };
     if table.dims != axes.len() {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
@@ -377,9 +414,11 @@ pub fn events_in(
     columns: Option<&[String]>,
     window: &Window,
     clip: bool,
+    rows: &RowOptions,
     context: &Context,
 ) -> Result<Points, Failure> {
-    let mut placed = points(path, columns, window.axes())?;
+    let mut placed = points(path, columns, window.axes(), rows)?;
+    placed.notes.iter().for_each(|note| context.warn(note));
     for dropped in placed.inside(window, &Strictness { clip, remedy: "" })? {
         context.warn(&dropped);
     }
@@ -398,6 +437,8 @@ pub struct HeldOut<'a> {
     pub trials: Option<&'a str>,
     /// The column that names their trials.
     pub trial_column: Option<&'a str>,
+    /// Which rows they are, and how these are read.
+    pub rows: &'a RowOptions,
     /// Drop those that cannot stay.
     pub clip: bool,
     /// What the options for repeats and trials begin with, for messages.
@@ -413,6 +454,7 @@ impl<'a> HeldOut<'a> {
             repeats: looks.heldout_repeats,
             trials: looks.heldout_trials.as_deref(),
             trial_column: fitted.trial_column.as_deref(),
+            rows: &fitted.rows,
             clip: fitted.clip,
             prefix: "--heldout-",
         }
@@ -433,8 +475,9 @@ pub fn held_out(asked: &HeldOut, window: &Window, context: &Context) -> Result<H
     let bytes = bytes_of(path)?;
     let names: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
     let coordinates = asked.columns.unwrap_or(&names);
-    let label = trial_column(path, &bytes, asked.trial_column, asked.trials.is_some(), Some(coordinates))?;
-    let table = on_axes(path, &bytes, asked.columns, label.as_deref(), axes)?;
+    let (given, needed) = ((io::source_name(path), &bytes[..]), asked.trials.is_some());
+    let label = trial_column(given, &rows(asked.rows)?.0, asked.trial_column, needed, Some(coordinates))?;
+    let table = on_axes(given, asked.columns, label, axes, asked.rows)?;
     let trials = asked.trials.map(|path| window::trials(path, axes, &[false])).transpose()?;
     let (own, count) = match &trials {
         Some(trials) => (trials_inside(trials, window, asked)?, trials.len()),
@@ -596,8 +639,13 @@ fn or_misspelt(error: InputError) -> InputError {
     }
 }
 
-/// What the columns mean.
-pub fn axes(names: &[String], time: &[Option<TimeAxis>], dataset: Option<&Dataset>) -> Vec<Axis> {
+/// What the columns mean, in the units that the options name.
+pub fn axes(
+    names: &[String],
+    time: &[Option<TimeAxis>],
+    dataset: Option<&Dataset>,
+    units: &[String],
+) -> Result<Vec<Axis>, Failure> {
     let axis = |(name, time): (&String, &Option<TimeAxis>)| {
         let known = dataset.and_then(|set| set.column(name));
         let (unit, origin) = match (time, known) {
@@ -607,7 +655,42 @@ pub fn axes(names: &[String], time: &[Option<TimeAxis>], dataset: Option<&Datase
         };
         Axis { name: name.clone(), unit, origin }
     };
-    names.iter().zip(time).map(axis).collect()
+    let mut axes: Vec<Axis> = names.iter().zip(time).map(axis).collect();
+    units.iter().try_for_each(|text| name_unit(text, &mut axes))?;
+    Ok(axes)
+}
+
+/// Gives axes a unit: `t=s` one of them, `area=km²` those of a plane, `m` all that hold numbers.
+fn name_unit(text: &str, axes: &mut [Axis]) -> Result<(), Failure> {
+    let (name, unit) = text.split_once('=').map_or(("", text), |(name, unit)| (name.trim(), unit));
+    let unit = unit.trim();
+    let refuse = |why: String| Err(format!("--unit {text}: {why}").into());
+    if unit.is_empty() || unit.chars().any(char::is_control) {
+        return refuse("the unit is empty; write it as in --unit t=s".into());
+    }
+    let names = axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
+    let is_called = |axis: &Axis| axis.name.to_lowercase() == name.to_lowercase();
+    let chosen: Vec<usize> = match name {
+        _ if !text.contains('=') => (0..axes.len()).filter(|&r| axes[r].origin.is_none()).collect(),
+        _ if axes.iter().any(is_called) => (0..axes.len()).filter(|&r| is_called(&axes[r])).collect(),
+        "area" if axes.len() > 1 => vec![0, 1],
+        _ => return refuse(format!("there is no axis `{name}`; name one of {names}")),
+    };
+    // The unit of an area is the square of that of its sides.
+    let side = ["²", "^2", "2"].iter().find_map(|power| unit.strip_suffix(power)).map(str::trim);
+    let is_area = name == "area" && !axes.iter().any(is_called);
+    let unit = match side.filter(|side| !side.is_empty()) {
+        Some(side) if is_area => side,
+        _ if is_area => return refuse("an area has the square of a unit; write it as in area=km²".into()),
+        _ => unit,
+    };
+    for r in chosen {
+        if axes[r].origin.is_some() {
+            return refuse(format!("`{}` is time, whose unit is that of --time-unit", axes[r].name));
+        }
+        axes[r].unit = Some(unit.into());
+    }
+    Ok(())
 }
 
 /// A date in seconds since 1970.

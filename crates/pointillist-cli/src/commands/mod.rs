@@ -159,8 +159,18 @@ impl Context {
         Ok(())
     }
 
+    /// Refuses a place where a table cannot be written, or a name that promises what it will not be: better before than after the work.
+    fn check_table(&self, output: Option<&Path>) -> Result<(), Failure> {
+        if let Some(path) = output.filter(|path| *path != Path::new("-")) {
+            io::check_name(path, if self.json() { io::Written::Json } else { io::Written::Csv })?;
+            io::check_target(path)?;
+        }
+        Ok(())
+    }
+
     /// Columns: as CSV, or with `--json` as one object.
     fn emit_columns(&self, output: Option<&Path>, columns: &[io::Column]) -> Result<(), Failure> {
+        self.check_table(output)?;
         let text = if self.json() { io::json_text(columns)? } else { io::csv_text(columns)? };
         self.emit(output, &text)
     }

@@ -31,7 +31,7 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     let look = Look { band: band(&args.quantiles)?, title: args.title.clone() };
     let (mut model, outcome) = subject(args, context)?;
     if let Some(path) = &args.overlay {
-        let points = input::points(path, None, model.posterior.window().axes())?.points;
+        let points = input::points(path, None, model.posterior.window().axes(), &args.options.events.rows)?.points;
         model.events = Some(KeptEvents { points, trials: None });
     }
     let figure = figure::of_model(&model, &look)?;

@@ -15,6 +15,7 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
     let quantiles = spec::quantiles(&args.quantiles)?;
+    context.check_table(args.output.as_deref())?;
     let model = ModelFile::read(&args.model)?;
     let points =
         place(&args.place.places, args.place.columns.as_deref(), model.posterior.window(), MOST_POINTS, context)?;
@@ -43,7 +44,7 @@ pub fn place(
 ) -> Result<Points, Failure> {
     let axes = window.axes();
     if let Some(path) = &places.at {
-        let points = input::points(path, columns, axes)?.points;
+        let points = input::points(path, columns, axes, &Default::default())?.points;
         let outside = points.rows().filter(|row| !window.contains(row)).count();
         if outside > 0 {
             let (total, shown) = (points.len(), io::show_window(window));

@@ -102,7 +102,7 @@ pub fn plain(value: &Value) -> String {
 fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, Failure> {
     let source = io::source_name(path);
     let bytes = input::bytes_of(path)?;
-    let header = io::read_header(source, &bytes)?;
+    let header = io::read_header(source, &bytes, &io::Dates::default())?;
     let is_there = |wanted: &str| header.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
     let mut columns = Vec::with_capacity(2 * axes.len());
     for axis in axes {

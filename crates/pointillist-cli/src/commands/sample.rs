@@ -22,6 +22,7 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
     } else if args.place.places.at.is_none() {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
+    context.check_table(args.output.as_deref())?;
     let posterior = ModelFile::read(&args.model)?.posterior;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context.seed())?

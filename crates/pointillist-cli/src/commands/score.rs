@@ -40,6 +40,7 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
         repeats: args.repeats,
         trials: args.trials.as_deref(),
         trial_column: args.trial_column.as_deref(),
+        rows: &args.rows,
         clip: args.clip,
         prefix: "--",
     };

@@ -42,7 +42,8 @@ pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
     if rival.heldout.is_none() {
         context.refuse_idle(Mode::NothingHeldOut)?;
     }
-    for path in rival.output.iter().chain(&args.checkpoint) {
+    context.check_table(rival.output.as_deref())?;
+    if let Some(path) = &args.checkpoint {
         io::check_target(path)?;
     }
     let loaded = input::events(&rival.events, &rival.options)?;

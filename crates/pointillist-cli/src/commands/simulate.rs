@@ -3,7 +3,7 @@
 use super::summary::brief;
 use super::{Context, Failure, Outcome, predict, spec, window};
 use crate::args::{Places, SimulateArgs};
-use crate::io::{self, Column, ModelFile, TimeUnit};
+use crate::io::{self, Column, ModelFile, TimeUnit, Written};
 use crate::options::Mode;
 use pointillist::baseline::sgcp;
 use pointillist::{Axis, Error, Intensity, Points, Simulation, Window};
@@ -48,7 +48,9 @@ pub fn run(args: &SimulateArgs, context: &Context) -> Result<Outcome, Failure> {
         return Err("--draws 0 asks for nothing; take at least 1".to_string().into());
     }
     let source = source(args, context)?;
-    for path in args.output.iter().chain(&args.truth) {
+    context.check_table(args.output.as_deref())?;
+    if let Some(path) = &args.truth {
+        io::check_name(path, Written::Csv)?;
         io::check_target(path)?;
     }
     let simulated = match source {

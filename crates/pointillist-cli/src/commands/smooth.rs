@@ -30,6 +30,7 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
     if rival.heldout.is_none() {
         context.refuse_idle(Mode::NothingHeldOut)?;
     }
+    context.check_table(rival.output.as_deref())?;
     let loaded = input::events(&rival.events, &rival.options)?;
     loaded.refuse_idle(context)?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));

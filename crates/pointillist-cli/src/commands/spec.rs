@@ -118,7 +118,7 @@ fn inducing(text: &str, axes: &[Axis]) -> Result<Inducing, Failure> {
             format!("--inducing {text}: write a number (31), a grid (20x20), auto, or a file of locations").into()
         );
     }
-    let locations = input::points(text, None, axes)?.points;
+    let locations = input::points(text, None, axes, &Default::default())?.points;
     limit_inducing(text, locations.len())?;
     Ok(Inducing::At(locations))
 }

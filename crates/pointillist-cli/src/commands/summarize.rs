@@ -3,13 +3,15 @@
 //! While a batch of events is added to the summary the next one is read. Batches are added in the order of the files, so the
 //! summary does not depend on the number of threads.
 
-use super::input::{self, Given, Misplaced, TRIAL_COLUMN, Words};
+use super::input::{self, DRAW_COLUMN, Given, Misplaced, TRIAL_COLUMN, Words};
 use super::meter::Meter;
 use super::summary::{WindowSummary, duration, grid};
 use super::{Context, Failure, Outcome, json_line, spec, window};
 use crate::args::{EventOptions, SummarizeArgs};
 use crate::datasets::{self, Dataset};
-use crate::io::{self, Chunk, Counting, Extent, ReadOptions, Stream, SummaryFile, TimeAxis, TimeUnit};
+use crate::io::{
+    self, Chunk, Counting, Extent, InputError, ReadOptions, Stream, SummaryFile, TimeAxis, TimeUnit, Written,
+};
 use crate::options::Mode;
 use pointillist::{Axis, Points, Summary, Window};
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -31,6 +33,7 @@ pub struct Summarised {
 /// Does what was asked for.
 pub fn run(args: &SummarizeArgs, context: &Context) -> Result<Outcome, Failure> {
     // Better now than after a long pass.
+    io::check_name(&args.output, Written::Summary)?;
     io::check_target(&args.output)?;
     let started = Instant::now();
     let Summarised { file, warnings } =
@@ -142,6 +145,10 @@ struct Tables {
     /// Its columns, and which hold dates.
     names: Vec<String>,
     dates: Vec<bool>,
+    /// The units that the options name.
+    units: Vec<String>,
+    /// What the user should know of how they are read.
+    notes: Vec<String>,
 }
 
 impl Tables {
@@ -151,7 +158,8 @@ impl Tables {
         let read = input::read_options(dataset, options)?;
         let first = open(&mut given[0], &read)?;
         let (names, dates) = (first.names().to_vec(), first.dates().to_vec());
-        Ok(Self { given, dataset, read, first: Some(first), names, dates })
+        let (units, notes) = (options.unit.clone(), first.notes().to_vec());
+        Ok(Self { given, dataset, read, first: Some(first), names, dates, units, notes })
     }
 
     fn unit(&self) -> TimeUnit {
@@ -187,7 +195,7 @@ impl Tables {
         cells: Option<&str>,
         meter: &mut Meter,
     ) -> Result<Summarised, Failure> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.notes.clone();
         let (plain, time) = self.window(options, &mut warnings, meter)?;
         let repeats = options.repeats.unwrap_or(self.dataset.map_or(1, |set| set.repeats));
         let window = window::looked_at(plain, repeats, options.exposure.as_deref(), &self.dates, &mut warnings)?;
@@ -203,6 +211,7 @@ impl Tables {
         }
         pass.finish()?;
         let said = pass.misplaced(options.clip)?;
+        warnings.extend(input::kept(pass.total, pass.left_out));
         let word = if pass.only_rows { Counting::Rows } else { Counting::Lines };
         warnings.splice(0..0, said.into_iter().chain(input::skipped(pass.skipped, word)));
         let sources = self.given.iter().map(|given| input::file_name(given.path())).collect();
@@ -227,24 +236,24 @@ impl Tables {
                 None => TimeAxis::epoch(unit),
             };
             let time: Vec<_> = dates.iter().enumerate().map(|(r, &is_date)| is_date.then(|| start(r))).collect();
-            return Ok((window::union("--window", &options.window, &self.axes(&time), &dates)?, time));
+            return Ok((window::union("--window", &options.window, &self.axes(&time)?, &dates)?, time));
         }
         if let Some(set) = self.dataset {
             let provisional: Vec<_> = dates.iter().map(|&is_date| is_date.then(|| TimeAxis::epoch(unit))).collect();
-            if let Some(window) = input::own_window(set, &self.axes(&provisional)) {
+            if let Some(window) = input::own_window(set, &self.axes(&provisional)?) {
                 let starts = window.bounding_box().into_iter().zip(&provisional);
                 let time: Vec<_> = starts.map(|(span, time)| Some((*time)?.moved_before(span.lo))).collect();
-                return Ok((input::own_window(set, &self.axes(&time)).unwrap_or(window), time));
+                return Ok((input::own_window(set, &self.axes(&time)?).unwrap_or(window), time));
             }
         }
         let extents = self.extents(meter)?;
         let time: Vec<_> = extents.iter().map(|extent| extent.time_axis(unit)).collect();
         let ends: Vec<_> = extents.iter().zip(&time).map(|(extent, time)| extent.ends(*time)).collect();
-        Ok((input::bounding_box(&ends, &self.axes(&time), warnings)?, time))
+        Ok((input::bounding_box(&ends, &self.axes(&time)?, warnings)?, time))
     }
 
-    fn axes(&self, time: &[Option<TimeAxis>]) -> Vec<Axis> {
-        input::axes(&self.names, time, self.dataset)
+    fn axes(&self, time: &[Option<TimeAxis>]) -> Result<Vec<Axis>, Failure> {
+        input::axes(&self.names, time, self.dataset, &self.units)
     }
 
     /// For each table what part of all bytes comes before it, and what part it has; none if one of them has no size.
@@ -265,7 +274,7 @@ impl Tables {
 
     /// How far the events of all tables reach; those that do not say so are read.
     fn extents(&mut self, meter: &mut Meter) -> Result<Vec<Extent>, Failure> {
-        let (mut all, mut rows, mut skipped) = (None, 0, 0);
+        let (mut all, mut rows, mut skipped, mut nothing) = (None, 0, 0, None);
         let shares = self.shares();
         for (place, share) in shares.into_iter().enumerate() {
             let mut stream = self.open(place)?;
@@ -283,6 +292,10 @@ impl Tables {
                 meter.show(|| progress("looking for the box around the events", rows, done, None));
             }
             skipped = stream.skipped();
+            nothing = stream.nothing_kept();
+        }
+        if let (None, Some(nothing)) = (&all, nothing) {
+            return Err(nothing.into());
         }
         let paths: Vec<String> = self.given.iter().map(|given| given.path().to_string()).collect();
         all.ok_or_else(|| format!("{}: there is no event left; see the lines skipped", names(&paths)).into())
@@ -325,7 +338,7 @@ fn refuse_options(given: &[Given], options: &EventOptions) -> Result<(), Failure
 }
 
 fn open(given: &mut Given, read: &ReadOptions) -> Result<Stream, Failure> {
-    Ok(Stream::open(given.open()?, read, TRIAL_COLUMN)?)
+    Ok(Stream::open(given.open()?, read, &[TRIAL_COLUMN, DRAW_COLUMN])?)
 }
 
 /// Words for the meter.
@@ -398,6 +411,10 @@ struct Pass {
     sample: Vec<f64>,
     /// Whether all tables so far count rows.
     only_rows: bool,
+    /// Rows that the filter left out, ...
+    left_out: u64,
+    /// ... and what to say if that is all of a table.
+    nothing: Option<InputError>,
 }
 
 impl Pass {
@@ -415,6 +432,8 @@ impl Pass {
             reach,
             sample: Vec::new(),
             only_rows: true,
+            left_out: 0,
+            nothing: None,
         }
     }
 
@@ -437,6 +456,8 @@ impl Pass {
             meter.show(|| progress("summarising", self.total, done, Some(seconds)));
         }
         self.skipped = stream.skipped();
+        self.left_out += stream.left_out();
+        self.nothing = stream.nothing_kept();
         Ok(())
     }
 
@@ -466,6 +487,9 @@ impl Pass {
 
     /// Refuses events that cannot stay, or with `clip` says that they were dropped.
     fn misplaced(&mut self, clip: bool) -> Result<Vec<String>, Failure> {
+        if let (0, Some(nothing)) = (self.total, self.nothing.take()) {
+            return Err(nothing.into());
+        }
         let window = self.summary.window();
         let mut said = Vec::new();
         if let Some(misplaced) = self.outside.misplaced(self.total, window.axes()) {

@@ -215,9 +215,11 @@ pub fn looked_at(
 fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<String>) -> Result<Window, Failure> {
     let axes = window.axes().to_vec();
     let (source, bytes) = (io::source_name(path), io::read_table(path)?);
-    let (there, value) = io::choose_columns(source, &io::read_header(source, &bytes)?, &axes)?;
+    let header = io::read_header(source, &bytes, &Default::default())?;
+    let (there, value) = io::choose_columns(source, &header, &axes)?;
     let chosen: Vec<&Axis> = there.iter().map(|&r| &axes[r]).collect();
-    let columns = chosen.iter().map(|axis| axis.name.clone()).chain([value]).collect();
+    let own_column = |axis: &&Axis| io::column_of(&header, axis).unwrap_or(&axis.name).to_string();
+    let columns = chosen.iter().map(own_column).chain([value]).collect();
     let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
     let options = ReadOptions { columns: Some(columns), time_unit, ..ReadOptions::default() };
     let mut table = io::read_bytes(source, &bytes, &options)?;

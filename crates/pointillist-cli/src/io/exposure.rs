@@ -5,12 +5,14 @@
 
 use super::columns::number;
 use super::table::Table;
-use super::window::show_point;
+use super::window::{column_of, show_point};
 use pointillist::Axis;
 use std::collections::HashMap;
 
 /// The name of the value column that makes the rows weights at places.
 pub const WEIGHT: &str = "weight";
+/// The column of a prediction that is taken as the exposure.
+const MEAN: &str = "mean";
 /// A grid may have this many times the cells that were given before it is taken for none at all.
 const HARDLY_A_GRID: usize = 4;
 
@@ -45,20 +47,24 @@ pub fn choose_columns(file: &str, header: &[(String, bool)], axes: &[Axis]) -> R
             "{file} has no column called as an axis of the events ({names}), only {found}; give it a header with such a name"
         ));
     }
-    let values: Vec<&str> = header
-        .iter()
-        .filter(|(name, numeric)| *numeric && !axes.iter().any(|axis| is(name, axis)))
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let is_place = |name: &str| axes.iter().any(|axis| is(name, axis) || column_of(header, axis) == Some(name));
+    let values: Vec<&str> =
+        header.iter().filter(|(name, numeric)| *numeric && !is_place(name)).map(|(name, _)| name.as_str()).collect();
     let value = match values[..] {
         [value] => value,
+        _ if is_prediction(&values) => MEAN,
         [] => {
             return Err(format!(
                 "{file} has no column of values beside {}; add one with the exposure",
                 found.join(", ")
             ));
         }
-        _ => return Err(format!("{file} has several columns of values ({}); keep one of them", values.join(", "))),
+        _ => {
+            return Err(format!(
+                "{file} has several columns of values ({}); keep one of them, or give a table that `predict` wrote",
+                values.join(", ")
+            ));
+        }
     };
     if value.eq_ignore_ascii_case(WEIGHT) && there.len() < axes.len() {
         let missing: Vec<&str> = (0..axes.len()).filter(|r| !there.contains(r)).map(|r| names[r]).collect();
@@ -68,6 +74,15 @@ pub fn choose_columns(file: &str, header: &[(String, bool)], axes: &[Axis]) -> R
         ));
     }
     Ok((there, value.to_string()))
+}
+
+/// Whether these are the columns that `predict` writes after the coordinates.
+fn is_prediction(values: &[&str]) -> bool {
+    let is_own = |name: &str| {
+        let quantile = name.strip_prefix('q').and_then(|p| p.parse::<f64>().ok());
+        matches!(name, MEAN | "sd" | "inside") || quantile.is_some()
+    };
+    values.contains(&MEAN) && values.iter().all(|name| is_own(name))
 }
 
 /// The exposure in a table whose last column is the value and whose others are coordinates on `axes`, in their order.
@@ -155,7 +170,7 @@ mod tests {
 
     fn read(text: &str) -> Result<(Vec<usize>, ExposureTable), String> {
         let axes = axes();
-        let header = read_header("e.csv", text.as_bytes()).unwrap();
+        let header = read_header("e.csv", text.as_bytes(), &Default::default()).unwrap();
         let (there, value) = choose_columns("e.csv", &header, &axes)?;
         let columns = there.iter().map(|&r| axes[r].name.clone()).chain([value]).collect();
         let options = ReadOptions { columns: Some(columns), ..ReadOptions::default() };

@@ -9,6 +9,7 @@ mod checkpoint_file;
 mod checksum;
 mod columns;
 mod exposure;
+mod filter;
 mod finite;
 mod geojson;
 mod memory;
@@ -16,6 +17,7 @@ mod model_file;
 mod output;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
+mod pattern;
 mod plain;
 mod source;
 mod stream;
@@ -29,15 +31,19 @@ pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, wri
 pub use checksum::resealed;
 pub use columns::{Column, csv_text, json_text, number};
 pub use exposure::{ExposureTable, choose_columns, exposure_table};
+pub use filter::Filter;
 pub use finite::not_finite;
 pub use geojson::{Feature, GROWTH as BORDER_GROWTH, Ring, read_features, read_polygons, ring_name};
 pub use memory::{given_limit, set_limit};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};
-pub use output::{OutputError, check_target, give_up, stdout_is_closed, stdout_text, write_atomically};
+pub use output::{
+    OutputError, Written, check_name, check_target, give_up, stdout_is_closed, stdout_text, write_atomically,
+};
+pub use pattern::Pattern;
 pub use source::{Input, Opened, read_file};
 pub use stream::{Chunk, Extent, Stream};
 pub use summary_file::{SummaryFile, SummaryFileError};
-pub use table::{Counting, InputError, ReadOptions, Table, read_bytes, read_header, read_table, source_name};
-pub use time::{TimeAxis, TimeUnit};
+pub use table::{Counting, Dates, InputError, ReadOptions, Table, read_bytes, read_header, read_table, source_name};
+pub use time::{Epoch, TimeAxis, TimeUnit};
 pub use trials::Trials;
-pub use window::{is_end, onto_axis, parse_box, place, show_box, show_point, show_window, time_axis};
+pub use window::{column_of, is_end, onto_axis, parse_box, place, show_box, show_point, show_window, time_axis};

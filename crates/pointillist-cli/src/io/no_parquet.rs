@@ -1,7 +1,7 @@
 //! What stands for `parquet.rs` in a build without the feature: a sentence that says so.
 
 use super::stream::Extent;
-use super::table::{InputError, Judge, Layout, ReadOptions, Rows, Table};
+use super::table::{InputError, Judge, Layout, ReadOptions, Rows, Table, Wanted};
 use std::convert::Infallible;
 use std::fs::File;
 
@@ -55,6 +55,14 @@ impl Groups {
     }
 
     pub(super) fn names(&self) -> Vec<String> {
+        match self.0 {}
+    }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        match self.0 {}
+    }
+
+    pub(super) fn form(&self) -> (&Layout, &Wanted) {
         match self.0 {}
     }
 

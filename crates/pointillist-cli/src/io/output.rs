@@ -36,6 +36,11 @@ pub enum OutputError {
          are too large or too small to compute with"
     )]
     NotFinite { name: String },
+    /// A name that promises another format.
+    #[error(
+        "cannot write {path}: it would hold {holds}, and a name in .{ending} promises something else; write to a name in {instead}"
+    )]
+    WrongName { path: String, ending: String, holds: &'static str, instead: &'static str },
     /// Anything else the system reports.
     #[error("cannot write {path}: {error}")]
     Other { path: String, error: io::Error },
@@ -78,6 +83,53 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
 /// The same for a content that is written piece by piece.
 pub fn write_through(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), OutputError> {
     write_file(path, write).map_err(|error| OutputError::new(path.display().to_string(), error))
+}
+
+/// What a file is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// A table.
+    Csv,
+    /// One object.
+    Json,
+    /// A border.
+    GeoJson,
+    /// A model.
+    Model,
+    /// A summary of events.
+    Summary,
+}
+
+/// Formats that models and summaries are not, by the ends of their names.
+const FOREIGN: [&str; 18] = [
+    "csv", "tsv", "txt", "svg", "png", "pdf", "html", "parquet", "geojson", "tif", "tiff", "nc", "xlsx", "gz", "zip",
+    "shp", "gpkg", "feather",
+];
+
+/// Refuses a name that says that the file holds something else than is written. Devices have any name.
+pub fn check_name(path: &Path, written: Written) -> Result<(), OutputError> {
+    let is_device = fs::metadata(path).is_ok_and(|found| !found.is_file());
+    let Some(ending) = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()) else {
+        return Ok(());
+    };
+    let is_number = ending.bytes().all(|byte| byte.is_ascii_digit());
+    let is_right = match written {
+        _ if is_device || is_number => true,
+        Written::Csv => ["csv", "txt", "dat"].contains(&ending.as_str()),
+        Written::Json => ["json", "txt"].contains(&ending.as_str()),
+        Written::GeoJson => ["geojson", "json"].contains(&ending.as_str()),
+        Written::Model => !FOREIGN.contains(&ending.as_str()) && ending != "summary",
+        Written::Summary => !FOREIGN.contains(&ending.as_str()) && ending != "json",
+    };
+    let (holds, instead) = match written {
+        _ if is_right => return Ok(()),
+        Written::Csv => ("a table as CSV", ".csv"),
+        Written::Json => ("one object in JSON", ".json"),
+        Written::GeoJson => ("a border in GeoJSON", ".geojson"),
+        Written::Model => ("a model in JSON", ".json"),
+        Written::Summary => ("a summary of events", ".summary"),
+    };
+    Err(OutputError::WrongName { path: path.display().to_string(), ending, holds, instead })
 }
 
 /// Refuses what could never be written: for a result that takes long to make.

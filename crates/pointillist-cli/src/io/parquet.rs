@@ -6,8 +6,13 @@
 //!
 //! The decoder is not ours and may panic on a damaged file, which here is the same as an error.
 
+use super::filter::Cell;
 use super::stream::Extent;
-use super::table::{Counting, InputError, Judge, Layout, ReadOptions, Rows, Table, Value, Wanted, allowed, unreadable};
+use super::table::{
+    Counting, How, InputError, Judge, Layout, ReadOptions, Rows, TIMES, Table, Value, Wanted, allowed, note_example,
+    unreadable,
+};
+use super::time::{Epoch, parse_iso};
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::DataType;
@@ -43,16 +48,41 @@ enum Meaning {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Tick {
     Days,
+    Seconds,
     Millis,
     Micros,
     Nanos,
 }
 
+impl From<Epoch> for Tick {
+    fn from(epoch: Epoch) -> Self {
+        match epoch {
+            Epoch::Seconds => Self::Seconds,
+            Epoch::Millis => Self::Millis,
+            Epoch::Micros => Self::Micros,
+            Epoch::Nanos => Self::Nanos,
+        }
+    }
+}
+
 impl Tick {
+    /// In microseconds, of a number with a fraction.
+    fn micros_of(self, count: f64) -> i64 {
+        let micros = match self {
+            Self::Days => MICROS_PER_DAY as f64,
+            Self::Seconds => 1e6,
+            Self::Millis => 1e3,
+            Self::Micros => 1.0,
+            Self::Nanos => 1e-3,
+        };
+        (count * micros).round() as i64
+    }
+
     /// In microseconds.
     fn micros(self, count: i64) -> i64 {
         match self {
             Self::Days => count.saturating_mul(MICROS_PER_DAY),
+            Self::Seconds => count.saturating_mul(1_000_000),
             Self::Millis => count.saturating_mul(1000),
             Self::Micros => count,
             Self::Nanos => count.saturating_add(500).div_euclid(1000),
@@ -143,9 +173,11 @@ pub(super) fn read_bytes(source: &str, bytes: Vec<u8>, options: &ReadOptions) ->
         rows.lines.append(&mut more.lines);
         rows.labels.append(&mut more.labels);
         rows.instants.iter_mut().zip(&mut more.instants).for_each(|(all, more)| all.append(more));
+        rows.left_out += more.left_out;
         rows.check_memory(source, held)?;
     }
-    Ok(Table::new(source, groups.names(), rows, options.time_unit, Counting::Rows, skipped))
+    groups.parquet.layout.check_kept(source, &rows, &groups.wanted, options, Counting::Rows)?;
+    Ok(Table::new(source, &groups.wanted, rows, options.time_unit, Counting::Rows, skipped))
 }
 
 impl Parquet {
@@ -167,7 +199,8 @@ impl Parquet {
         let meanings: Vec<Meaning> = columns.iter().map(|column| Meaning::of(column)).collect();
         let names = columns.iter().map(|column| column.path().string()).collect();
         let kinds = meanings.iter().map(Meaning::value).collect();
-        let layout = Layout { names, kinds, has_header: true, first_line: 0 };
+        let (how, examples) = (vec![How::Plain; meanings.len()], vec![Vec::new(); meanings.len()]);
+        let layout = Layout { names, kinds, how, examples, epochs: Vec::new(), has_header: true, first_line: 0 };
         Ok(Self { source: source.to_string(), file, meanings, layout })
     }
 
@@ -182,9 +215,20 @@ impl Parquet {
     }
 
     /// Makes ready to read the columns that the options ask for.
-    pub(super) fn choose(self, options: &ReadOptions) -> Result<Groups, InputError> {
+    pub(super) fn choose(mut self, options: &ReadOptions) -> Result<Groups, InputError> {
+        if options.dates.format.is_some() {
+            return Err(InputError::NeedsNoFormat { file: self.source });
+        }
+        if let Some(epoch) = options.dates.epoch {
+            self.count_from_1970(epoch, options)?;
+        }
         let file = || self.source.clone();
         let wanted = self.layout.wanted(&self.source, options)?;
+        for &(place, _) in &wanted.clauses {
+            if self.meanings[place] == Meaning::Nested {
+                return Err(InputError::Nested { file: file(), column: self.layout.names[place].clone() });
+            }
+        }
         for &place in &wanted.chosen {
             let column = self.layout.names[place].clone();
             match &self.meanings[place] {
@@ -202,13 +246,32 @@ impl Parquet {
     }
 }
 
+impl Parquet {
+    /// Takes columns of numbers for dates: those asked for that are called as times are, or the only one asked for.
+    fn count_from_1970(&mut self, epoch: Epoch, options: &ReadOptions) -> Result<(), InputError> {
+        let asked: Vec<&str> = options.columns.iter().flatten().map(|name| name.trim()).collect();
+        let is_meant = |name: &String| {
+            let is_asked = asked.is_empty() || asked.iter().any(|asked| asked.eq_ignore_ascii_case(name));
+            is_asked && (asked.len() == 1 || TIMES.contains(&name.to_lowercase().as_str()))
+        };
+        let mut found = false;
+        for (place, name) in self.layout.names.iter().enumerate() {
+            if is_meant(name) && self.layout.kinds[place] == Value::Number {
+                (self.meanings[place], self.layout.kinds[place], found) =
+                    (Meaning::Date(epoch.into()), Value::Date, true);
+            }
+        }
+        if found { Ok(()) } else { Err(InputError::NoEpoch { file: self.source.clone(), unit: epoch.name() }) }
+    }
+}
+
 /// The chosen columns of a file, read from its beginning to its end.
 pub(super) struct Groups {
     parquet: Parquet,
     wanted: Wanted,
     /// The row group after the one that is being read.
     group: usize,
-    /// Where each chosen column, and the labels, of that one are.
+    /// Where each chosen column, each one that the filter looks at, and the labels of that one are.
     columns: Vec<ColumnReader>,
     /// Its rows that are still to come.
     left: usize,
@@ -238,7 +301,17 @@ impl Groups {
 
     /// The names of the chosen columns.
     pub(super) fn names(&self) -> Vec<String> {
-        self.wanted.chosen.iter().map(|&column| self.parquet.layout.names[column].clone()).collect()
+        self.wanted.names.clone()
+    }
+
+    /// What to say of their choice.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.wanted.notes.clone()
+    }
+
+    /// All columns, and which of them are wanted.
+    pub(super) fn form(&self) -> (&Layout, &Wanted) {
+        (&self.parquet.layout, &self.wanted)
     }
 
     /// Which of them hold dates.
@@ -262,26 +335,44 @@ impl Groups {
         let count = most.min(self.left);
         let source = self.parquet.source.clone();
         let columns = &mut self.columns;
-        let (chosen, label) = (&self.wanted.chosen, self.wanted.label);
+        let Wanted { chosen, label, clauses, .. } = &self.wanted;
         let meanings = &self.parquet.meanings;
-        let (batches, labels) = guarded(&source, || {
+        let (batches, looked_at, labels) = guarded(&source, || {
             let read = columns.iter_mut().zip(chosen).map(|(column, &place)| batch(column, count, &meanings[place]));
             let batches = read.collect::<Result<Vec<_>, _>>()?;
+            let others = columns.iter_mut().skip(chosen.len()).zip(clauses);
+            let looked_at = others.map(|(column, (place, _))| cells(column, count, &meanings[*place]));
+            let looked_at = looked_at.collect::<Result<Vec<_>, _>>()?;
             let labels = match (label, columns.last_mut()) {
-                (Some(place), Some(column)) => Some(texts(column, count, &meanings[place])?),
+                (Some(place), Some(column)) => Some(texts(column, count, &meanings[*place])?),
                 _ => None,
             };
-            Ok((batches, labels))
+            Ok((batches, looked_at, labels))
         })?;
-        let rows = self.rows(batches, labels, count, bad)?;
+        let kept = self.kept(&looked_at, count);
+        let rows = self.rows(batches, labels, &kept, bad)?;
         self.left -= count;
         self.row += count as u64;
         Ok(Some(rows))
     }
 
+    /// Which of the next rows the filter takes.
+    fn kept(&mut self, looked_at: &[Vec<Looked>], count: usize) -> Vec<bool> {
+        for ((place, _), cells) in self.wanted.clauses.iter().zip(looked_at) {
+            let examples = &mut self.parquet.layout.examples[*place];
+            cells.iter().filter_map(|cell| cell.text.as_ref()).for_each(|text| note_example(examples, text));
+        }
+        let holds = |row: usize| {
+            self.wanted.clauses.iter().zip(looked_at).all(|((_, clause), cells)| clause.holds(&cells[row]))
+        };
+        (0..count).map(holds).collect()
+    }
+
     /// Goes to the beginning of the next row group.
     fn open_group(&mut self) -> Result<(), InputError> {
-        let places: Vec<usize> = self.wanted.chosen.iter().copied().chain(self.wanted.label).collect();
+        let Wanted { chosen, label, clauses, .. } = &self.wanted;
+        let looked_at = clauses.iter().map(|(place, _)| *place);
+        let places: Vec<usize> = chosen.iter().copied().chain(looked_at).chain(*label).collect();
         let (file, group) = (&self.parquet.file, self.group);
         let (columns, rows) = guarded(&self.parquet.source, || {
             let group = file.get_row_group(group)?;
@@ -301,10 +392,10 @@ impl Groups {
         &self,
         batches: Vec<Batch>,
         labels: Option<Vec<Option<String>>>,
-        count: usize,
+        kept: &[bool],
         bad: &mut Judge,
     ) -> Result<Rows, InputError> {
-        let dims = batches.len();
+        let (dims, count) = (batches.len(), kept.len());
         let mut rows = Rows::new(dims);
         let mut faults = BTreeMap::new();
         rows.values = vec![0.0; count * dims];
@@ -332,7 +423,10 @@ impl Groups {
             }));
         }
         rows.lines = (self.row + 1..=self.row + count as u64).collect();
-        let places: Vec<usize> = faults.keys().copied().collect();
+        // What is wrong with a row that is left out does not matter.
+        faults.retain(|&row, _| kept[row]);
+        let places: Vec<usize> = (0..count).filter(|row| !kept[*row] || faults.contains_key(row)).collect();
+        rows.left_out = kept.iter().filter(|kept| !**kept).count() as u64;
         faults.into_values().try_for_each(bad)?;
         without(&mut rows, dims, &places);
         Ok(rows)
@@ -414,6 +508,10 @@ fn batch(column: &mut ColumnReader, count: usize, meaning: &Meaning) -> Result<B
     let numbers = |(values, nulls)| Batch { values: Values::Numbers(values), nulls };
     let dates = |(values, nulls)| Batch { values: Values::Dates(values), nulls };
     match (column, meaning) {
+        (C::DoubleColumnReader(reader), Meaning::Date(tick)) => take(reader, count, |v| tick.micros_of(*v)).map(dates),
+        (C::FloatColumnReader(reader), Meaning::Date(tick)) => {
+            take(reader, count, |v| tick.micros_of((*v).into())).map(dates)
+        }
         (C::DoubleColumnReader(reader), _) => take(reader, count, |v| *v).map(numbers),
         (C::FloatColumnReader(reader), _) => take(reader, count, |v| (*v).into()).map(numbers),
         (C::Int96ColumnReader(reader), _) => take(reader, count, |v| v.to_micros()).map(dates),
@@ -427,6 +525,52 @@ fn batch(column: &mut ColumnReader, count: usize, meaning: &Meaning) -> Result<B
         (C::Int64ColumnReader(reader), _) => take(reader, count, |v| *v as f64).map(numbers),
         _ => Err(ParquetError::General("a column changed its type".into())),
     }
+}
+
+/// A value, as a filter looks at it; nothing of all for a null.
+#[derive(Clone, Debug, Default)]
+struct Looked {
+    text: Option<String>,
+    number: Option<f64>,
+    instant: Option<i64>,
+}
+
+impl Cell for Looked {
+    fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    fn number(&self) -> Option<f64> {
+        self.number
+    }
+
+    fn instant(&self) -> Option<i64> {
+        self.instant
+    }
+}
+
+/// The next `count` values of a column that the filter looks at.
+fn cells(column: &mut ColumnReader, count: usize, meaning: &Meaning) -> Result<Vec<Looked>, ParquetError> {
+    use ColumnReader as C;
+    let of_text = |text: String| Looked { number: text.parse().ok(), instant: parse_iso(&text), text: Some(text) };
+    let of_bytes = |bytes: &[u8]| of_text(String::from_utf8_lossy(bytes).into_owned());
+    let (mut cells, nulls) = match column {
+        C::ByteArrayColumnReader(reader) => take(reader, count, |v| of_bytes(v.data()))?,
+        C::FixedLenByteArrayColumnReader(reader) => take(reader, count, |v| of_bytes(v.data()))?,
+        C::BoolColumnReader(reader) => take(reader, count, |v| of_text(v.to_string()))?,
+        column => {
+            let Batch { values, nulls } = batch(column, count, meaning)?;
+            let cells = match values {
+                Values::Numbers(values) => values.into_iter().map(|v| of_text(v.to_string())).collect(),
+                Values::Dates(values) => {
+                    values.into_iter().map(|v| Looked { instant: Some(v), ..Looked::default() }).collect()
+                }
+            };
+            (cells, nulls)
+        }
+    };
+    nulls.into_iter().for_each(|row| cells[row] = Looked::default());
+    Ok(cells)
 }
 
 /// The next `count` labels, none for a null.

@@ -4,7 +4,7 @@
 //! read in one walk. Whatever else is met, the row is left as it was for [`Records::next`], which knows the whole dialect;
 //! what is taken here it would have read to the same bits.
 
-use super::table::{Layout, Records, Rows, Separator, Value, Wanted, is_line_end};
+use super::table::{How, Layout, Records, Rows, Separator, Value, Wanted, is_line_end};
 use super::time::parse_iso;
 
 /// Powers of ten that are exact.
@@ -41,7 +41,9 @@ impl Plan {
             None => Take::Nothing,
         };
         let takes = (0..layout.names.len()).map(take).collect();
-        Self { takes, dims: wanted.chosen.len(), possible: wanted.label.is_none() }
+        let is_plain = wanted.chosen.iter().all(|&column| layout.how[column] == How::Plain);
+        let possible = wanted.label.is_none() && wanted.clauses.is_empty() && is_plain;
+        Self { takes, dims: wanted.chosen.len(), possible }
     }
 
     /// Reads the row that begins here if it is plain; if not, nothing has happened.

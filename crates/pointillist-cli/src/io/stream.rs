@@ -10,8 +10,8 @@
 use super::parquet::Groups;
 use super::source::{Opened, endless};
 use super::table::{
-    Counting, InputError, Layout, ReadOptions, Records, Rows, Separator, Value, Wanted, allowed, bad_gzip, is_line_end,
-    not_utf8, text_of, unreadable,
+    Counting, Dates, InputError, Layout, ReadOptions, Records, Rows, Separator, Value, Wanted, allowed, bad_gzip,
+    is_line_end, not_utf8, text_of, unreadable,
 };
 use super::time::{TimeAxis, TimeUnit};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -117,6 +117,12 @@ pub struct Stream {
     body: Body,
     most_bad: u64,
     skipped: u64,
+    /// What to say of the choice of columns.
+    notes: Vec<String>,
+    options: ReadOptions,
+    /// Rows that were taken, and rows that the filter left out.
+    taken: u64,
+    left_out: u64,
 }
 
 enum Body {
@@ -125,28 +131,50 @@ enum Body {
 }
 
 impl Stream {
-    /// Settles the columns of a table. A column called `aside` is not taken unless asked for.
-    pub fn open(opened: Opened, options: &ReadOptions, aside: &str) -> Result<Self, InputError> {
+    /// Settles the columns of a table. The first of the columns `aside` that there is is not taken unless asked for.
+    pub fn open(opened: Opened, options: &ReadOptions, aside: &[&str]) -> Result<Self, InputError> {
         let set_aside = |names: &[String]| {
-            let label =
-                names.iter().find(|name| options.columns.is_none() && name.eq_ignore_ascii_case(aside)).cloned();
+            let find = |aside: &&str| names.iter().find(|name| name.eq_ignore_ascii_case(aside)).cloned();
+            let label = aside.iter().find_map(find).filter(|_| options.columns.is_none());
             ReadOptions { label, ..options.clone() }
         };
         let source = opened.source().to_string();
-        let (names, dates, body) = if opened.is_parquet() {
+        let (names, dates, notes, body) = if opened.is_parquet() {
             let parquet = opened.parquet()?;
             // Labels are not read, only kept from being taken for numbers: the columns are chosen by name after that.
             let options = set_aside(parquet.columns());
             let groups = parquet.choose(&options)?.without_labels();
-            (groups.names(), groups.dates(), Body::Parquet(Box::new(groups)))
+            (groups.names(), groups.dates(), groups.notes(), Body::Parquet(Box::new(groups)))
         } else {
-            let text = Text::open(&source, opened, set_aside, options.skip_bad)?;
+            let text = Text::open(&source, opened, set_aside, options)?;
             let Form { layout, wanted, .. } = &text.form;
-            let names = wanted.chosen.iter().map(|&column| layout.names[column].clone()).collect();
             let dates = wanted.chosen.iter().map(|&column| layout.kinds[column] == Value::Date).collect();
-            (names, dates, Body::Text(Box::new(text)))
+            (wanted.names.clone(), dates, wanted.notes.clone(), Body::Text(Box::new(text)))
         };
-        Ok(Self { source, names, dates, body, most_bad: options.skip_bad, skipped: 0 })
+        let (most_bad, options) = (options.skip_bad, options.clone());
+        Ok(Self { source, names, dates, body, most_bad, skipped: 0, notes, options, taken: 0, left_out: 0 })
+    }
+
+    /// What the user should know of how it is read.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// How many rows the filter has left out.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// What to say if the filter left out all rows, which have been read.
+    pub fn nothing_kept(&self) -> Option<InputError> {
+        if self.taken > 0 || self.left_out == 0 {
+            return None;
+        }
+        let (layout, wanted) = match &self.body {
+            Body::Text(text) => (&text.form.layout, &text.form.wanted),
+            Body::Parquet(groups) => groups.form(),
+        };
+        Some(layout.nothing_kept(&self.source, self.left_out, wanted, &self.options, self.counting()))
     }
 
     /// The names of the chosen columns.
@@ -195,12 +223,23 @@ impl Stream {
     pub fn known_extents(&self) -> Option<Vec<Extent>> {
         match &self.body {
             Body::Text(_) => None,
+            // What the filter leaves out reaches farther.
+            Body::Parquet(_) if self.options.filter.is_some() => None,
             Body::Parquet(groups) => groups.extents(),
         }
     }
 
     /// The next rows, in chunks; none at the end.
     pub fn next(&mut self) -> Result<Option<Vec<Chunk>>, InputError> {
+        let chunks = self.read_on()?;
+        for chunk in chunks.iter().flatten() {
+            self.taken += chunk.len() as u64;
+            self.left_out += chunk.rows.left_out;
+        }
+        Ok(chunks)
+    }
+
+    fn read_on(&mut self) -> Result<Option<Vec<Chunk>>, InputError> {
         match &mut self.body {
             Body::Text(text) => text.next(&self.source, self.most_bad, &mut self.skipped),
             Body::Parquet(groups) => {
@@ -244,8 +283,8 @@ impl Text {
     fn open(
         source: &str,
         opened: Opened,
-        options: impl FnOnce(&[String]) -> ReadOptions,
-        most_bad: u64,
+        set_aside: impl FnOnce(&[String]) -> ReadOptions,
+        options: &ReadOptions,
     ) -> Result<Self, InputError> {
         let (size, read) = (opened.size(), Arc::<AtomicU64>::default());
         let is_gzip = opened.is_gzip();
@@ -258,9 +297,9 @@ impl Text {
         let mark = first.len() - text_of(source, &first)?.len();
         first.drain(..mark);
         let text = text_of(source, &first)?;
-        let mut records = Records::new(text);
-        let layout = Layout::sample(source, records.clone(), most_bad)?;
-        let wanted = Wanted { label: None, ..layout.wanted(source, &options(&layout.names))? };
+        let mut records = Records::new(text, &options.dates);
+        let layout = Layout::sample(source, records.clone(), options)?;
+        let wanted = Wanted { label: None, ..layout.wanted(source, &set_aside(&layout.names))? };
         let separator = records.separator;
         if layout.has_header {
             records.next(source, &mut Vec::new())?;
@@ -401,7 +440,8 @@ fn end_of_rows(bytes: &[u8], separator: Option<Separator>) -> Option<usize> {
     let bytes = &bytes[..end];
     // What is no text will be found out where it is read.
     let Some(text) = bytes.contains(&b'"').then(|| std::str::from_utf8(bytes).ok()).flatten() else { return Some(end) };
-    let mut records = separator.map_or_else(|| Records::new(text), |separator| Records::within(text, 1, separator));
+    let new = || Records::new(text, &Dates::default());
+    let mut records = separator.map_or_else(new, |separator| Records::within(text, 1, separator));
     let (mut fields, mut last) = (Vec::new(), 0);
     loop {
         match records.next("", &mut fields) {
@@ -422,7 +462,7 @@ mod tests {
     }
 
     fn open(text: impl Into<Vec<u8>>, options: &ReadOptions) -> Stream {
-        Stream::open(leak(text), options, "trial").unwrap()
+        Stream::open(leak(text), options, &["trial"]).unwrap()
     }
 
     /// The rows and lines that a stream gives.

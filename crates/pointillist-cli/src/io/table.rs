@@ -6,13 +6,15 @@
 //! and one `u64` a row, no allocation a field.
 //!
 //! Parquet files are left to `parquet.rs`, texts too large to be held to `stream.rs`, which uses the same [`Records`] and
-//! [`Layout`]. It reads no GeoJSON, knows nothing of windows, and takes no decimal commas.
+//! [`Layout`]. It reads no GeoJSON and knows nothing of windows.
 
 use std::io::{self, ErrorKind};
 
+use super::filter::{Cell, Clause, Filter};
 use super::memory::{self, show_bytes};
+use super::pattern::Pattern;
 use super::source::Opened;
-use super::time::{TimeAxis, TimeUnit, parse_iso};
+use super::time::{Epoch, TimeAxis, TimeUnit, parse_iso};
 use super::{parquet, plain, summary_file};
 
 /// Rows that are looked at before the kinds of the columns are settled.
@@ -27,6 +29,49 @@ const ROWS_BETWEEN: usize = 1 << 16;
 const LABEL_BYTES: usize = 48;
 /// The most columns that are taken without being asked for.
 const MOST_DEFAULT_COLUMNS: usize = 3;
+/// Values of a column that are shown in a sentence.
+const EXAMPLES: usize = 4;
+/// What ends the name of a column of dates beside one of the same times as numbers, as this program writes them.
+pub(super) const TWIN: &str = "_iso";
+/// Pairs of names that clearly place events in the plane.
+const PLACES: [[&str; 2]; 7] = [
+    ["x", "y"],
+    ["lon", "lat"],
+    ["long", "lat"],
+    ["lng", "lat"],
+    ["longitude", "latitude"],
+    ["easting", "northing"],
+    ["east", "north"],
+];
+/// Names that clearly belong to a third axis beside such a pair.
+const THIRD_AXES: [&str; 22] = [
+    "t",
+    "time",
+    "z",
+    "day",
+    "days",
+    "hour",
+    "hours",
+    "minute",
+    "minutes",
+    "second",
+    "seconds",
+    "week",
+    "weeks",
+    "month",
+    "year",
+    "years",
+    "t_days",
+    "depth",
+    "height",
+    "altitude",
+    "elevation",
+    "alt",
+];
+/// Names of columns of time.
+pub(super) const TIMES: [&str; 9] = ["t", "time", "timestamp", "ts", "date", "datetime", "epoch", "when", "unixtime"];
+/// Numbers that are seconds since 1970 between 2001 and 2033.
+const RECENT_SECONDS: std::ops::Range<f64> = 1e9..2e9;
 
 /// What to read from a table.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +84,19 @@ pub struct ReadOptions {
     pub label: Option<String>,
     /// So many bad rows are passed over.
     pub skip_bad: u64,
+    /// How dates are written, where that has been said.
+    pub dates: Dates,
+    /// Which rows are taken; all if there is none.
+    pub filter: Option<Filter>,
+}
+
+/// How dates are written.
+#[derive(Clone, Debug, Default)]
+pub struct Dates {
+    /// In this format.
+    pub format: Option<Pattern>,
+    /// As numbers that count from 1970.
+    pub epoch: Option<Epoch>,
 }
 
 /// What the rows of a table are counted by.
@@ -81,6 +139,10 @@ pub struct Table {
     pub labels: Vec<String>,
     /// The name of the file, for messages.
     pub source: String,
+    /// How many rows the filter left out.
+    pub left_out: u64,
+    /// What the user should know of how it was read.
+    pub notes: Vec<String>,
 }
 
 /// Why a table could not be read; its text is one sentence with the place and the remedy.
@@ -178,8 +240,9 @@ pub enum InputError {
     #[error("{file}, line {line}: a quotation mark is opened and never closed; close it or remove it")]
     OpenQuote { file: String, line: u64 },
     /// A row that is longer or shorter than the first.
-    #[error("{file}, line {line}: {found} field{} where line {first_line} has {expected}; make the rows equally long",
-        if *.found == 1 { "" } else { "s" })]
+    #[error("{file}, line {line}: {found} field{} where line {first_line} has {expected}; make the rows equally long{}",
+        if *.found == 1 { "" } else { "s" },
+        if *.expected == 1 { ", or if these are dates, say how they are written with --date-format" } else { "" })]
     Ragged { file: String, line: u64, found: usize, first_line: u64, expected: usize },
     /// A value that is not there.
     #[error("{file}, line {line}: column `{}` is empty; fill it in, remove the line, or choose others with --columns",
@@ -191,12 +254,36 @@ pub enum InputError {
     NotFinite { file: String, line: u64, column: String, text: String },
     /// Text in a column of numbers.
     #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a number{}; {}",
-        shortened(.column), if *.mostly_numbers { "" } else { " or an ISO 8601 date" }, number_remedy(.text))]
+        shortened(.column), if *.mostly_numbers { "" } else { " or a date" }, number_remedy(.text))]
     NotANumber { file: String, line: u64, column: String, text: String, mostly_numbers: bool },
     /// Something else in a column of dates.
-    #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a date; write it like 2016-02-23 or \
-        2016-02-23T17:11:30Z, or choose other columns with --columns", shortened(.column))]
-    NotADate { file: String, line: u64, column: String, text: String },
+    #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a date {written}, or choose other columns with \
+        --columns", shortened(.column))]
+    NotADate { file: String, line: u64, column: String, text: String, written: String },
+    /// Dates of which nobody knows what comes first.
+    #[error("{file}: the dates in column `{}` (`{example}`) can be read with the day or the month first; say which with \
+        --date-format '{}' or '{}'", shortened(.column), .formats[0], .formats[1])]
+    AmbiguousDates { file: String, column: String, example: String, formats: [String; 2] },
+    /// A format in which nothing is written.
+    #[error("{file}: no column holds dates in the --date-format '{format}'; its first values are {}", listed(.examples))]
+    NoSuchDates { file: String, format: String, examples: Vec<String> },
+    /// A unit in which nothing is counted.
+    #[error(
+        "{file}: no column of numbers can be {unit} since 1970 (between 1980 and 2100); check --epoch, or name the \
+        column with --columns"
+    )]
+    NoEpoch { file: String, unit: &'static str },
+    /// A way of writing dates where they are not written.
+    #[error("{file} is a Parquet file, whose dates say themselves what they are; leave --date-format out")]
+    NeedsNoFormat { file: String },
+    /// Several ways to take the columns.
+    #[error("{file} can be read in more than one way; choose with {}",
+        .readings.iter().map(|columns| format!("--columns {}", shortened(columns))).collect::<Vec<_>>().join(" or "))]
+    SeveralReadings { file: String, readings: Vec<String> },
+    /// A condition that no row satisfies.
+    #[error("--where '{text}' keeps none of the {total} {}s of {file}; column `{}` holds {}", .counting.word(),
+        shortened(.column), listed(.examples))]
+    NothingKept { file: String, text: String, total: u64, counting: Counting, column: String, examples: Vec<String> },
     /// A column that was asked for and is not there.
     #[error("{file} has no column `{}`; choose with --columns from {}{}", shortened(.asked), listed(.columns),
         if *.has_header { ", or by number from 0" } else { " (there is no header, so columns go by number)" })]
@@ -212,14 +299,14 @@ pub enum InputError {
     #[error("{file} has {} columns of numbers ({}); choose those that place the events, as in --columns {}",
         .columns.len(), listed(.columns), shortened(&.columns[..2.min(.columns.len())].join(",")))]
     TooManyColumns { file: String, columns: Vec<String> },
-    /// No numbers, and dates in more than one column.
-    #[error("{file} has {} columns of dates ({}) and none of numbers; choose one with --columns",
-        .columns.len(), listed(.columns))]
+    /// Dates in more than one column.
+    #[error("{file} has {} columns of dates ({}); choose one with --columns, as in --columns {}",
+        .columns.len(), listed(.columns), shortened(&.columns[0]))]
     SeveralDateColumns { file: String, columns: Vec<String> },
     /// Neither numbers nor dates anywhere.
-    #[error("{file} has no column of numbers or ISO 8601 dates (its columns: {}); write events as numbers or dates",
-        listed(.columns))]
-    NoNumbers { file: String, columns: Vec<String> },
+    #[error("{file} has no column of numbers or of dates that are recognised (its columns: {}; first values: {}); {}",
+        listed(.columns), listed(.examples), text_remedy(.examples))]
+    NoNumbers { file: String, columns: Vec<String>, examples: Vec<String> },
 }
 
 impl InputError {
@@ -261,6 +348,13 @@ fn number_remedy(text: &str) -> &'static str {
     }
 }
 
+fn text_remedy(examples: &[String]) -> &'static str {
+    match examples.iter().map(|text| number_remedy(text)).find(|remedy| remedy.contains("decimals")) {
+        Some(remedy) => remedy,
+        None => "write events as numbers or ISO dates, or say how the dates are written with --date-format",
+    }
+}
+
 /// What `path` is called in messages.
 pub fn source_name(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
@@ -287,18 +381,22 @@ pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<T
     if is_parquet(bytes) {
         return parquet::read_bytes(source, bytes.to_vec(), options);
     }
-    let records = Records::new(text_of(source, bytes)?);
-    let layout = Layout::sample(source, records.clone(), options.skip_bad)?;
+    let records = Records::new(text_of(source, bytes)?, &options.dates);
+    let layout = Layout::sample(source, records.clone(), options)?;
     let wanted = layout.wanted(source, options)?;
     layout.read(source, records, &wanted, options)
 }
 
-/// The columns of a table, and which of them hold numbers or dates.
-pub fn read_header(source: &str, bytes: &[u8]) -> Result<Vec<(String, bool)>, InputError> {
+/// The columns of a table, and which of them hold numbers or dates, so written.
+pub fn read_header(source: &str, bytes: &[u8], dates: &Dates) -> Result<Vec<(String, bool)>, InputError> {
     let layout = match is_parquet(bytes) {
         true => parquet::layout(source, bytes.to_vec())?,
         // Whether a row may be of another length is not asked yet.
-        false => Layout::sample(source, Records::new(text_of(source, bytes)?), u64::MAX)?,
+        false => {
+            let dates = Dates { epoch: None, ..dates.clone() };
+            let options = ReadOptions { skip_bad: u64::MAX, dates, ..ReadOptions::default() };
+            Layout::sample(source, Records::new(text_of(source, bytes)?, &options.dates), &options)?
+        }
     };
     Ok(layout.names.into_iter().zip(layout.kinds.iter().map(|&kind| kind != Value::Text)).collect())
 }
@@ -378,7 +476,7 @@ pub(super) enum Separator {
 impl Separator {
     /// Judges by the first lines: a byte that every one of them has equally often is best, then one that most have,
     /// then blanks.
-    fn detect(text: &str) -> Self {
+    fn detect(text: &str, dates: &Dates) -> Self {
         let is_content = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
         let lines: Vec<&str> = text.split(['\n', '\r']).filter(is_content).take(SAMPLE_LINES).collect();
         let counts = |separator| lines.iter().map(move |line| count_unquoted(line, separator));
@@ -387,12 +485,19 @@ impl Separator {
             first > 0 && counts(separator).all(|count| count == first)
         };
         let is_in_most = |&separator: &u8| 2 * counts(separator).filter(|&count| count > 0).count() >= lines.len();
+        let has_decimal_commas = |&separator: &u8| lines.iter().skip(1).all(|line| splits_decimals(line, separator));
         let bytes = [b',', b'\t', b';'];
+        if let Some(byte) = [b'\t', b';'].into_iter().filter(is_in_all_equally).find(has_decimal_commas)
+            && lines.len() > 1
+        {
+            return Self::Byte(byte);
+        }
         if let Some(byte) = bytes.into_iter().find(is_in_all_equally).or_else(|| bytes.into_iter().find(is_in_most)) {
             return Self::Byte(byte);
         }
         // A value with a blank in it, such as `2016-02-23 17:11`, is one column; so is `event time` over numbers.
-        let values = lines.iter().filter(|line| Value::of(line) != Value::Text).count();
+        let is_value = |line: &&&str| Value::of(line, dates) != Value::Text && with_point(unquoted(line)).is_none();
+        let values = lines.iter().filter(is_value).count();
         if values > 0 && 2 * values + 1 >= lines.len() { Self::Byte(b',') } else { Self::Whitespace }
     }
 
@@ -412,6 +517,13 @@ pub(super) fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
+/// Whether there are decimal commas between such separators, and no other commas.
+fn splits_decimals(line: &str, separator: u8) -> bool {
+    let has_comma = |field: &&str| field.contains(',');
+    let mut fields = line.split(separator as char).filter(has_comma).peekable();
+    fields.peek().is_some() && fields.all(|field| with_point(field.trim()).is_some())
+}
+
 fn count_unquoted(line: &str, separator: u8) -> usize {
     // Every second part lies between quotes.
     line.split('"').step_by(2).map(|part| part.bytes().filter(|&byte| byte == separator).count()).sum()
@@ -429,16 +541,112 @@ pub(super) enum Value {
 }
 
 impl Value {
-    fn of(field: &str) -> Self {
+    fn of(field: &str, dates: &Dates) -> Self {
+        let mut tally = Tally::default();
+        tally.add(field, dates);
+        tally.settled(1, dates).0
+    }
+}
+
+/// How the values of a column are written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum How {
+    /// Numbers with a point, ISO dates.
+    Plain,
+    /// Numbers with a comma for the point.
+    DecimalComma,
+    /// Dates in a format.
+    Written(Pattern),
+    /// Dates in either of two formats, as far as can be told.
+    Either(Pattern, Pattern),
+    /// Dates as numbers that count from 1970.
+    Epoch(Epoch),
+}
+
+/// What the values of a column are, counted.
+#[derive(Clone, Default)]
+struct Tally {
+    numbers: usize,
+    /// Of these, those with a point.
+    points: usize,
+    iso_dates: usize,
+    /// Numbers with a comma, ...
+    commas: usize,
+    /// ... and of these, those in which it cannot be one between thousands.
+    decimals: usize,
+    /// Dates in the format that was given.
+    given: usize,
+    /// Dates in the formats that are known.
+    known: Vec<usize>,
+    /// How far the numbers reach.
+    reach: Option<(f64, f64)>,
+}
+
+impl Tally {
+    fn add(&mut self, field: &str, dates: &Dates) {
         let field = unquoted(field);
-        if field.parse::<f64>().is_ok() {
-            Self::Number
+        if dates.format.as_ref().is_some_and(|format| format.instant(field).is_some()) {
+            self.given += 1;
+        }
+        if let Ok(value) = field.parse::<f64>() {
+            self.numbers += 1;
+            self.points += usize::from(field.contains('.'));
+            let (lo, hi) = self.reach.unwrap_or((value, value));
+            self.reach = Some((lo.min(value), hi.max(value)));
         } else if parse_iso(field).is_some() {
-            Self::Date
-        } else {
-            Self::Text
+            self.iso_dates += 1;
+        } else if with_point(field).is_some() {
+            self.commas += 1;
+            self.decimals += usize::from(field.rsplit(',').next().is_some_and(|after| after.len() != 3));
+        } else if Pattern::may_be_known(field) {
+            self.known.resize(Pattern::known().len(), 0);
+            for (count, pattern) in self.known.iter_mut().zip(Pattern::known()) {
+                *count += usize::from(pattern.instant(field).is_some());
+            }
         }
     }
+
+    /// What a column with so many rows is.
+    fn settled(&self, rows: usize, dates: &Dates) -> (Value, How) {
+        let is_half = |count: usize| count > 0 && 2 * count >= rows;
+        if let Some(format) = dates.format.as_ref().filter(|_| is_half(self.given)) {
+            return (Value::Date, How::Written(format.clone()));
+        }
+        if self.decimals > 0 && self.points == 0 && is_half(self.numbers + self.commas) {
+            return (Value::Number, How::DecimalComma);
+        }
+        match (is_half(self.numbers), is_half(self.iso_dates)) {
+            (true, _) => return (Value::Number, How::Plain),
+            (false, true) => return (Value::Date, How::Plain),
+            (false, false) => {}
+        }
+        let most = self.known.iter().copied().max().unwrap_or(0);
+        match self.known.iter().position(|&count| count == most).filter(|_| is_half(most)) {
+            None => (Value::Text, How::Plain),
+            Some(place) => (Value::Date, self.written(place)),
+        }
+    }
+
+    /// The known format at a place, or that and the other if day and month could be exchanged in all dates.
+    fn written(&self, place: usize) -> How {
+        let (known, pattern) = (Pattern::known(), &Pattern::known()[place]);
+        let swapped = pattern.swapped();
+        let as_often = |other: &Pattern| known.iter().position(|known| known == other).map(|at| self.known[at]);
+        match swapped.filter(|other| as_often(other) == Some(self.known[place])) {
+            Some(other) => How::Either(pattern.clone(), other.clone()),
+            None => How::Written(pattern.clone()),
+        }
+    }
+}
+
+/// A number with a comma for its point, as it is read: `1,5`.
+fn with_point(field: &str) -> Option<String> {
+    let is_number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'e' | b'E' | b','));
+    let (whole, fraction) = field.split_once(',')?;
+    let starts_well = fraction.starts_with(|c: char| c.is_ascii_digit()) && !whole.contains(['e', 'E']);
+    let text = (starts_well && is_number(field)).then(|| format!("{whole}.{fraction}"))?;
+    text.parse::<f64>().is_ok().then_some(text)
 }
 
 /// A field without the blanks and quotes around it; doubled quotes inside stay doubled.
@@ -457,8 +665,8 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self::within(text, 1, Separator::detect(text))
+    pub(super) fn new(text: &'a str, dates: &Dates) -> Self {
+        Self::within(text, 1, Separator::detect(text, dates))
     }
 
     /// A part of a longer text, which begins on `line`.
@@ -483,6 +691,11 @@ impl<'a> Records<'a> {
             if bytes.get(end) == Some(&b'"') {
                 let open_quote = || InputError::OpenQuote { file: file.to_string(), line: first_line };
                 end = self.closing_quote(end).ok_or_else(open_quote)? + 1;
+            }
+            // Web servers put a date with a blank in it into brackets.
+            if self.separator == Separator::Whitespace && bytes.get(end) == Some(&b'[') {
+                let line = bytes[end..].iter().take_while(|&&byte| !is_line_end(byte));
+                end += line.take(60).position(|&byte| byte == b']').unwrap_or(0);
             }
             while end < bytes.len() && !self.separator.matches(bytes[end]) && !is_line_end(bytes[end]) {
                 end += 1;
@@ -564,6 +777,12 @@ impl<'a> Records<'a> {
 pub(super) struct Layout {
     pub(super) names: Vec<String>,
     pub(super) kinds: Vec<Value>,
+    /// How the values of each column are written.
+    pub(super) how: Vec<How>,
+    /// Some values of each column.
+    pub(super) examples: Vec<Vec<String>>,
+    /// The columns that seem to count seconds or milliseconds since 1970, with the word for `--epoch`.
+    pub(super) epochs: Vec<(usize, &'static str)>,
     pub(super) has_header: bool,
     pub(super) first_line: u64,
 }
@@ -572,8 +791,14 @@ pub(super) struct Layout {
 pub(super) struct Wanted {
     /// The coordinates.
     pub(super) chosen: Vec<usize>,
+    /// What they are called.
+    pub(super) names: Vec<String>,
     /// The labels.
     pub(super) label: Option<usize>,
+    /// What rows must satisfy, with the places of the columns.
+    pub(super) clauses: Vec<(usize, Clause)>,
+    /// What to say of the choice.
+    pub(super) notes: Vec<String>,
 }
 
 /// Rows as they stand in a table; dates wait as exact instants until the earliest of all is known.
@@ -587,6 +812,8 @@ pub(super) struct Rows {
     pub(super) lines: Vec<u64>,
     /// For each row its label; none if there is no column of labels.
     pub(super) labels: Vec<String>,
+    /// Rows that the filter left out.
+    pub(super) left_out: u64,
 }
 
 /// Decides whether a bad row ends the reading.
@@ -648,43 +875,47 @@ impl Layout {
     /// The first row is a header if it has text over a column of numbers or dates, and no number or date itself:
     /// a row of values with one slip in it must not pass for a header.
     ///
-    /// Where bad rows may be passed over (`most_bad`), one of another length says nothing; how many there are is not counted here.
-    pub(super) fn sample(file: &str, mut records: Records, most_bad: u64) -> Result<Self, InputError> {
+    /// Where bad rows may be passed over, one of another length says nothing; how many there are is not counted here.
+    pub(super) fn sample(file: &str, mut records: Records, options: &ReadOptions) -> Result<Self, InputError> {
+        let dates = &options.dates;
         let mut fields = Vec::new();
         let Some(first_line) = records.next(file, &mut fields)? else {
             return Err(InputError::Empty { file: file.to_string() });
         };
         let first_row = fields.clone();
-        let first_values: Vec<Value> = first_row.iter().map(|field| Value::of(field)).collect();
-        let first_is_text = first_values.iter().all(|&value| value == Value::Text);
+        let first_is_text = first_row.iter().all(|field| Value::of(field, dates) == Value::Text);
 
-        let (mut rows, mut numbers, mut dates) = (0, vec![0; first_row.len()], vec![0; first_row.len()]);
+        let (mut rows, mut tallies) = (0, vec![Tally::default(); first_row.len()]);
+        let mut examples = vec![Vec::new(); first_row.len()];
+        let mut first_bad = None;
         while rows < SAMPLE_ROWS
             && let Some(line) = records.next(file, &mut fields)?
         {
             match check_length(file, line, fields.len(), first_line, first_row.len()) {
-                Err(_) if most_bad > 0 => continue,
+                Err(bad) if options.skip_bad > 0 => {
+                    first_bad = first_bad.or(Some(bad));
+                    continue;
+                }
                 checked => checked?,
             }
-            for (column, field) in fields.iter().enumerate() {
-                match Value::of(field) {
-                    Value::Number => numbers[column] += 1,
-                    Value::Date => dates[column] += 1,
-                    Value::Text => {}
-                }
+            for ((field, tally), examples) in fields.iter().zip(&mut tallies).zip(&mut examples) {
+                tally.add(field, dates);
+                note_example(examples, field);
             }
             rows += 1;
         }
         if rows == 0 && first_is_text {
-            return Err(InputError::HeaderOnly { file: file.to_string(), line: first_line });
+            let nothing = InputError::HeaderOnly { file: file.to_string(), line: first_line };
+            return Err(first_bad.unwrap_or(nothing));
         }
-        let kind = |column: usize| match (2 * numbers[column] >= rows, 2 * dates[column] >= rows) {
-            _ if rows == 0 => first_values[column],
-            (true, _) => Value::Number,
-            (false, true) => Value::Date,
-            (false, false) => Value::Text,
-        };
-        let kinds: Vec<Value> = (0..first_row.len()).map(kind).collect();
+        if rows == 0 {
+            for ((field, tally), examples) in first_row.iter().zip(&mut tallies).zip(&mut examples) {
+                tally.add(field, dates);
+                note_example(examples, field);
+            }
+            rows = 1;
+        }
+        let (kinds, mut how): (Vec<Value>, Vec<How>) = tallies.iter().map(|tally| tally.settled(rows, dates)).unzip();
         let nothing_but_text = kinds.iter().all(|&kind| kind == Value::Text);
         let names_a_column = |(field, kind): (&&str, &Value)| *kind != Value::Text && could_be_a_name(unquoted(field));
         let has_header = first_is_text && (nothing_but_text || first_row.iter().zip(&kinds).any(names_a_column));
@@ -693,42 +924,179 @@ impl Layout {
             _ => column.to_string(),
         };
         let names = first_row.iter().enumerate().map(name).collect();
-        Ok(Self { names, kinds, has_header, first_line })
+        if !has_header {
+            // The first row may be the one that tells day and month apart.
+            for ((field, tally), how) in first_row.iter().zip(&mut tallies).zip(&mut how) {
+                if matches!(how, How::Either(..)) {
+                    tally.add(field, dates);
+                    *how = tally.settled(rows + 1, dates).1;
+                }
+            }
+        }
+        let mut layout = Self { names, kinds, how, examples, epochs: Vec::new(), has_header, first_line };
+        layout.settle_dates(file, &tallies, options)?;
+        Ok(layout)
+    }
+
+    /// Looks for the dates that the options promise, and for those that they forget.
+    fn settle_dates(&mut self, source: &str, tallies: &[Tally], options: &ReadOptions) -> Result<(), InputError> {
+        let file = || source.to_string();
+        if let Some(format) = &options.dates.format
+            && !self.how.iter().any(|how| matches!(how, How::Written(used) if used == format))
+        {
+            let examples = self.examples.iter().filter_map(|values| values.first()).map(|text| format!("`{text}`"));
+            let (format, examples) = (format.text.clone(), examples.collect());
+            return Err(InputError::NoSuchDates { file: file(), format, examples });
+        }
+        let reach = |column: usize| tallies[column].reach.filter(|_| self.kinds[column] == Value::Number);
+        let Some(epoch) = options.dates.epoch else {
+            let recent = |unit: f64| {
+                move |(lo, hi): (f64, f64)| {
+                    RECENT_SECONDS.contains(&(lo / unit)) && RECENT_SECONDS.contains(&(hi / unit))
+                }
+            };
+            let word = |column: usize| match reach(column)? {
+                ends if recent(1.0)(ends) => Some((column, "s")),
+                ends if recent(1e3)(ends) => Some((column, "ms")),
+                _ => None,
+            };
+            let is_time = |column: &usize| TIMES.contains(&self.names[*column].to_lowercase().as_str());
+            self.epochs = (0..self.names.len()).filter(is_time).filter_map(word).collect();
+            return Ok(());
+        };
+        let mut found: Vec<usize> =
+            (0..self.names.len()).filter(|&column| reach(column).is_some_and(|ends| epoch.covers(ends))).collect();
+        if let (Some([only]), true) = (options.columns.as_deref(), found.is_empty()) {
+            found.push(self.find(source, only.trim())?);
+        }
+        if found.is_empty() {
+            return Err(InputError::NoEpoch { file: file(), unit: epoch.name() });
+        }
+        for column in found {
+            (self.kinds[column], self.how[column]) = (Value::Date, How::Epoch(epoch));
+        }
+        Ok(())
     }
 
     /// The columns that the options ask for.
     pub(super) fn wanted(&self, source: &str, options: &ReadOptions) -> Result<Wanted, InputError> {
         let label = options.label.as_ref().map(|name| self.find(source, name.trim())).transpose()?;
-        Ok(Wanted { chosen: self.choose(source, options, label)?, label })
+        let clauses = options.filter.iter().flat_map(|filter| &filter.clauses);
+        let clauses = clauses.map(|clause| Ok((self.find(source, clause.column.trim())?, clause.clone())));
+        let clauses = clauses.collect::<Result<Vec<_>, InputError>>()?;
+        let (chosen, names, mut notes) = match options.columns.as_ref().filter(|asked| !asked.is_empty()) {
+            Some(asked) => {
+                let chosen = self.asked(source, asked)?;
+                let names = chosen.iter().map(|&column| self.names[column].clone()).collect();
+                (chosen, names, Vec::new())
+            }
+            None => self.usual(source, label)?,
+        };
+        for &column in &chosen {
+            let name = &self.names[column];
+            if let How::Either(first, second) = &self.how[column] {
+                let (file, column_name) = (source.to_string(), name.clone());
+                let example = self.examples[column].first().cloned().unwrap_or_default();
+                let formats = [first.text.clone(), second.text.clone()];
+                return Err(InputError::AmbiguousDates { file, column: column_name, example, formats });
+            }
+            if let Some((_, word)) = self.epochs.iter().find(|(epoch, _)| *epoch == column) {
+                notes.push(format!(
+                    "column `{name}` of {source} is taken as numbers; if it counts {word} since 1970, --epoch {word} reads it as dates"
+                ));
+            }
+        }
+        Ok(Wanted { chosen, names, label, clauses, notes })
     }
 
-    /// The places of the coordinates: those asked for, or else the numeric ones.
-    fn choose(&self, source: &str, options: &ReadOptions, label: Option<usize>) -> Result<Vec<usize>, InputError> {
-        let file = source.to_string();
-        if let Some(asked) = options.columns.as_ref().filter(|asked| !asked.is_empty()) {
-            let mut chosen = Vec::with_capacity(asked.len());
-            for name in asked {
-                let column = self.find(source, name.trim())?;
-                if chosen.contains(&column) {
-                    return Err(InputError::RepeatedColumn { file, asked: name.clone() });
-                }
-                chosen.push(column);
+    /// The places of the columns asked for.
+    fn asked(&self, source: &str, asked: &[String]) -> Result<Vec<usize>, InputError> {
+        let mut chosen = Vec::with_capacity(asked.len());
+        for name in asked {
+            let column = self.find(source, name.trim())?;
+            if chosen.contains(&column) {
+                return Err(InputError::RepeatedColumn { file: source.to_string(), asked: name.clone() });
             }
-            return Ok(chosen);
+            chosen.push(column);
         }
+        Ok(chosen)
+    }
+
+    /// The places and names of the columns that are taken if none are asked for, and what to say of that: a column of dates before numbers,
+    /// else the columns of numbers, as long as there is no doubt.
+    fn usual(&self, source: &str, label: Option<usize>) -> Result<(Vec<usize>, Vec<String>, Vec<String>), InputError> {
+        let file = source.to_string();
         let is_free = |&column: &usize| Some(column) != label;
         let of_kind = |kind| -> Vec<usize> {
             (0..self.kinds.len()).filter(|&column| self.kinds[column] == kind).filter(is_free).collect()
         };
-        let names = |columns: &[usize]| columns.iter().map(|&column| self.names[column].clone()).collect();
-        let (numbers, dates) = (of_kind(Value::Number), of_kind(Value::Date));
-        match (numbers.len(), dates.len()) {
-            (0, 0) => Err(InputError::NoNumbers { file, columns: self.names.clone() }),
-            (0, 1) => Ok(dates),
-            (0, _) => Err(InputError::SeveralDateColumns { file, columns: names(&dates) }),
-            (1..=MOST_DEFAULT_COLUMNS, _) => Ok(numbers),
-            _ => Err(InputError::TooManyColumns { file, columns: names(&numbers) }),
+        let names =
+            |columns: &[usize]| -> Vec<String> { columns.iter().map(|&column| self.names[column].clone()).collect() };
+        let (mut numbers, mut dates) = (of_kind(Value::Number), of_kind(Value::Date));
+        // Times that this program wrote as numbers stand beside it as dates, and those tell where they count from.
+        let own_names = names(&numbers);
+        for column in &mut numbers {
+            let twin = format!("{}{TWIN}", self.names[*column]);
+            if let Some(place) = dates.iter().position(|&date| self.names[date] == twin) {
+                *column = dates.remove(place);
+            }
         }
+        let pair = self.place(&numbers);
+        let reading = |columns: &[usize]| names(columns).join(",");
+        match (numbers.len(), &dates[..]) {
+            (0, []) => {
+                let examples = self.examples.iter().filter_map(|values| values.first()).map(|text| format!("`{text}`"));
+                Err(InputError::NoNumbers { file, columns: self.names.clone(), examples: examples.collect() })
+            }
+            (0, [_]) => Ok((dates.clone(), names(&dates), Vec::new())),
+            (1.., [date]) => match pair {
+                None => {
+                    let name = self.names[*date].clone();
+                    let note = format!(
+                        "column `{name}` of {source} holds dates, and is taken as the place of the events in time; for others give --columns"
+                    );
+                    Ok((vec![*date], vec![name], vec![note]))
+                }
+                Some(pair) => {
+                    let both = [&pair[..], &[*date]].concat();
+                    let readings = vec![reading(&pair), reading(&both), reading(&[*date])];
+                    Err(InputError::SeveralReadings { file, readings })
+                }
+            },
+            (_, [_, _, ..]) => Err(InputError::SeveralDateColumns { file, columns: names(&dates) }),
+            (1..=MOST_DEFAULT_COLUMNS, []) => match (pair, self.third(&numbers, pair)) {
+                (Some(pair), Some(third)) => {
+                    let readings = vec![reading(&pair), reading(&[pair[0], pair[1], third])];
+                    Err(InputError::SeveralReadings { file, readings })
+                }
+                _ => Ok((numbers, own_names, Vec::new())),
+            },
+            (_, []) => {
+                let columns = match pair {
+                    Some(pair) => {
+                        pair.iter().chain(numbers.iter().filter(|column| !pair.contains(column))).copied().collect()
+                    }
+                    None => numbers,
+                };
+                Err(InputError::TooManyColumns { file, columns: names(&columns) })
+            }
+        }
+    }
+
+    /// The two columns that clearly are a place in the plane, if there are such.
+    fn place(&self, columns: &[usize]) -> Option<[usize; 2]> {
+        let find = |name: &str| columns.iter().copied().find(|&column| self.names[column].eq_ignore_ascii_case(name));
+        PLACES.iter().find_map(|[x, y]| Some([find(x)?, find(y)?]))
+    }
+
+    /// A column beside such a pair of which nobody can tell whether it is an axis.
+    fn third(&self, columns: &[usize], pair: Option<[usize; 2]>) -> Option<usize> {
+        let is_axis = |column: usize| {
+            let name = self.names[column].to_lowercase();
+            THIRD_AXES.contains(&name.strip_suffix(TWIN).unwrap_or(&name))
+        };
+        let others = columns.iter().copied().filter(|column| pair.is_some_and(|pair| !pair.contains(column)));
+        others.filter(|&column| !is_axis(column)).next()
     }
 
     /// The place of the column called `asked`: by exact name, by name without regard to case, by number.
@@ -773,8 +1141,38 @@ impl Layout {
             skipped += 1;
             allowed(error, skipped, options.skip_bad, Counting::Lines)
         })?;
-        let names = wanted.chosen.iter().map(|&column| self.names[column].clone()).collect();
-        Ok(Table::new(source, names, rows, options.time_unit, Counting::Lines, skipped))
+        self.check_kept(source, &rows, wanted, options, Counting::Lines)?;
+        Ok(Table::new(source, wanted, rows, options.time_unit, Counting::Lines, skipped))
+    }
+
+    /// Refuses a filter that leaves nothing.
+    pub(super) fn check_kept(
+        &self,
+        source: &str,
+        rows: &Rows,
+        wanted: &Wanted,
+        options: &ReadOptions,
+        counting: Counting,
+    ) -> Result<(), InputError> {
+        match rows.len() {
+            0 if rows.left_out > 0 => Err(self.nothing_kept(source, rows.left_out, wanted, options, counting)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What to say of a filter that left out all rows.
+    pub(super) fn nothing_kept(
+        &self,
+        source: &str,
+        total: u64,
+        wanted: &Wanted,
+        options: &ReadOptions,
+        counting: Counting,
+    ) -> InputError {
+        let column = wanted.clauses.first().map_or(0, |(column, _)| *column);
+        let text = options.filter.as_ref().map(|filter| filter.text.clone()).unwrap_or_default();
+        let (file, examples) = (source.to_string(), self.examples[column].clone());
+        InputError::NothingKept { file, text, total, counting, column: self.names[column].clone(), examples }
     }
 
     /// The strict pass over the rows that are left; `bad` is told of those that are not what they should be.
@@ -802,7 +1200,8 @@ impl Layout {
             }
             let Some(line) = records.next(source, &mut fields)? else { return Ok(rows) };
             match self.push(source, line, &fields, wanted, &mut rows) {
-                Ok(()) => rows.lines.push(line),
+                Ok(true) => rows.lines.push(line),
+                Ok(false) => rows.left_out += 1,
                 Err(error) => {
                     rows.truncate(rows.len());
                     bad(error)?;
@@ -811,7 +1210,7 @@ impl Layout {
         }
     }
 
-    /// Adds the fields of a row.
+    /// Adds the fields of a row, unless the filter leaves it out.
     fn push(
         &self,
         source: &str,
@@ -819,17 +1218,21 @@ impl Layout {
         fields: &[&str],
         wanted: &Wanted,
         rows: &mut Rows,
-    ) -> Result<(), InputError> {
+    ) -> Result<bool, InputError> {
         check_length(source, line, fields.len(), self.first_line, self.names.len())?;
+        let field = |column: usize| Field { layout: self, column, text: unquoted(fields[column]) };
+        if !wanted.clauses.iter().all(|(column, clause)| clause.holds(&field(*column))) {
+            return Ok(false);
+        }
         for (axis, &column) in wanted.chosen.iter().enumerate() {
             let field = unquoted(fields[column]);
             if self.kinds[column] == Value::Date {
-                let instant = parse_iso(field).ok_or_else(|| self.misfit(source, line, column, field))?;
+                let instant = self.instant(column, field).ok_or_else(|| self.misfit(source, line, column, field))?;
                 rows.instants[axis].push(instant);
                 rows.values.push(0.0);
             } else {
-                match field.parse::<f64>() {
-                    Ok(value) if value.is_finite() => rows.values.push(value),
+                match self.number(column, field) {
+                    Some(value) if value.is_finite() => rows.values.push(value),
                     _ => return Err(self.misfit(source, line, column, field)),
                 }
             }
@@ -837,7 +1240,25 @@ impl Layout {
         if let Some(column) = wanted.label {
             rows.labels.push(self.label(source, line, column, fields[column])?);
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// A field of a column of numbers.
+    fn number(&self, column: usize, field: &str) -> Option<f64> {
+        match self.how[column] {
+            How::DecimalComma if field.contains('.') => None,
+            How::DecimalComma => with_point(field).as_deref().unwrap_or(field).parse().ok(),
+            _ => field.parse().ok(),
+        }
+    }
+
+    /// A field of a column of dates.
+    fn instant(&self, column: usize, field: &str) -> Option<i64> {
+        match &self.how[column] {
+            How::Written(pattern) | How::Either(pattern, _) => pattern.instant(field),
+            How::Epoch(epoch) => epoch.instant(field.parse().ok()?),
+            How::Plain | How::DecimalComma => parse_iso(field),
+        }
     }
 
     /// The text of a label, which must be there.
@@ -851,12 +1272,43 @@ impl Layout {
     /// The error for a field that is not what its column promised.
     fn misfit(&self, source: &str, line: u64, column: usize, field: &str) -> InputError {
         let (file, text) = (source.to_string(), shortened(field));
+        let written = match &self.how[column] {
+            How::Written(pattern) | How::Either(pattern, _) => {
+                format!("in the format {} as the others are", pattern.text)
+            }
+            How::Epoch(epoch) => format!("in {} since 1970; correct it", epoch.name()),
+            How::Plain | How::DecimalComma => "like 2016-02-23 or 2016-02-23T17:11:30Z; write it so".into(),
+        };
         let (kind, column) = (self.kinds[column], self.names[column].clone());
         match kind {
             _ if field.is_empty() => InputError::EmptyField { file, line, column },
-            Value::Date => InputError::NotADate { file, line, column, text },
+            Value::Date => InputError::NotADate { file, line, column, text, written },
             _ if field.parse::<f64>().is_ok() => InputError::NotFinite { file, line, column, text },
             _ => InputError::NotANumber { file, line, column, text, mostly_numbers: kind == Value::Number },
+        }
+    }
+}
+
+/// A field, as a filter looks at it.
+struct Field<'a> {
+    layout: &'a Layout,
+    column: usize,
+    text: &'a str,
+}
+
+impl Cell for Field<'_> {
+    fn text(&self) -> Option<&str> {
+        Some(self.text)
+    }
+
+    fn number(&self) -> Option<f64> {
+        self.layout.number(self.column, self.text)
+    }
+
+    fn instant(&self) -> Option<i64> {
+        match self.layout.kinds[self.column] {
+            Value::Number => None,
+            _ => self.layout.instant(self.column, self.text),
         }
     }
 }
@@ -865,7 +1317,7 @@ impl Table {
     /// A table of rows, dates counted from the midnight before the earliest.
     pub(super) fn new(
         source: &str,
-        names: Vec<String>,
+        wanted: &Wanted,
         mut rows: Rows,
         unit: TimeUnit,
         counting: Counting,
@@ -874,9 +1326,18 @@ impl Table {
         let earliest = rows.instants.iter().map(|instants| instants.iter().min());
         let time: Vec<_> = earliest.map(|first| Some(TimeAxis::starting_before(*first?, unit))).collect();
         rows.put_on(&time);
-        let Rows { values, lines, labels, .. } = rows;
+        let Rows { values, lines, labels, left_out, .. } = rows;
+        let (names, notes) = (wanted.names.clone(), wanted.notes.clone());
         let (dims, source) = (names.len(), source.to_string());
-        Self { names, rows: values, dims, lines, counting, skipped, time, labels, source }
+        Self { names, rows: values, dims, lines, counting, skipped, time, labels, source, left_out, notes }
+    }
+}
+
+/// Keeps a value of a column, if it is not there yet and there is room.
+pub(super) fn note_example(examples: &mut Vec<String>, field: &str) {
+    let field = unquoted(field);
+    if examples.len() < EXAMPLES && !examples.iter().any(|known| known == field) {
+        examples.push(shortened(field));
     }
 }
 
@@ -1008,8 +1469,6 @@ mod tests {
         fails("x\ty\n1\t2\n3\t\n", &["line 3", "`y`", "empty"]);
         assert_eq!(read("2016-02-23 12:00").rows, [0.5]);
         fails("1 2\n3 4\n5,6\n", &["line 3", "1 field where"]);
-        fails("lon;lat\n1,5;2,5\n3,5;4,5\n", &["column"]);
-        assert!(error_of("lon;lat\n1,5;2,5\n", &asked(&["lon"])).contains("decimals with a point"));
     }
 
     #[test]
@@ -1018,7 +1477,7 @@ mod tests {
         let names = |columns: &[&str]| read_bytes("c", text.as_bytes(), &asked(columns)).unwrap().names;
         assert_eq!(names(&["year"]), ["year"]);
         assert_eq!(names(&["T_Days", "0"]), ["t_days", "year"]);
-        assert_eq!(names(&[]), ["year", "t_days"], "dates are not taken beside numbers");
+        assert_eq!(names(&[]), ["date"], "dates are taken before numbers");
         let dates = read_bytes("c", text.as_bytes(), &asked(&["date"])).unwrap();
         assert_eq!(dates.rows, [0.0, 157.0]);
         assert_eq!(dates.time[0].unwrap().to_iso(157.0), "1851-08-19T00:00:00Z");
@@ -1043,7 +1502,10 @@ mod tests {
         assert_eq!(table.labels, ["1", "02", "a \"b\""]);
         assert!(error_of("trial,t\n1,0\n,1\n", &labelled("trial")).contains("line 3"));
         assert!(error_of("run,t\n1,0\n", &labelled("trial")).contains("no column `trial`"));
-        assert_eq!(read_header("c", b"who,t\nx,1\n").unwrap(), [("who".to_string(), false), ("t".to_string(), true)]);
+        assert_eq!(
+            read_header("c", b"who,t\nx,1\n", &Dates::default()).unwrap(),
+            [("who".to_string(), false), ("t".to_string(), true)]
+        );
     }
 
     #[test]
@@ -1053,7 +1515,109 @@ mod tests {
         fails("who,what\nx,y\n", &["no column of numbers", "who, what"]);
         assert_eq!(read("who,when\nx,2016-01-01T06:00Z\n").rows, [0.25]);
         assert_eq!(read("x,note,y\n1,a,2\n3,,4\n").names, ["x", "y"]);
-        assert!(error_of("who,t\nx,1\n", &asked(&["who"])).contains("not a number or an ISO 8601 date"));
+        assert!(error_of("who,t\nx,1\n", &asked(&["who"])).contains("not a number or a date"));
+    }
+
+    #[test]
+    fn a_column_of_dates_comes_before_numbers() {
+        let log = read("timestamp,status,path,latency\n2024-01-01T06:00Z,200,/,3.5\n2024-01-02,404,/x,1\n");
+        assert_eq!((log.names, log.rows), (vec!["timestamp".to_string()], vec![0.25, 1.0]));
+        assert!(log.notes[0].contains("`timestamp`") && log.notes[0].contains("--columns"), "{:?}", log.notes);
+        fails("from,x,to\n2016-01-01,1,2016-01-02\n", &["2 columns of dates", "from, to", "--columns from"]);
+        let place = "when,lon,lat\n2016-01-01,1,2\n";
+        fails(place, &["more than one way", "--columns lon,lat or --columns lon,lat,when or --columns when"]);
+        fails("x,y,mag\n1,2,3\n", &["--columns x,y or --columns x,y,mag"]);
+        fails("id,mag,lat,lon\n1,2,3,4\n", &["4 columns", "as in --columns lon,lat"]);
+        assert_eq!(read("x,y,t\n1,2,3\n").names, ["x", "y", "t"]);
+        assert_eq!(read("a,b,c\n1,2,3\n").names, ["a", "b", "c"]);
+        // As this program writes them.
+        let own = read("x,t,t_iso\n1,0.5,2016-01-01T12:00:00Z\n2,1.5,2016-01-02T12:00:00Z\n");
+        assert_eq!((own.names, own.rows), (vec!["x".to_string(), "t".into()], vec![1.0, 0.5, 2.0, 1.5]));
+        assert!(own.time[0].is_none() && own.time[1].is_some() && own.notes.is_empty());
+    }
+
+    #[test]
+    fn dates_in_other_forms_are_known_where_there_is_no_doubt() {
+        for (text, days) in [
+            ("when\n31/12/2025\n01/01/2026\n", [0.0, 1.0]),
+            ("when\n12/31/2025 11 PM\n01/01/2026 12 PM\n", [23.0 / 24.0, 1.5]),
+            ("when,status\n31.12.2025 06:00,200\n01.01.2026 12:00,404\n", [0.25, 1.5]),
+            ("31/12/2025\n01/01/2026\n", [0.0, 1.0]),
+            (
+                "h - - [10/Oct/2000:06:00:00 +0000] \"GET /\" 200 5\nh - - [10/Oct/2000:13:00:00 -0500] \"GET, /\" 404 -\n",
+                [0.25, 0.75],
+            ),
+        ] {
+            assert_eq!(read(text).rows, days, "{text}");
+        }
+        fails("when\n01/02/2025\n03/04/2025\n", &["`when`", "`01/02/2025`", "--date-format '%d/%m/%Y' or '%m/%d/%Y'"]);
+        fails("when\n31/12/2025\n12/31/2025\n30/12/2025\n", &["line 3", "`12/31/2025`", "%d/%m/%Y"]);
+        fails("when\n5th of May\n6th of May\n", &["line 2", "3 fields", "--date-format"]);
+        fails("when\nMonday\nTuesday\n", &["no column of numbers", "`Monday`", "--date-format"]);
+        let format = |text: &str| ReadOptions {
+            dates: Dates { format: Some(Pattern::parse(text).unwrap()), epoch: None },
+            ..ReadOptions::default()
+        };
+        let months = read_packed("when,n\n01/02/2025,7\n03/04/2025,8\n", &format("%m/%d/%Y")).unwrap();
+        assert_eq!((months.names, months.rows), (vec!["when".to_string()], vec![0.0, 61.0]));
+        let compact = read_packed("day,n\n20240131,7\n20240201,8\n", &format("%Y%m%d")).unwrap();
+        assert_eq!(compact.rows, [0.0, 1.0]);
+        let named = read_packed("when\n5 January 2024\n6 January 2024\n", &format("%d %B %Y")).unwrap();
+        assert_eq!(named.rows, [0.0, 1.0]);
+        let wrong = error_of("when\n01/02/2025\n", &format("%Y-%m"));
+        assert!(wrong.contains("'%Y-%m'") && wrong.contains("`01/02/2025`"), "{wrong}");
+    }
+
+    #[test]
+    fn epochs_are_read_where_they_are_asked_for() {
+        let text = "timestamp,x\n1700000000,5\n1700086400,6\n";
+        let epoch = |epoch: Epoch, columns: Option<Vec<String>>| ReadOptions {
+            dates: Dates { format: None, epoch: Some(epoch) },
+            columns,
+            time_unit: TimeUnit::Hours,
+            ..ReadOptions::default()
+        };
+        let table = read_packed(text, &epoch(Epoch::Seconds, None)).unwrap();
+        assert_eq!((table.names, table.rows[1] - table.rows[0]), (vec!["timestamp".to_string()], 24.0));
+        assert_eq!(table.time[0].unwrap().to_iso(table.rows[0]), "2023-11-14T22:13:20Z");
+        let millis = text.replace(",5", "000,5").replace("86400,", "86400000,");
+        assert_eq!(read_packed(&millis, &epoch(Epoch::Millis, None)).unwrap().rows, table.rows);
+        assert!(error_of(text, &epoch(Epoch::Millis, None)).contains("milliseconds since 1970"));
+        let old = read_packed("t,x\n3600,1\n7200,2\n", &epoch(Epoch::Seconds, Some(vec!["t".into()]))).unwrap();
+        assert_eq!(old.rows, [1.0, 2.0]);
+        let plain = read(text);
+        assert_eq!(plain.names, ["timestamp", "x"]);
+        assert!(plain.notes[0].contains("--epoch s"), "{:?}", plain.notes);
+        assert!(read(&millis).notes[0].contains("--epoch ms"));
+    }
+
+    #[test]
+    fn decimal_commas_are_read_where_they_separate_nothing() {
+        for text in
+            ["lon;lat\n1,5;2\n-3,25;4,5\n", "lon\tlat\n1,5\t2\n-3,25\t4,5\n", "lon,lat\n\"1,5\",2\n\"-3,25\",\"4,5\"\n"]
+        {
+            let table = read(text);
+            assert_eq!((table.names, table.rows), (vec!["lon".to_string(), "lat".into()], vec![1.5, 2.0, -3.25, 4.5]));
+        }
+        assert_eq!(read("1,5;2,5\n3,5;4,5\n").rows, [1.5, 2.5, 3.5, 4.5]);
+        assert!(error_of("t;x\n1,500;1\n2,500;2\n", &asked(&["t"])).contains("decimals with a point"));
+        fails("t;x\n1.5;1\n2,5;2\n3.5;3\n", &["line 3", "`2,5`", "decimals with a point"]);
+    }
+
+    #[test]
+    fn a_filter_takes_some_rows() {
+        let text = "species,t,when\noak,1,2024-01-05\nelm,x,2024-01-06\noak,3,2024-02-01\n";
+        let filtered = |filter: &str| ReadOptions {
+            filter: Some(Filter::parse(filter).unwrap()),
+            columns: Some(vec!["t".into()]),
+            ..ReadOptions::default()
+        };
+        let table = read_packed(text, &filtered("species == \"oak\"")).unwrap();
+        assert_eq!((table.rows, table.lines, table.left_out), (vec![1.0, 3.0], vec![2, 4], 1));
+        assert_eq!(read_packed(text, &filtered("when < 2024-02-01 and t <= 1")).unwrap().rows, [1.0]);
+        let nothing = error_of(text, &filtered("species == \"ash\""));
+        assert!(nothing.contains("none of the 3 lines") && nothing.contains("oak, elm"), "{nothing}");
+        assert!(error_of(text, &filtered("kind == 1")).contains("no column `kind`"));
     }
 
     #[test]

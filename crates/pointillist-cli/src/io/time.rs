@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use std::fmt;
 use std::str::FromStr;
 
-const MICROS_PER_SECOND: i64 = 1_000_000;
+pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
 /// The unit in which dates are counted.
@@ -137,6 +137,53 @@ impl TimeAxis {
     }
 }
 
+/// What numbers count that are dates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Epoch {
+    /// Seconds since 1970.
+    Seconds,
+    /// Milliseconds.
+    Millis,
+    /// Microseconds.
+    Micros,
+    /// Nanoseconds.
+    Nanos,
+}
+
+impl Epoch {
+    /// How many make a second.
+    fn per_second(self) -> f64 {
+        match self {
+            Self::Seconds => 1.0,
+            Self::Millis => 1e3,
+            Self::Micros => 1e6,
+            Self::Nanos => 1e9,
+        }
+    }
+
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Millis => "milliseconds",
+            Self::Micros => "microseconds",
+            Self::Nanos => "nanoseconds",
+        }
+    }
+
+    /// In microseconds since 1970; none if that is no date.
+    pub(super) fn instant(self, value: f64) -> Option<i64> {
+        let micros = (value * (1e6 / self.per_second())).round();
+        (micros.abs() < 9e18).then_some(micros as i64)
+    }
+
+    /// Whether numbers that reach so far can be meant: between 1980 and 2100.
+    pub(super) fn covers(self, (lo, hi): (f64, f64)) -> bool {
+        let (first, last) = (315_532_800.0 * self.per_second(), 4_102_444_800.0 * self.per_second());
+        first <= lo && hi <= last
+    }
+}
+
 /// Reads `YYYY-MM-DD`, or that with `T` or a space and `HH:MM[:SS[.fff]]` and `Z`, `±HH:MM`, `±HHMM`, `±HH` or
 /// nothing (UTC), into microseconds since 1970.
 pub(super) fn parse_iso(text: &str) -> Option<i64> {
@@ -218,7 +265,7 @@ fn format_iso(instant: i64) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
 }
 
-fn days_in_month(year: i64, month: i64) -> i64 {
+pub(super) fn days_in_month(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
         2 => 28,
@@ -230,7 +277,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
 // Both routines count in eras of 400 years (146 097 days) and in years that begin in March, so that the leap day is
 // the last day of the year. 719 468 days lie between 0000-03-01 and 1970-01-01.
 
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+pub(super) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let march_year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

@@ -36,7 +36,7 @@ impl Trials {
     /// Reads a file of trials for events on `axis`, which with `dates_only` must hold dates as the events do.
     pub fn read(source: &str, bytes: &[u8], axis: &Axis, dates_only: bool) -> Result<Self, String> {
         let say = |error: InputError| error.to_string();
-        let header = read_header(source, bytes).map_err(say)?;
+        let header = read_header(source, bytes, &Default::default()).map_err(say)?;
         let is_there = |name: &&str| header.iter().any(|(found, _)| found.eq_ignore_ascii_case(name));
         if let Some(missing) = COLUMNS.iter().find(|name| !is_there(name)) {
             let found: Vec<&str> = header.iter().map(|(name, _)| name.as_str()).collect();
@@ -48,7 +48,8 @@ impl Trials {
         }
         let [label, start, end] = COLUMNS.map(String::from);
         let time_unit = time_axis(axis).map(|time| time.unit).unwrap_or_default();
-        let options = ReadOptions { columns: Some(vec![start, end]), label: Some(label), time_unit, skip_bad: 0 };
+        let options =
+            ReadOptions { columns: Some(vec![start, end]), label: Some(label), time_unit, ..Default::default() };
         let mut table = read_bytes(source, bytes, &options).map_err(say)?;
         for column in 0..2 {
             onto_axis(&mut table, column, axis, dates_only)?;

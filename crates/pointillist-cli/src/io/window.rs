@@ -1,7 +1,7 @@
 //! Boxes from the command line, and places on the axes of a window for messages: numbers, or dates where an axis is time.
 
 use super::columns::number;
-use super::table::Table;
+use super::table::{TWIN, Table};
 use super::time::{TimeAxis, TimeUnit, parse_iso};
 use pointillist::{Axis, Window};
 
@@ -12,6 +12,16 @@ const MOST_BOXES_SHOWN: usize = 3;
 pub fn time_axis(axis: &Axis) -> Option<TimeAxis> {
     let unit: TimeUnit = axis.unit.as_deref()?.parse().ok()?;
     Some(TimeAxis { origin_unix_seconds: axis.origin?, unit })
+}
+
+/// The column of a table in which an axis stands, if there is one: on an axis of time before all others the dates that this program writes beside
+/// the numbers, which count from wherever that table begins.
+pub fn column_of<'a>(header: &'a [(String, bool)], axis: &Axis) -> Option<&'a str> {
+    let called =
+        |name: String| header.iter().map(|(found, _)| found.as_str()).find(|found| found.to_lowercase() == name);
+    let name = axis.name.to_lowercase();
+    let dates = time_axis(axis).and_then(|_| called(format!("{name}{TWIN}")));
+    dates.or_else(|| called(name))
 }
 
 /// A place on an axis for a message: `2016-02-23T17:00:00Z`, or a number.
