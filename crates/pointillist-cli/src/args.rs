@@ -484,7 +484,10 @@ pub struct CountArgs {
         long_help = "Where to count (default: in the whole window); repeatable.\n\
         A box is lo,hi for each axis, with dates for an axis of dates. A GeoJSON file gives one region for each of its features, with \
         their properties; axes after the second follow it: districts.geojson,0,5. A table (.csv, .tsv, .parquet) gives one region for each of its \
-        rows, from the columns AXIS_lo and AXIS_hi of every axis (on one axis also start,end or lo,hi) and a column `name` if there is one."
+        rows, from the columns AXIS_lo and AXIS_hi of every axis (on one axis also start,end or lo,hi) and a column `name` if there is one.\n\
+        Where the window of the model is one box without an exposure, a region may reach beyond it: there the count is a forecast, and a \
+        warning says so. Any other window (a border, several boxes, trials, an exposure) says itself where events can be seen, and only what lies \
+        inside it is counted."
     )]
     pub regions: Vec<String>,
     /// Cut what lies on one axis into equal bins of this length: 0.5, or with dates 1h, 30min, 7d

@@ -110,7 +110,15 @@ fn options_that_are_not_understood() {
         folder.run(&format!("predict model.json --grid {grid}")).refused(&["--grid", grid]);
     }
     folder.run("predict model.json --at missing.csv").refused(&["missing.csv"]);
-    folder.run("count model.json --in 1800,1850").refused(&["--in", "outside"]);
+    for every in ["0", "-1", "x", "1h", "1e-9", "nan"] {
+        folder.run(&format!("count model.json --every={every}")).refused(&["--every", every]);
+    }
+    folder.write("bins.csv", "from,to\n1860,1870\n").write("back.csv", "start,end\n1860,1870\n1880,1870\n");
+    folder.run("count model.json --in bins.csv").refused(&["bins.csv", "year_lo", "start and end", "from, to"]);
+    folder.run("count model.json --in back.csv").refused(&["back.csv, line 3", "1880", "1870"]);
+    folder.run("count model.json --in missing.csv").refused(&["missing.csv"]);
+    folder.run("count model.json --in 1860,1e9").refused(&["beyond the window", "ask for less"]);
+    folder.run("count model.json --every 1 --samples 100000000").refused(&["fewer regions or fewer draws"]);
     folder.run("count model.json --in kenya").refused(&["--in", "one (year)"]);
     folder.run("count model.json --in 1900").refused(&["--in", "lo,hi"]);
     folder.run("sample model.json --draws 0").refused(&["--draws"]);

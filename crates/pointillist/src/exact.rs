@@ -161,6 +161,19 @@ impl SquareProduct {
     }
 }
 
+impl SquareProduct {
+    /// δ at which the f_k are about these, each as closely as the curvature there asks for.
+    fn nearest(&self, f: &[f64]) -> Result<Vec<f64>> {
+        let curvature: Vec<f64> = f.iter().zip(&self.extra).map(|(f, extra)| 2.0 / (f * f + extra)).collect();
+        let root = self.precision_root(&curvature, 1.0)?;
+        let pull: Vec<f64> = (0..f.len()).map(|k| curvature[k] * (f[k] - self.mean[k])).collect();
+        let mut delta = linalg::columns_times(self.rows.data(), self.rows.rows(), &pull);
+        linalg::solve_lower(&root, &mut delta);
+        linalg::solve_lower_transposed(&root, &mut delta);
+        Ok(delta)
+    }
+}
+
 /// What is walked on: Π (f_k² + extra_k) times a Gaussian, seen from its mode.
 pub(crate) struct Target {
     /// f at the events, at the mode.
@@ -193,10 +206,11 @@ pub(crate) struct Dense {
 }
 
 impl Dense {
-    /// The first `events` points of the product are events, the others are asked about.
-    pub(crate) fn new(joint: SquareProduct, events: usize) -> Result<Self> {
-        let seen = joint.first(events);
-        let mode = seen.climb(vec![0.0; seen.rows.rows()])?;
+    /// The first points of the product are events, the others are asked about. The mode is searched for near `f` at the events: where
+    /// events are many, the Gaussian without them has f near 0, with either sign, and a climb from there ends on some other mode.
+    pub(crate) fn new(joint: SquareProduct, f: &[f64]) -> Result<Self> {
+        let seen = joint.first(f.len());
+        let mode = seen.climb(seen.nearest(f)?)?;
         let root = seen.precision_root(&mode.curvature, CURVATURE)?;
         let f = seen.log_target(&mode.delta).1;
         let target = Target { f, extra: seen.extra, curvature: mode.curvature };

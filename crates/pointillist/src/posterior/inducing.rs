@@ -244,7 +244,7 @@ impl Field for InducingField {
         let (mean, _) = self.basis.prior();
         let prior = Gaussian { root: Matrix::scaled_identity(mean.len(), 1.0), mean };
         let joint = Representation::new(self, &events.followed_by(points), window, &prior).folded()?.0;
-        Ok(Box::new(exact::Dense::new(joint, events.len())?))
+        Ok(Box::new(exact::Dense::new(joint, &self.marginals(events)?.mean)?))
     }
 }
 

@@ -233,7 +233,7 @@ impl LatticeField {
     /// log E[Π f²] under a Gaussian of w, by draws about its mode.
     fn sampled(&self, tilted: &Tilted, hats: &Hats, samples: usize, seed: u64) -> Result<LogMean> {
         let target = Target { tilted, hats, offset: self.theta.mean };
-        let mode = target.climb()?;
+        let mode = target.climb(tilted.mean.clone())?;
         let count = samples.min((DRAWS_WORK / mode.factor.multiplications()) as usize).max(FEWEST_DRAWS);
         let log_weight = |draw: usize| {
             let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), self.mean.len());
@@ -289,9 +289,8 @@ impl Target<'_> {
         log_product - 0.5 * linalg::dot(&moved, &self.tilted.precision.times(&moved))
     }
 
-    /// Newton's method from the mean. Between the zeros of f the target is log-concave.
-    fn climb(&self) -> Result<Mode> {
-        let mut place = self.tilted.mean.clone();
+    /// Newton's method from a place. Between the zeros of f the target is log-concave.
+    fn climb(&self, mut place: Vec<f64>) -> Result<Mode> {
         let mut value = self.log_value(&place);
         loop {
             let f = self.f(&place);
@@ -432,7 +431,7 @@ impl Field for LatticeField {
     fn exact(&self, events: &Points, points: &Points, window: &Window) -> Result<Box<dyn Reference>> {
         let tilted = self.tilted(self.prior(), &self.mass(window)?)?;
         let (events, points, offset) = (self.hats(events)?, self.hats(points)?, self.theta.mean);
-        Ok(Box::new(Walkable::new(&tilted, events, points, offset)?))
+        Ok(Box::new(Walkable::new(&tilted, events, points, offset, &self.mean)?))
     }
 
     fn log_predictive(&self, points: &Points, window: &Window, samples: usize, seed: u64) -> Result<LogMean> {
@@ -500,9 +499,10 @@ struct Walkable {
 }
 
 impl Walkable {
-    fn new(tilted: &Tilted, events: Hats, points: Hats, offset: f64) -> Result<Self> {
+    /// The mode is searched for from `start`, where f has the sign that it should have.
+    fn new(tilted: &Tilted, events: Hats, points: Hats, offset: f64, start: &[f64]) -> Result<Self> {
         let target = Target { tilted, hats: &events, offset };
-        let mode = target.climb()?.place;
+        let mode = target.climb(start.to_vec())?.place;
         let f = target.f(&mode);
         let curvature: Vec<f64> = f.iter().map(|f| 2.0 / (f * f)).collect();
         let mut precision = tilted.precision.clone();
