@@ -3,7 +3,9 @@
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::Piece;
-use pointillist::{Axis, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window};
+use pointillist::{
+    AtBound, Axis, Bounded, Decision, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,6 +34,12 @@ pub struct Summary {
     pub basis: &'static str,
     /// The bases that were tried.
     pub tried: Vec<TriedSummary>,
+    /// Why the one that was taken was taken, if several were tried: `highest_bound`, or `tie`, which goes to inducing points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<&'static str>,
+    /// The same in words.
+    #[serde(skip)]
+    pub decision: Option<Decision>,
     /// Number of inducing points; 0 on a lattice.
     pub inducing: usize,
     /// The same by axis, where they form a grid.
@@ -65,8 +73,33 @@ pub struct Summary {
     pub window: WindowSummary,
     /// Relative jitter on K.
     pub jitter: f64,
+    /// The hyper-parameters that ended where the search for them does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_bounds: Vec<BoundSummary>,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// A hyper-parameter at an end of its range.
+#[derive(Clone, Debug, Serialize)]
+pub struct BoundSummary {
+    /// As `--fix` and `--prior` take it.
+    pub name: String,
+    /// `lowest` or `highest`.
+    pub end: &'static str,
+    /// A length in sides of the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sides: Option<f64>,
+}
+
+impl BoundSummary {
+    fn new(bound: &AtBound) -> Self {
+        let sides = match bound.what {
+            Bounded::Length { sides, .. } => Some(sides),
+            _ => None,
+        };
+        Self { name: bound.name.clone(), end: bound.end.as_str(), sides }
+    }
 }
 
 /// A basis that was tried.
@@ -235,6 +268,8 @@ impl Summary {
             events,
             basis: if lattice.is_some() { "lattice" } else { "inducing" },
             tried: report.tried.iter().map(TriedSummary::new).collect(),
+            decided: report.decision.map(Decision::as_str),
+            decision: report.decision,
             inducing: posterior.inducing().map_or(0, |locations| locations.len()),
             inducing_grid: report.inducing.clone(),
             smoothness: lattice.as_ref().map(|lattice| lattice.smoothness.alpha()),
@@ -253,6 +288,7 @@ impl Summary {
             log_prior: report.log_prior,
             window: WindowSummary::new(window, report.integral_error),
             jitter: report.jitter,
+            at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),
             warnings,
         }
     }
@@ -310,11 +346,27 @@ impl Summary {
             );
         }
         if self.tried.len() > 1 {
-            row("tried", self.tried.iter().map(TriedSummary::text).collect::<Vec<_>>().join(", "));
+            let tried = self.tried.iter().map(TriedSummary::text).collect::<Vec<_>>().join(", ");
+            row("tried", tried + &self.decision.map(decision).unwrap_or_default());
         }
         let (steps, evaluations) = (self.iterations, self.evaluations);
-        row("stop", format!("{stop}; {steps} steps, {evaluations} evaluations{seconds}"));
+        let edges: Vec<&str> = self.at_bounds.iter().map(|bound| bound.name.as_str()).collect();
+        let edges =
+            if edges.is_empty() { String::new() } else { format!(" at the end of the range of {}", edges.join(", ")) };
+        row("stop", format!("{stop}{edges}; {steps} steps, {evaluations} evaluations{seconds}"));
         text
+    }
+}
+
+/// Which rule decided between the bases that were tried.
+fn decision(decision: Decision) -> String {
+    match decision {
+        Decision::HighestBound => ": the highest bound is taken".into(),
+        Decision::Tie { lower_by } => format!(
+            ": inducing points are taken, {lower_by:.4} below the highest; a lattice must be more than {} higher",
+            Decision::TIE
+        ),
+        _ => String::new(),
     }
 }
 
