@@ -207,14 +207,15 @@ pub struct FitOptions {
     /// The events.
     #[command(flatten)]
     pub events: EventOptions,
-    /// What the intensity is made of: the paper's `inducing` points, a `lattice`, or what has the higher bound
+    /// What the intensity is made of: the paper's `inducing` points, a `lattice`, or what has the higher bound (within 0.1: inducing)
     #[arg(
         long,
         value_enum,
         default_value_t = BasisName::Auto,
         help_heading = "Model",
         long_help = "What the intensity is made of: the paper's `inducing` points with a kernel, a `lattice` of small hats with a Matern \
-        prior, or `auto`: on one and two axes it tries both and takes the one with the higher bound. A lattice resolves far more. \
+        prior, or `auto`: on one and two axes it tries both and takes the one with the higher bound, inducing points \
+        unless a lattice is more than 0.1 nats higher (less is its own error). A lattice resolves far more. \
         --kernel, --inducing, --prior, --fix and --optimise-inducing mean inducing points; --nodes and --smoothness mean a lattice."
     )]
     pub basis: BasisName,
@@ -278,7 +279,7 @@ pub struct FitOptions {
 /// What an intensity can be made of, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BasisName {
-    /// What has the higher bound.
+    /// What has the higher bound; inducing points unless a lattice is more than 0.1 nats higher.
     Auto,
     /// Inducing points.
     Inducing,

@@ -9,7 +9,7 @@
 use crate::bound::Marginals;
 use crate::error::{Error, Result};
 use crate::events::Events;
-use crate::infer::{Family, Fit, Inducing, Model, Prior};
+use crate::infer::{Family, Fit, Inducing, Model, Prior, shortest_length};
 use crate::numerics::special::normal_cdf;
 use crate::points::Points;
 use crate::posterior::{Posterior, Rate};
@@ -65,8 +65,8 @@ impl Averaged {
         let family = Scaled { model: &model, events, lengthscales, inducing: &best.report.inducing.clone() };
         let mut parts = vec![Part::of(best, 0.0)];
         for direction in [-STEP, STEP] {
-            for step in 1..=MOST_STEPS {
-                let part = family.member(direction * f64::from(step))?;
+            for t in (1..=MOST_STEPS).map(|step| direction * f64::from(step)).take_while(|t| family.is_resolved(*t)) {
+                let part = family.member(t)?;
                 let highest = parts.iter().map(|part| part.log_weight).fold(part.log_weight, f64::max);
                 let negligible = part.log_weight < highest - NEGLIGIBLE;
                 parts.push(part);
@@ -206,6 +206,13 @@ impl Scaled<'_> {
         Ok(Part::of(fit, self.believed() as f64 * t))
     }
 
+    /// Whether length-scales that are e^t as long can be resolved.
+    fn is_resolved(&self, t: f64) -> bool {
+        let window = self.events.window();
+        let sides = window.bounding_box().into_iter().map(|span| span.length());
+        sides.zip(&self.lengthscales).all(|(side, l)| l * t.exp() >= shortest_length(window) * side)
+    }
+
     /// The number of length-scales with a prior: `lengthscale` is that of every axis, `lengthscale[0]` that of one.
     fn believed(&self) -> usize {
         let axes = |name: &str| if name == LENGTHSCALE { self.lengthscales.len() } else { 1 };
@@ -287,6 +294,61 @@ mod tests {
             assert!(((square - mean * mean).sqrt() / rate.sd[i] - 1.0).abs() < 0.04);
             assert!((low - 0.1).abs() < 0.01 && (high - 0.9).abs() < 0.01, "{low} {high}");
         }
+    }
+
+    /// What equation (37) asks for, by hand: the logarithm of each weight less that of the first, from a fit of its own at the length-scales
+    /// of the part, and the prior density of the logarithms of these.
+    fn slow_log_weights(
+        averaged: &Averaged,
+        events: &Events,
+        log_prior_of_log: impl Fn(f64) -> f64,
+    ) -> Vec<(f64, f64)> {
+        let log_weight = |(_, posterior): &(f64, Posterior)| {
+            let lengthscales = posterior.kernel().unwrap().lengthscales();
+            let fixed = lengthscales.iter().enumerate().map(|(axis, l)| (format!("lengthscale[{axis}]"), *l)).collect();
+            let inducing = Inducing::At(posterior.inducing().unwrap());
+            let fit = Model { fixed, inducing, family: Family::Inducing, ..Model::default() }.fit(events).unwrap();
+            (fit.report.bound.total(), lengthscales.iter().map(|l| log_prior_of_log(l.ln())).sum::<f64>())
+        };
+        averaged.parts().iter().map(log_weight).collect()
+    }
+
+    /// Compares all weights with (37), and sees to it that neither the bound nor the prior could be left out unnoticed.
+    fn check_weights(averaged: &Averaged, slow: &[(f64, f64)]) {
+        assert!(slow.len() > 3);
+        let (bound, prior) = slow[0];
+        for (part, (own_bound, own_prior)) in averaged.parts().iter().zip(slow) {
+            let (got, want) = ((part.0 / averaged.parts()[0].0).ln(), own_bound - bound + own_prior - prior);
+            assert!((got - want).abs() < 2e-3, "{got} {want}");
+        }
+        assert!(slow.iter().any(|(own, _)| (own - bound).abs() > 0.5), "{slow:?}");
+        assert!(slow.iter().any(|(_, own)| (own - prior).abs() > 0.5), "{slow:?}");
+    }
+
+    #[test]
+    fn the_weights_are_those_of_equation_37_with_the_usual_prior() {
+        let events = events();
+        let averaged = Averaged::fit(&Model::default(), &events).unwrap();
+        // log ℓ ~ N(log(a fifth of 10), 1)
+        let slow = slow_log_weights(&averaged, &events, |log| -0.5 * (log - 2f64.ln()).powi(2));
+        check_weights(&averaged, &slow);
+    }
+
+    #[test]
+    fn the_weights_are_those_of_equation_37_with_a_prior_on_each_of_two_axes() {
+        let points: Vec<[f64; 2]> =
+            (0..80).map(|i| (f64::from(i) / 80.0, f64::from(i) * 0.618 % 1.0)).map(|(a, b)| [a * a, 2.0 * b]).collect();
+        let window = Window::new(&[(0.0, 1.0), (0.0, 2.0)]).unwrap();
+        let events = Events::new(Points::from_rows(&points).unwrap(), window).unwrap();
+        let model = Model {
+            inducing: Inducing::Grid(vec![6, 6]),
+            priors: vec![("lengthscale".into(), Prior::Gamma { shape: 3.0, rate: 4.0 })],
+            ..Model::default()
+        };
+        let averaged = Averaged::fit(&model, &events).unwrap();
+        // The density of ℓ is ∝ ℓ² e^−4ℓ, that of its logarithm ℓ times as much.
+        let slow = slow_log_weights(&averaged, &events, |log| 3.0 * log - 4.0 * log.exp());
+        check_weights(&averaged, &slow);
     }
 
     #[test]

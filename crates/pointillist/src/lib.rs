@@ -55,7 +55,8 @@ pub use error::{Error, Result};
 pub use events::Events;
 pub use exact::{ExactDraws, ExactWatch, Sampling};
 pub use infer::{
-    Family, Fit, Inducing, LatticeChoice, Method, Model, Prior, Progress, Report, Stop, Summarised, Tried,
+    AtBound, Bounded, Decision, Family, Fit, Inducing, LatticeChoice, Method, Model, Prior, Progress, RangeEnd, Report,
+    Stop, Summarised, Tried,
 };
 pub use intensity::Intensity;
 pub use kernel::{Factor, Kernel};

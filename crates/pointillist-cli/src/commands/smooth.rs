@@ -17,7 +17,8 @@ const MOST_POINTS: usize = 10_000_000;
 struct Smoothed {
     events: usize,
     bandwidth: Vec<f64>,
-    loo: f64,
+    /// None if an event is out of reach of all others.
+    loo: Option<f64>,
     edge_correction: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     log_likelihood: Option<f64>,
@@ -48,11 +49,15 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
     let smoothed = Smoothed {
         events: events.len(),
         bandwidth: smoother.bandwidth().to_vec(),
-        loo: smoother.loo(),
+        loo: Some(smoother.loo()).filter(|loo| loo.is_finite()),
         edge_correction: name,
         log_likelihood: held_out.map(|events| smoother.log_likelihood(&events)).transpose()?,
         warnings: smoother.warnings.clone(),
     };
+    if smoothed.loo.is_none() {
+        context
+            .warn("an event is so far from all others that without it none is expected there: the bandwidth is narrow");
+    }
     if rival.asks_for_rates() {
         let points = predict::place(&rival.place, None, events.window(), MOST_POINTS, context)?;
         let mut columns = predict::coordinates(&points, events.window());
@@ -76,11 +81,11 @@ impl Smoothed {
             .collect();
         let score = self.log_likelihood.map(|score| format!("  log likelihood  {score:.4}\n")).unwrap_or_default();
         format!(
-            "{source}: {}, {}\n  bandwidth       {}\n  leave-one-out   {:.4}\n  edges           {}\n{score}",
+            "{source}: {}, {}\n  bandwidth       {}\n  leave-one-out   {}\n  edges           {}\n{score}",
             spec::plural(self.events, "event", "events"),
             rate_unit(events.window()),
             widths.join(", "),
-            self.loo,
+            self.loo.map_or("–".into(), |loo| format!("{loo:.4}")),
             self.edge_correction
         )
     }

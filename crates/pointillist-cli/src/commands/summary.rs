@@ -3,7 +3,9 @@
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::Piece;
-use pointillist::{Axis, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window};
+use pointillist::{
+    AtBound, Axis, Bounded, Decision, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -33,6 +35,12 @@ pub struct Summary {
     pub basis: String,
     /// The bases that were tried.
     pub tried: Vec<TriedSummary>,
+    /// Why the one that was taken was taken, if several were tried: `highest_bound`, or `tie`, which goes to inducing points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<String>,
+    /// By how many nats the bound that was taken is below the highest, if there was a tie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower_by: Option<f64>,
     /// Number of inducing points; 0 on a lattice.
     pub inducing: usize,
     /// The same by axis, where they form a grid.
@@ -66,8 +74,34 @@ pub struct Summary {
     pub window: WindowSummary,
     /// Relative jitter on K.
     pub jitter: f64,
+    /// The hyper-parameters that ended where the search for them does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_bounds: Vec<BoundSummary>,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// A hyper-parameter at an end of its range.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BoundSummary {
+    /// As `--fix` and `--prior` take it.
+    pub name: String,
+    /// `lowest` or `highest`.
+    pub end: String,
+    /// A length in sides of the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sides: Option<f64>,
+}
+
+impl BoundSummary {
+    fn new(bound: &AtBound) -> Self {
+        let sides = match bound.what {
+            Bounded::Length { sides, .. } => Some(sides),
+            _ => None,
+        };
+        Self { name: bound.name.clone(), end: bound.end.as_str().into(), sides }
+    }
 }
 
 /// A basis that was tried.
@@ -241,6 +275,11 @@ impl Summary {
             events,
             basis: if lattice.is_some() { "lattice" } else { "inducing" }.into(),
             tried: report.tried.iter().map(TriedSummary::new).collect(),
+            decided: report.decision.map(|decision| decision.as_str().into()),
+            lower_by: report.decision.and_then(|decision| match decision {
+                Decision::Tie { lower_by } => Some(lower_by),
+                _ => None,
+            }),
             inducing: posterior.inducing().map_or(0, |locations| locations.len()),
             inducing_grid: report.inducing.clone(),
             smoothness: lattice.as_ref().map(|lattice| lattice.smoothness.alpha()),
@@ -260,6 +299,7 @@ impl Summary {
             log_prior: report.log_prior,
             window: WindowSummary::new(window, report.integral_error),
             jitter: report.jitter,
+            at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),
             warnings,
         }
     }
@@ -317,11 +357,27 @@ impl Summary {
             );
         }
         if self.tried.len() > 1 {
-            row("tried", self.tried.iter().map(TriedSummary::text).collect::<Vec<_>>().join(", "));
+            let tried = self.tried.iter().map(TriedSummary::text).collect::<Vec<_>>().join(", ");
+            row("tried", tried + &self.decision());
         }
         let (steps, evaluations) = (self.iterations, self.evaluations);
-        row("stop", format!("{stop}; {steps} steps, {evaluations} evaluations{seconds}"));
+        let edges: Vec<&str> = self.at_bounds.iter().map(|bound| bound.name.as_str()).collect();
+        let edges =
+            if edges.is_empty() { String::new() } else { format!(" at the end of the range of {}", edges.join(", ")) };
+        row("stop", format!("{stop}{edges}; {steps} steps, {evaluations} evaluations{seconds}"));
         text
+    }
+
+    /// Which rule decided between the bases that were tried.
+    fn decision(&self) -> String {
+        match (&self.decided, self.lower_by) {
+            (Some(_), Some(lower_by)) => format!(
+                ": inducing points are taken, {lower_by:.4} below the highest; a lattice must be more than {} higher",
+                Decision::TIE
+            ),
+            (Some(_), None) => ": the highest bound is taken".into(),
+            _ => String::new(),
+        }
     }
 }
 

@@ -74,7 +74,11 @@ impl ScatteredBasis {
         if plain && error <= TABLE_ERROR {
             return Route::Boxes;
         }
-        let nodes = window.nodes(&self.rules(fineness));
+        let rules = self.rules(fineness);
+        if plain && window.node_estimate(&rules) > MOST_NODES as f64 {
+            return Route::Boxes;
+        }
+        let nodes = window.nodes(&rules);
         let count = node_count(&nodes);
         let tables = nodes.iter().all(|piece| self.has_tables(piece));
         if !tables || error > TABLE_ERROR && count <= MOST_NODES {

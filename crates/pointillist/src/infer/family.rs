@@ -1,4 +1,5 @@
-//! Which bases are tried, and which of them is taken: the one with the higher bound, inducing points where they are equal.
+//! Which bases are tried, and which of them is taken: the one with the higher bound, inducing points where a lattice is not higher by more
+//! than its own error.
 //!
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared. Where a kernel, inducing points or
 //! anything else is asked for that only inducing points have, they are the only family.
@@ -15,15 +16,13 @@ const MOST_EVENTS_FOR_INDUCING: usize = 20_000;
 /// Inducing points are not tried where the range found on a lattice asks for more of them than this, one a length-scale: their
 /// `auto` stops at a quarter of that.
 const MOST_INDUCING: f64 = 2_400.0;
-/// A lattice must be better than inducing points by so many nats: less is its own error.
-const TIE: f64 = 0.1;
 /// A lattice is tried unasked up to so many axes.
 const MOST_AXES: usize = 2;
 
 /// What f is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Family {
-    /// Whatever has the higher bound.
+    /// Whatever has the higher bound; inducing points unless a lattice is higher by more than [`Decision::TIE`].
     #[default]
     Auto,
     /// Inducing points, as in the paper.
@@ -56,6 +55,43 @@ pub struct Tried {
     pub name: String,
     /// Its bound, or why it has none.
     pub outcome: std::result::Result<f64, String>,
+}
+
+/// Why one of several families was taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// It has the highest bound.
+    HighestBound,
+    /// A lattice has a bound that is higher, but by no more than [`Decision::TIE`]: then inducing points are taken.
+    Tie {
+        /// By how many nats.
+        lower_by: f64,
+    },
+}
+
+impl Decision {
+    /// A lattice must be better than inducing points by so many nats: less is its own error.
+    pub const TIE: f64 = 0.1;
+
+    /// Of the bound that was taken, among those that were found; nothing where there was no choice.
+    fn of(taken: f64, tried: &[Tried]) -> Option<Self> {
+        let bounds: Vec<f64> = tried.iter().filter_map(|tried| tried.outcome.as_ref().ok().copied()).collect();
+        let highest = bounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        match bounds.len() {
+            0 | 1 => None,
+            _ if taken < highest => Some(Decision::Tie { lower_by: highest - taken }),
+            _ => Some(Decision::HighestBound),
+        }
+    }
+
+    /// One word for files and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Decision::HighestBound => "highest_bound",
+            Decision::Tie { .. } => "tie",
+        }
+    }
 }
 
 /// What can be tried.
@@ -103,7 +139,7 @@ impl Model {
                 Ok(fit) => {
                     let bound = fit.report.bound.total();
                     tried.push(Tried { name, outcome: Ok(bound) });
-                    let ahead = if trial == Trial::Inducing { TIE } else { 0.0 };
+                    let ahead = if trial == Trial::Inducing { Decision::TIE } else { 0.0 };
                     if best.as_ref().is_none_or(|best| bound + ahead > best.report.bound.total()) {
                         best = Some(fit);
                     }
@@ -116,6 +152,7 @@ impl Model {
             }
         }
         let mut best = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
+        best.report.decision = Decision::of(best.report.bound.total(), &tried);
         best.report.tried = tried;
         Ok(best)
     }
@@ -183,5 +220,22 @@ impl Model {
             return Ok(vec![Trial::Inducing]);
         }
         Ok(lattices.chain([Trial::Inducing]).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_that_decided_is_known() {
+        let tried = |bounds: &[f64]| -> Vec<Tried> {
+            bounds.iter().map(|bound| Tried { name: String::new(), outcome: Ok(*bound) }).collect()
+        };
+        assert_eq!(Decision::of(-5.0, &tried(&[-5.0])), None);
+        assert_eq!(Decision::of(-5.0, &tried(&[-7.0, -6.0, -5.0])), Some(Decision::HighestBound));
+        assert_eq!(Decision::of(-5.0, &tried(&[-7.0, -4.9375, -5.0])), Some(Decision::Tie { lower_by: 0.0625 }));
+        let failed = Tried { name: String::new(), outcome: Err("no".into()) };
+        assert_eq!(Decision::of(-5.0, &[tried(&[-5.0]), vec![failed]].concat()), None);
     }
 }

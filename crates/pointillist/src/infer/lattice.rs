@@ -1,7 +1,7 @@
 //! The fit on a lattice: from the model's words to `lattice/learn.rs`, and back to the user's units.
 
 use super::observed::Data;
-use super::{Fit, Model, Progress, Report, Summarised, Watch};
+use super::{AtBound, Fit, Model, Progress, Report, Summarised, Watch};
 use crate::bound::{Bound, Marginals};
 use crate::error::Result;
 use crate::lattice::learn::{Before, Learned, Source, Wanted, learn};
@@ -78,6 +78,7 @@ fn report(learned: &Learned, log_units: f64) -> Report {
         evaluations: learned.evaluations,
         seconds: 0.0,
         tried: vec![],
+        decision: None,
         inducing: vec![],
         choice: learned.choice.clone(),
         summarised: learned.summary.as_ref().map(|summary| Summarised {
@@ -89,7 +90,8 @@ fn report(learned: &Learned, log_units: f64) -> Report {
         integral_error: None,
         jitter: 0.0,
         starts: learned.starts.clone(),
-        warnings: learned.warnings.clone(),
+        warnings: learned.at_bounds.iter().map(AtBound::to_string).collect(),
+        at_bounds: learned.at_bounds.clone(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! (default) or `joint.rs` (the paper's); on grids from coarse to fine (`schedule.rs`); natural steps to the end at the last Θ.
 
 mod at;
+mod at_bound;
 mod collapsed;
 mod family;
 mod given;
@@ -19,11 +20,13 @@ mod schedule;
 pub(crate) mod sites;
 mod start;
 
-pub use family::{Family, LatticeChoice, Tried};
+pub use at_bound::{AtBound, Bounded, RangeEnd};
+pub use family::{Decision, Family, LatticeChoice, Tried};
 pub use given::{Gradient, bound_at};
 pub(crate) use parameters::{MEANS, MOST_VARIANCE, least_variance};
 pub use prior::Prior;
 pub(crate) use schedule::{describe, peaks};
+pub(crate) use start::shortest_length;
 
 use crate::basis::{Basis, GridPoints, Hyper, PriorMean, Scattered};
 use crate::bound::{self, Bound, Gaussian};
@@ -198,6 +201,8 @@ pub struct Report {
     pub seconds: f64,
     /// The families that were tried.
     pub tried: Vec<Tried>,
+    /// Why this one of them was taken, where there was a choice.
+    pub decision: Option<Decision>,
     /// Number of inducing points, by axis where they form a grid; none on a lattice.
     pub inducing: Vec<usize>,
     /// How they, or the nodes of the lattice, were chosen, in a sentence.
@@ -213,7 +218,9 @@ pub struct Report {
     pub jitter: f64,
     /// The starting length-scales tried (in units of the window's sides), each with its bound.
     pub starts: Vec<(f64, f64)>,
-    /// Whatever the user should know.
+    /// The hyper-parameters that ended at a bound of their search.
+    pub at_bounds: Vec<AtBound>,
+    /// Whatever the user should know, in sentences; those of `at_bounds` are among them.
     pub warnings: Vec<String>,
 }
 
@@ -573,16 +580,17 @@ impl Model {
 
     /// Θ to start from, and the layout of the search.
     fn layout(&self, problem: &Problem<'_>, scaling: &Scaling) -> Result<(Hyper, Layout)> {
-        let (rate, measure) = (problem.rate(), problem.window.measure());
+        let rate = problem.rate();
         let expression = self.expression(problem.window.dims());
-        let kernel = start::kernel(&expression, &problem.observed.seen, scaling, rate, measure)?;
+        let kernel = start::kernel(&expression, &problem.observed.seen, scaling, &problem.window, rate)?;
         let mut hyper = Hyper { kernel, mean: 0.8 * problem.level() };
-        let mut layout = Layout::new(&hyper, &expression, problem.window.axes(), scaling, rate, measure)?;
+        let mut layout = Layout::new(&hyper, &expression, &problem.window, scaling, rate)?;
         for (name, prior) in &self.priors {
             layout.add_prior(name, *prior, &hyper.kernel)?;
         }
         for (name, value) in &self.fixed {
             layout.fix(name, *value, &mut hyper)?;
+            start::refuse_unresolved(&hyper.kernel, &problem.window)?;
         }
         if self.optimise_inducing {
             layout = layout.with_moving(problem.window.bounding_box());
@@ -624,6 +632,7 @@ impl Model {
             q.mean.iter_mut().for_each(|m| *m = -*m);
         }
         total.log_rate -= problem.log_units;
+        let at_bounds = layout.at_bounds(&hyper);
         let mut report = Report {
             bound: total,
             log_prior,
@@ -632,6 +641,7 @@ impl Model {
             evaluations: problem.evaluations,
             seconds: 0.0,
             tried: vec![],
+            decision: None,
             inducing: counts,
             choice,
             summarised: left_out.map(|error| Summarised {
@@ -643,7 +653,8 @@ impl Model {
             integral_error,
             jitter: problem.jitter,
             starts,
-            warnings: warnings(&layout.at_bounds(&hyper), unexplained_events),
+            warnings: warnings(&at_bounds, unexplained_events),
+            at_bounds,
         };
         if problem.jitter > self.jitter {
             let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, problem.jitter);
@@ -690,14 +701,16 @@ fn few_or_tied(data: Data<'_>) -> Option<String> {
     }
 }
 
-fn warnings(at_bounds: &[String], unexplained: f64) -> Vec<String> {
-    let mut warnings = Vec::new();
-    warnings.extend_from_slice(at_bounds);
+/// What ended at a bound, and what the inducing points leave unexplained; more of them are advised only where there is something to explain.
+fn warnings(at_bounds: &[AtBound], unexplained: f64) -> Vec<String> {
+    let mut warnings: Vec<String> = at_bounds.iter().map(AtBound::to_string).collect();
     if unexplained > 0.01 {
         let percent = 100.0 * unexplained;
-        warnings.push(format!(
-            "the inducing points leave {percent:.1} % of the expected events unexplained: more of them would help"
-        ));
+        let advice = match at_bounds.iter().any(AtBound::is_without_structure) {
+            true => "more of them would explain it, but the events show nothing there",
+            false => "more of them would help",
+        };
+        warnings.push(format!("the inducing points leave {percent:.1} % of the expected events unexplained: {advice}"));
     }
     warnings
 }

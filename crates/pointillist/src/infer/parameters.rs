@@ -4,13 +4,13 @@
 //! variables, z = ½ + ½ sin ω in the unit box, which keeps them inside. Parameters held fixed are left out. Log-priors are added
 //! here, in the user's units.
 
+use super::at_bound::{AtBound, Bounded, RangeEnd};
 use super::prior::Prior;
-use super::start::refuse_unresolved;
 use crate::basis::{Hyper, HyperBar};
 use crate::error::{Error, Result};
-use crate::kernel::{Affine, Expression, Factor, Kernel, Parameter, Unit};
+use crate::kernel::{Affine, Expression, Factor, Kernel, Parameter, Part, Unit};
 use crate::points::Points;
-use crate::window::{Axis, Scaling, Span};
+use crate::window::{Axis, Scaling, Span, Window};
 use std::f64::consts::FRAC_PI_2;
 
 /// A period is looked for within this factor of where it starts.
@@ -45,6 +45,8 @@ struct Slot {
     priors: Vec<Prior>,
     /// The inner value at which it is held.
     fixed: Option<f64>,
+    /// The axis along which it is a length, if it is one; a period is none.
+    axis: Option<usize>,
     /// How starting length-scales apply to it: not at all, or this many times as long.
     scanned: Option<f64>,
 }
@@ -60,19 +62,19 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// For the parameters of `hyper`, asked for by `expression`, in the coordinates of `scaling`, with `rate` the mean rate
-    /// and `measure` the measure of the window there.
+    /// For the parameters of `hyper`, asked for by `expression`, in the coordinates of `scaling`, with `window` and the mean rate
+    /// there.
     pub(crate) fn new(
         hyper: &Hyper,
         expression: &Expression,
-        axes: &[Axis],
+        window: &Window,
         scaling: &Scaling,
         rate: f64,
-        measure: f64,
     ) -> Result<Self> {
-        let kernel = &hyper.kernel;
-        let least = least_variance(rate, measure);
+        let (kernel, axes) = (&hyper.kernel, window.axes());
+        let (least, shortest) = (least_variance(rate, window.measure()), window.shortest_length());
         let (units, names, values) = (kernel.units(scaling), kernel.parameter_names(), kernel.parameters());
+        let along = lengths_along(kernel);
         let mut slots: Vec<Slot> = Vec::new();
         for (i, (said, parameter)) in expression.parameters().into_iter().enumerate() {
             let shares = |slot: &&mut Slot| said.label.is_some() && slot.label == said.label;
@@ -90,10 +92,11 @@ impl Layout {
                 label: said.label.clone(),
                 members: vec![(i, 1.0)],
                 unit: units[i],
-                bounds: bounds(parameter, values[i], rate, least / kernel.terms.len() as f64),
+                bounds: bounds(parameter, values[i], rate, least / kernel.terms.len() as f64, shortest),
                 logarithmic: true,
                 priors: vec![],
                 fixed: held.then_some(values[i]),
+                axis: along[i],
                 scanned: said.value.is_none().then(|| shortening(kernel, i)).flatten(),
             });
         }
@@ -106,6 +109,7 @@ impl Layout {
             logarithmic: false,
             priors: vec![],
             fixed: None,
+            axis: None,
             scanned: None,
         });
         let axes = axes.iter().map(|axis| axis.name.clone()).collect();
@@ -135,8 +139,7 @@ impl Layout {
             }
         }
         hyper.kernel = hyper.kernel.with_parameters(&values);
-        hyper.kernel.check()?;
-        refuse_unresolved(&hyper.kernel)
+        hyper.kernel.check()
     }
 
     fn for_named(&mut self, name: &str, kernel: &Kernel, mut change: impl FnMut(&mut Slot)) -> Result<()> {
@@ -267,23 +270,20 @@ impl Layout {
         log_prior
     }
 
-    /// A sentence for each parameter that stands at a bound of its search.
-    pub(crate) fn at_bounds(&self, hyper: &Hyper) -> Vec<String> {
-        let sentence = |(slot, v): (&Slot, f64)| {
+    /// The parameters that stand at a bound of their search.
+    pub(crate) fn at_bounds(&self, hyper: &Hyper) -> Vec<AtBound> {
+        let variances = self.slots.iter().filter(|slot| slot.name.starts_with("variance")).count();
+        let at_bound = |(slot, v): (&Slot, f64)| {
             let x = if slot.logarithmic { v.ln() } else { v / self.mean_scale };
-            let (low, high) = (x <= slot.bounds.0 + 1e-6, x >= slot.bounds.1 - 1e-6);
-            match slot.name.as_str() {
-                _ if slot.fixed.is_some() || !(low || high) => None,
-                "variance" if low => Some("the events show no variation: the variance stands at its floor".to_string()),
-                name if low && name.starts_with("variance") => {
-                    Some(format!("{name} stands at its floor: the events show no need of that term"))
-                }
-                name => {
-                    Some(format!("{name} ran to the end of its range: the events do not determine it (a prior would)"))
-                }
-            }
+            let end = RangeEnd::of(x, slot.bounds).filter(|_| slot.fixed.is_none())?;
+            let what = match slot.axis {
+                Some(r) => Bounded::Length { axis: self.axes[r].clone(), sides: v, unresolved: false },
+                None if slot.name.starts_with("variance") => Bounded::Variance { of_term: variances > 1 },
+                None => Bounded::Other,
+            };
+            Some(AtBound { name: slot.name.clone(), what, end })
         };
-        self.slots.iter().zip(self.values(hyper)).filter_map(sentence).collect()
+        self.slots.iter().zip(self.values(hyper)).filter_map(at_bound).collect()
     }
 }
 
@@ -315,14 +315,25 @@ fn with_axis_name(name: &str, axes: &[Axis]) -> String {
 }
 
 /// The range of a parameter (a variance if it is none of a factor), as logarithms of inner values.
-fn bounds(parameter: Option<&Parameter>, start: f64, rate: f64, least_variance: f64) -> (f64, f64) {
+fn bounds(parameter: Option<&Parameter>, start: f64, rate: f64, least_variance: f64, shortest: f64) -> (f64, f64) {
     let (lo, hi) = match parameter {
         None => (least_variance, MOST_VARIANCE * rate),
         // The bound has a peak for every multiple of a period: search near the start.
         Some(p) if p.name == Parameter::PERIOD.name => (start / PERIODS, start * PERIODS),
+        Some(p) if p.unit == Unit::Length => (p.range.0.max(shortest), p.range.1),
         Some(p) => p.range,
     };
     (lo.ln(), hi.ln())
+}
+
+/// For each parameter of a kernel the axis along which it is a length, if it is one and no period.
+fn lengths_along(kernel: &Kernel) -> Vec<Option<usize>> {
+    let of_part = |part: &Part| {
+        let axis = part.axis;
+        let is_length = |p: &Parameter| p.unit == Unit::Length && p.name != Parameter::PERIOD.name;
+        part.factor.parameters().iter().map(move |p| is_length(p).then_some(axis)).collect::<Vec<_>>()
+    };
+    kernel.terms.iter().flat_map(|term| std::iter::once(None).chain(term.parts.iter().flat_map(of_part))).collect()
 }
 
 /// For a length-scale in parameter `i`: how many times shorter than the starting length-scale it starts, because earlier terms

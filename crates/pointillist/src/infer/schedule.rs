@@ -320,10 +320,11 @@ impl Search<'_, '_, '_> {
         Ok((run, of_run.unwrap_or_else(|| vec![least; dims])))
     }
 
-    /// Whether a grid is fine enough for what the kernel does at any length-scale: a period, say.
+    /// Whether a grid is fine enough for what the kernel does at any length-scale: a period, say. Where there are many periods, another
+    /// grid stands in other phases, and what it finds is no guide.
     fn resolves(&self, counts: &[usize], hyper: &Hyper) -> bool {
         let kernel = self.layout.with_lengthscale(hyper, LONGEST).kernel;
-        (0..counts.len()).all(|r| counts[r] >= least_count(&kernel, r, 1))
+        (0..counts.len()).all(|r| counts[r] >= least_count(&kernel, r, 1) && !kernel.has_short_waves(r))
     }
 
     /// The part of the expected events that the residual variance accounts for.

@@ -4,7 +4,7 @@ use super::observed::Seen;
 use super::parameters::least_variance;
 use crate::error::{Error, Result};
 use crate::kernel::{Expression, Kernel, Parameter, Part, PartExpression, Said, Term, TermExpression, Unit};
-use crate::window::Scaling;
+use crate::window::{Scaling, Window};
 use std::f64::consts::TAU;
 
 /// Part of the mean rate that the prior variance starts with; E f² = ū² + γ is the rate, and most of it is in the mean.
@@ -12,17 +12,20 @@ const VARIANCE: f64 = 0.36;
 /// Periods are looked for down to this part of the window.
 const SHORTEST_PERIOD: f64 = 1.0 / 200.0;
 
-/// Lengths and periods that are given must be at least this part of the window's side.
-const SHORTEST_LENGTH: f64 = 1e-8;
+/// Lengths that are given must be at least this part of the window's side, ...
+const SHORTEST_LENGTH: f64 = 1e-4;
+/// ... and periods this.
+const SHORTEST_WAVE: f64 = 1e-8;
 
 /// The kernel to start from, in unit coordinates.
 pub(super) fn kernel(
     expression: &Expression,
     seen: &Seen,
     scaling: &Scaling,
+    window: &Window,
     rate: f64,
-    measure: f64,
 ) -> Result<Kernel> {
+    let measure = window.measure();
     let share = f64::max(VARIANCE * rate, least_variance(rate, measure)) / expression.terms.len() as f64;
     let part = |part: &PartExpression| {
         let start = |parameter: &Parameter| match parameter.name == Parameter::PERIOD.name {
@@ -54,18 +57,25 @@ pub(super) fn kernel(
     tie(expression, &units, &mut values);
     let kernel = kernel.with_parameters(&values);
     kernel.check()?;
-    refuse_unresolved(&kernel)?;
+    refuse_unresolved(&kernel, window)?;
     Ok(kernel)
 }
 
-/// Refuses lengths and periods that the window cannot tell from none: places in it are known to some 16 digits, and what repeats itself
-/// more often than this leaves too few of them for its phase.
-pub(super) fn refuse_unresolved(kernel: &Kernel) -> Result<()> {
+/// The shortest length-scale, in sides of the window, that can be given.
+pub(crate) fn shortest_length(window: &Window) -> f64 {
+    SHORTEST_LENGTH.max(window.shortest_length())
+}
+
+/// Refuses lengths and periods that cannot be resolved: inducing points are some thousands at most, places in the window are known to some
+/// 16 digits, which leaves few of them for the phase in a short period, and nodes over an outline or an exposure have room for so much.
+pub(super) fn refuse_unresolved(kernel: &Kernel, window: &Window) -> Result<()> {
     for part in kernel.terms.iter().flat_map(|term| &term.parts) {
         for (value, parameter) in part.parameters.iter().zip(part.factor.parameters()) {
-            if parameter.unit == Unit::Length && *value < SHORTEST_LENGTH {
+            let is_period = parameter.name == Parameter::PERIOD.name;
+            let least = if is_period { SHORTEST_WAVE.max(window.shortest_length()) } else { shortest_length(window) };
+            if parameter.unit == Unit::Length && *value < least {
                 let requirement = format!(
-                    "is this part of the window's side, and nothing shorter than {SHORTEST_LENGTH:e} of it can be resolved; take a longer one"
+                    "of the window's side is too short: here nothing below {least:e} of it can be resolved; take a longer one"
                 );
                 return Err(Error::setting(parameter.name, format!("{value:.1e}"), requirement));
             }

@@ -7,9 +7,12 @@
 
 use super::integrals::{PartAt, length};
 use crate::window::{AxisRule, Panels, Span};
+use std::borrow::Cow;
 
 /// Fewer whole periods than this are not worth the trouble.
-const LEAST_PERIODS: f64 = 16.0;
+const LEAST_PERIODS: f64 = 4.0;
+/// A stretch is folded if that leaves no more than this part of its periods.
+const WORTHWHILE: f64 = 0.6;
 /// Lengths of the slow factors in one panel.
 const PANEL: f64 = 16.0;
 
@@ -43,18 +46,36 @@ impl AxisNodes {
         }
     }
 
-    /// Where a factor with this period is looked at.
+    /// Where a factor with this period, if it has one, is looked at.
     pub(super) fn seen_by(&self, period: Option<f64>) -> &[f64] {
         match &self.phases {
-            Some(phases) if period == Some(phases.period) => &phases.x,
+            Some(phases) if repeats_after(period, phases.period) => &phases.x,
             _ => &self.x,
         }
     }
 
     /// So many periods each node seems nearer to a factor with this period than it is; nothing where it is seen in its place.
     pub(super) fn turns(&self, period: Option<f64>) -> Option<Vec<f64>> {
-        let phases = self.phases.as_ref().filter(|phases| period == Some(phases.period))?;
-        Some(self.x.iter().zip(&phases.x).map(|(x, phase)| (x - phase) / phases.period).collect())
+        let phases = self.phases.as_ref().filter(|phases| repeats_after(period, phases.period))?;
+        Some(self.x.iter().zip(&phases.x).map(|(x, phase)| (x - phase) / period.unwrap_or(phases.period)).collect())
+    }
+
+    /// The same nodes in blocks of at most so many.
+    pub(super) fn blocks(&self, length: usize) -> impl Iterator<Item = Cow<'_, Self>> {
+        let (length, count) = (length.max(1), self.x.len());
+        let cut = move |from: usize| -> Cow<'_, Self> {
+            let range = from..count.min(from + length);
+            let phases = self.phases.as_ref();
+            match range.len() == count {
+                true => Cow::Borrowed(self),
+                false => Cow::Owned(Self {
+                    x: self.x[range.clone()].to_vec(),
+                    weights: self.weights[range.clone()].to_vec(),
+                    phases: phases.map(|phases| Phases { period: phases.period, x: phases.x[range].to_vec() }),
+                }),
+            }
+        };
+        (0..count).step_by(length).map(cut)
     }
 
     fn push(&mut self, x: f64, weight: f64, phase: f64) {
@@ -62,6 +83,15 @@ impl AxisNodes {
         self.weights.push(weight);
         self.phases.iter_mut().for_each(|phases| phases.x.push(phase));
     }
+}
+
+/// Whether what has this period, if it has one, looks the same one `later` period on.
+fn repeats_after(period: Option<f64>, later: f64) -> bool {
+    const EXACT: f64 = 1e-13;
+    period.is_some_and(|period| {
+        let times = later / period;
+        times > 0.5 && (times - times.round()).abs() <= EXACT * times
+    })
 }
 
 /// What repeats itself, and what does not.
@@ -73,20 +103,29 @@ struct Folding {
 }
 
 impl Folding {
-    /// By the shortest period, if there are many of it in the span and in the length of the other factors.
+    /// By that period of a factor which leaves the fewest nodes, if any leaves fewer than ordinary ones; those that divide it fold too, as
+    /// days do in a week.
     fn of(left: &[PartAt<'_>], right: &[PartAt<'_>], span: Span) -> Option<Self> {
-        let period_of = |p: &PartAt<'_>| p.part.factor.period(&p.part.parameters);
-        let period = left.iter().chain(right).filter_map(period_of).reduce(f64::min)?;
-        let of = |folds: bool| {
-            let side = |parts: &[PartAt<'_>]| {
-                let some: Vec<PartAt<'_>> =
-                    parts.iter().copied().filter(|p| (period_of(p) == Some(period)) == folds).collect();
-                length(&some)
+        let folding = |period: f64| {
+            let of = |folds: bool| {
+                let side = |parts: &[PartAt<'_>]| {
+                    let some = parts.iter().copied().filter(|p| repeats_after(p.period(), period) == folds);
+                    length(&some.collect::<Vec<_>>())
+                };
+                side(left).min(side(right))
             };
-            side(left).min(side(right))
+            Self { period, fast: of(true), slow: of(false) }
         };
-        let folding = Self { period, fast: of(true), slow: of(false) };
-        (span.length() > LEAST_PERIODS * period && folding.slow > period).then_some(folding)
+        let foldings = left.iter().chain(right).filter_map(PartAt::period).map(folding);
+        let worthwhile = foldings.filter(|f| span.length() > LEAST_PERIODS * f.period && f.slow > f.period);
+        let best = worthwhile.min_by(|a, b| a.nodes_a_length().total_cmp(&b.nodes_a_length()))?;
+        let ordinary = 1.0 / length(left).min(length(right));
+        (best.nodes_a_length() < ordinary).then_some(best)
+    }
+
+    /// About how many nodes there are over a length of 1, a third of them.
+    fn nodes_a_length(&self) -> f64 {
+        (self.period / self.fast + 4.0) * (3.0 / self.slow + 4.0)
     }
 
     fn nodes(&self, kinks: &[f64], span: Span, length: f64) -> AxisNodes {
@@ -97,7 +136,8 @@ impl Folding {
         let mut nodes = AxisNodes { phases: Some(Phases { period: self.period, x: vec![] }), ..AxisNodes::default() };
         for ends in cuts.windows(2) {
             let periods = ((ends[1] - ends[0]) / self.period).floor();
-            let periods = if periods < LEAST_PERIODS { 0 } else { periods as usize };
+            let left = self.order(periods) as f64;
+            let periods = if left > WORTHWHILE * periods { 0 } else { periods as usize };
             self.whole_periods(ends[0], periods, &mut nodes);
             let rest = Span { lo: ends[0] + self.period * periods as f64, hi: ends[1] };
             if rest.lo < rest.hi {
@@ -108,15 +148,18 @@ impl Folding {
         nodes
     }
 
+    /// Nodes for a sum over so many places a period apart: as many as ordinary ones for an integral.
+    fn order(&self, periods: f64) -> usize {
+        let lengths = self.period * periods / self.slow;
+        (3.0 * lengths + 4.0 + f64::min(10.0, 40.0 * lengths)).ceil() as usize
+    }
+
     fn whole_periods(&self, lo: f64, periods: usize, nodes: &mut AxisNodes) {
         let phases = Panels::for_product(Span { lo, hi: lo + self.period }, AxisRule::smooth(self.fast), &[]);
         let panels = (periods as f64 * self.period / (PANEL * self.slow)).ceil().max(1.0) as usize;
         for panel in 0..panels {
             let (first, end) = (periods * panel / panels, periods * (panel + 1) / panels);
-            let lengths = self.period * (end - first) as f64 / self.slow;
-            // as for ordinary nodes; two at least, for a slope
-            let order = (3.0 * lengths + 4.0 + f64::min(10.0, 40.0 * lengths)).ceil() as usize;
-            for (place, weight) in even_places(end - first, order) {
+            for (place, weight) in even_places(end - first, self.order((end - first) as f64)) {
                 for (u, w) in phases.x.iter().zip(&phases.weights) {
                     nodes.push(u + self.period * (first as f64 + place), w * weight, *u);
                 }
@@ -214,6 +257,11 @@ mod tests {
                 part(Factor::SquaredExponential, &[0.5]),
             ],
             vec![part(Factor::Periodic, &[0.009, 0.7])],
+            vec![
+                part(Factor::Periodic, &[0.002, 1.0]),
+                part(Factor::Periodic, &[0.014, 0.8]),
+                part(Factor::SquaredExponential, &[0.3]),
+            ],
         ];
         let places = |parts: &[Part], mut at: usize| -> Vec<usize> {
             let mut places = vec![];

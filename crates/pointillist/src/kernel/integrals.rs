@@ -10,6 +10,9 @@ use super::{Factor, Parameter, Part};
 use crate::numerics::linalg;
 use crate::window::Span;
 
+/// Most values of a table that are held at a time.
+const MOST_VALUES: usize = 16_000_000;
+
 /// A part, and the place of its first parameter among those of its kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PartAt<'a> {
@@ -22,7 +25,7 @@ impl PartAt<'_> {
         self.at..self.at + self.part.parameters.len()
     }
 
-    fn period(&self) -> Option<f64> {
+    pub(super) fn period(&self) -> Option<f64> {
         self.part.factor.period(&self.part.parameters)
     }
 }
@@ -141,8 +144,11 @@ pub(crate) fn phi_list(parts: &[PartAt<'_>], z: &[f64], span: Span, out: &mut [f
         [] => out.fill(span.length()),
         [single] => single.part.factor.phi(&single.part.parameters, z, span, out),
         _ => {
-            let nodes = nodes(parts, &[], z, span);
-            out.copy_from_slice(&linalg::columns_times(&gram_at(parts, z, &nodes), z.len(), &nodes.weights));
+            out.fill(0.0);
+            for nodes in nodes(parts, &[], z, span).blocks(MOST_VALUES / z.len().max(1)) {
+                let sums = linalg::columns_times(&gram_at(parts, z, &nodes), z.len(), &nodes.weights);
+                linalg::add_scaled(out, 1.0, &sums);
+            }
         }
     }
 }
@@ -154,7 +160,7 @@ pub(crate) fn phi_list_adjoint(
     span: Span,
     phi_bar: &[f64],
     parameters_bar: &mut [f64],
-    z_bar: Option<&mut [f64]>,
+    mut z_bar: Option<&mut [f64]>,
 ) {
     match parts {
         [] => {}
@@ -163,9 +169,11 @@ pub(crate) fn phi_list_adjoint(
             factor.phi_adjoint(parameters, z, span, phi_bar, &mut parameters_bar[single.range()], z_bar);
         }
         _ => {
-            let nodes = nodes(parts, &[], z, span);
-            let k_bar: Vec<f64> = nodes.weights.iter().flat_map(|w| phi_bar.iter().map(move |bar| w * bar)).collect();
-            gram_at_adjoint(parts, z, &nodes, &k_bar, parameters_bar, z_bar);
+            for nodes in nodes(parts, &[], z, span).blocks(MOST_VALUES / z.len().max(1)) {
+                let k_bar: Vec<f64> =
+                    nodes.weights.iter().flat_map(|w| phi_bar.iter().map(move |bar| w * bar)).collect();
+                gram_at_adjoint(parts, z, &nodes, &k_bar, parameters_bar, z_bar.as_deref_mut());
+            }
         }
     }
 }
@@ -217,10 +225,15 @@ pub(crate) fn psi_table_adjoint(
     }
 }
 
-/// [`psi_table`] by nodes.
+/// [`psi_table`] by nodes, a block of them after the other.
 fn psi_at(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], nodes: &AxisNodes, out: &mut [f64]) {
-    let (g, h) = (gram_at(left, z, nodes), gram_at(right, z, nodes));
-    linalg::weighted_outer(&g, &nodes.weights, &h, z.len(), out);
+    let mut block_sum = vec![0.0; out.len()];
+    out.fill(0.0);
+    for nodes in nodes.blocks(MOST_VALUES / z.len().max(1)) {
+        let (g, h) = (gram_at(left, z, &nodes), gram_at(right, z, &nodes));
+        linalg::weighted_outer(&g, &nodes.weights, &h, z.len(), &mut block_sum);
+        linalg::add_scaled(out, 1.0, &block_sum);
+    }
 }
 
 /// Adjoint of [`psi_at`].
@@ -233,10 +246,12 @@ fn psi_at_adjoint(
     parameters_bar: &mut [f64],
     mut z_bar: Option<&mut [f64]>,
 ) {
-    let (g, h) = (gram_at(left, z, nodes), gram_at(right, z, nodes));
-    let (g_bar, h_bar) = linalg::weighted_outer_adjoint(&g, &nodes.weights, &h, z.len(), psi_bar);
-    gram_at_adjoint(left, z, nodes, &g_bar, parameters_bar, z_bar.as_deref_mut());
-    gram_at_adjoint(right, z, nodes, &h_bar, parameters_bar, z_bar);
+    for nodes in nodes.blocks(MOST_VALUES / z.len().max(1)) {
+        let (g, h) = (gram_at(left, z, &nodes), gram_at(right, z, &nodes));
+        let (g_bar, h_bar) = linalg::weighted_outer_adjoint(&g, &nodes.weights, &h, z.len(), psi_bar);
+        gram_at_adjoint(left, z, &nodes, &g_bar, parameters_bar, z_bar.as_deref_mut());
+        gram_at_adjoint(right, z, &nodes, &h_bar, parameters_bar, z_bar.as_deref_mut());
+    }
 }
 
 /// How a pair of products is integrated.

@@ -10,7 +10,7 @@ use super::source::Detail;
 use super::{Lattice, Optimum, Sites, Theta};
 use crate::bound::Marginals;
 use crate::error::{Error, Result};
-use crate::infer::{Stop, describe};
+use crate::infer::{AtBound, Bounded, RangeEnd, Stop, describe};
 use crate::points::Points;
 use crate::window::Window;
 
@@ -55,8 +55,8 @@ pub(crate) struct Learned {
     pub(crate) summary: Option<Summarised>,
     /// Σ E[log f²] over the events, as far as they are known.
     pub(crate) log_rate: f64,
-    /// Whatever the user should know.
-    pub(crate) warnings: Vec<String>,
+    /// What ended at a bound of its search.
+    pub(crate) at_bounds: Vec<AtBound>,
 }
 
 /// Mean and variance of f at points.
@@ -84,6 +84,7 @@ pub(crate) fn learn(
         (Some(before), _) => search.again(before)?,
         (None, Some(nodes)) => {
             let run = search.by_way_of_coarser(nodes)?;
+            search.more_would_show = search.is_short_of_nodes(&run);
             let choice = match run.level.nodes == *nodes {
                 true => format!("{} nodes, as asked for", describe(nodes)),
                 false => format!("{} nodes: {}, to fit the summary", describe(nodes), describe(&run.level.nodes)),
@@ -136,7 +137,7 @@ impl Search<'_, '_> {
         let (mut run, summary) = self.settle(run)?;
         let log_rate = run.level.data_term(&run.optimum) + summary.as_ref().map_or(0.0, |summary| summary.error);
         let stop = if run.optimum.converged { run.end.into() } else { Stop::Evaluations };
-        let warnings = self.warnings(&run);
+        let at_bounds = self.at_bounds(&run);
         if run.theta.mean * self.wanted.sign < 0.0 {
             run.theta.mean = -run.theta.mean;
             run.optimum = run.optimum.negated();
@@ -152,7 +153,7 @@ impl Search<'_, '_> {
             choice,
             summary,
             log_rate,
-            warnings,
+            at_bounds,
         })
     }
 
@@ -182,26 +183,22 @@ impl Search<'_, '_> {
         Ok((run, None))
     }
 
-    fn warnings(&self, run: &Run) -> Vec<String> {
+    fn at_bounds(&self, run: &Run) -> Vec<AtBound> {
         let ends = self.coordinates(&run.level).ends(&run.theta);
-        let dims = self.window.dims();
+        let (axes, ranges) = (self.window.axes(), run.theta.ranges());
         let of_range = |r: usize| {
-            let axis = match self.window.axes()[r].name.as_str() {
-                "" if dims == 1 => String::new(),
-                "" => format!(" along axis {r}"),
-                name => format!(" along {name}"),
-            };
-            match ends[r] {
-                -1 => Some(format!("the range{axis} is as short as the lattice can show: more nodes would help")),
-                1 => Some(format!("the range{axis} ran to the end of its bounds: the events do not determine it")),
-                _ => None,
-            }
+            let axis = axes[r].name.clone();
+            let name = if axis.is_empty() { format!("lengthscale[{r}]") } else { format!("lengthscale[{axis}]") };
+            // as the summary has it: half the range
+            let what = Bounded::Length { axis, sides: 0.5 * ranges[r], unresolved: self.more_would_show };
+            Some(AtBound { name, what, end: ends[r]? })
         };
-        let mut warnings: Vec<String> = (0..dims).filter_map(of_range).collect();
-        if ends[dims] == -1 {
-            warnings.push("the events show no variation: the variance stands at its floor".into());
-        }
-        warnings
+        let variance = ends[axes.len()].filter(|end| *end == RangeEnd::Lowest).map(|end| AtBound {
+            name: "variance".into(),
+            what: Bounded::Variance { of_term: false },
+            end,
+        });
+        (0..axes.len()).filter_map(of_range).chain(variance).collect()
     }
 }
 

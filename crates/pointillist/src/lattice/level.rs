@@ -5,7 +5,7 @@ use super::source::{self, Detail, Source};
 use super::{Hats, Lattice, Optimum, Sites, Slopes, Smoothness, Theta};
 use crate::error::Result;
 use crate::infer::sites::Clamp;
-use crate::infer::{MEANS, MOST_VARIANCE, least_variance};
+use crate::infer::{MEANS, MOST_VARIANCE, RangeEnd, least_variance};
 use crate::numerics::linalg;
 use crate::points::Points;
 use crate::summary::MANY;
@@ -178,9 +178,8 @@ impl Coordinates {
         gradient[dims + 1] = slopes.mean * self.mean_scale;
     }
 
-    /// Which of them stand at the lower (−1) or upper (+1) end of their bounds.
-    pub(super) fn ends(&self, theta: &Theta) -> Vec<i8> {
-        let end = |(x, (lo, hi)): (f64, &(f64, f64))| i8::from(x >= hi - 1e-6) - i8::from(x <= lo + 1e-6);
-        self.pack(theta).into_iter().zip(&self.bounds).map(end).collect()
+    /// Which of them stand at an end of their bounds.
+    pub(super) fn ends(&self, theta: &Theta) -> Vec<Option<RangeEnd>> {
+        self.pack(theta).into_iter().zip(&self.bounds).map(|(x, bounds)| RangeEnd::of(x, *bounds)).collect()
     }
 }

@@ -135,6 +135,8 @@ pub(super) struct Search<'a, 'w> {
     pub(super) on_the_way: bool,
     /// How far apart nodes must be on each axis.
     finest: Vec<f64>,
+    /// Whether a finer lattice might show what this one does not: it was not tried, and events are there to show it.
+    pub(super) more_would_show: bool,
     /// What the refinement before promises of the next: so much gain is not worth learning Θ closer now.
     pub(super) loose: f64,
 }
@@ -156,6 +158,7 @@ impl<'a, 'w> Search<'a, 'w> {
             tried_down_to: f64::INFINITY,
             on_the_way: false,
             finest: source.finest(),
+            more_would_show: false,
             loose: LARGE_GAIN + LOOSE_AN_EVENT * events as f64,
         }
     }
@@ -197,7 +200,10 @@ impl<'a, 'w> Search<'a, 'w> {
         loop {
             let next = match self.next(&run, last_gain) {
                 Ok(next) => next,
-                Err(why) => return Ok((run, format!("{story} nodes: {why}"))),
+                Err(why) => {
+                    self.more_would_show = self.is_short_of_nodes(&run);
+                    return Ok((run, format!("{story} nodes: {why}")));
+                }
             };
             let finer = self.fit(&next, Some(&run))?;
             let finer_bound = self.bound_of_events(&finer)?;
@@ -231,6 +237,15 @@ impl<'a, 'w> Search<'a, 'w> {
         fitting.ok_or_else(|| format!("{} {why}", describe(&next)))
     }
 
+    /// Whether there are events enough for nodes nearer than those of a lattice to show something: more than one for so many nodes, at
+    /// places that are not rounded.
+    pub(super) fn is_short_of_nodes(&self, run: &Run) -> bool {
+        let nodes = &run.level.nodes;
+        let twice: Vec<usize> = nodes.iter().map(|n| n.saturating_mul(2)).collect();
+        let is_rounded = matches!(self.source, Source::Points(_)) && self.not_too_fine(&twice, &run.level) == *nodes;
+        !is_rounded && self.too_many(&twice).is_none()
+    }
+
     /// A lattice with its nodes no nearer than coordinates are rounded, and no fewer than a level has.
     fn not_too_fine(&self, nodes: &[usize], level: &Level) -> Vec<usize> {
         let most = |r: usize| ((1.0 + 2.0 * level.margin[r]) / self.finest[r] + 1.0) as usize; // any number if not rounded
@@ -260,8 +275,14 @@ impl<'a, 'w> Search<'a, 'w> {
         if work > AUTO_SECONDS {
             return Some(format!("would take about {work:.0} s, and auto stops at {AUTO_SECONDS:.0}"));
         }
-        let too_many = nodes.iter().product::<usize>() > AUTO_AN_EVENT * self.events;
-        too_many.then(|| format!("are more than {AUTO_AN_EVENT} an event, which is where auto stops"))
+        self.too_many(nodes)
+    }
+
+    /// Whether there are far more nodes than events.
+    fn too_many(&self, nodes: &[usize]) -> Option<String> {
+        let size = nodes.iter().fold(1usize, |n, &axis| n.saturating_mul(axis));
+        let too_many = size > AUTO_AN_EVENT.saturating_mul(self.events);
+        too_many.then(|| format!("are more than {AUTO_AN_EVENT} per event, which is where auto stops"))
     }
 
     fn step_seconds(&self, nodes: &[usize], events: usize) -> f64 {

@@ -35,8 +35,9 @@ impl Representation {
         let room = EXACT_POINTS.saturating_sub(points.len());
         if !explained {
             let rules: Vec<AxisRule<'_>> = (0..kernel.dims).map(|r| AxisRule::smooth(kernel.length(r))).collect();
-            let nodes = window.nodes(&rules);
-            if node_count(&nodes) <= room {
+            let is_small = !window.is_boxes() || window.node_estimate(&rules) <= room as f64;
+            let nodes = if is_small { window.nodes(&rules) } else { vec![] };
+            if is_small && node_count(&nodes) <= room {
                 return Self::by_values(field, points, &Nodes::of_pieces(&nodes), q);
             }
         }

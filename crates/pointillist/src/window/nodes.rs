@@ -134,6 +134,28 @@ impl Window {
         self.pieces.iter().map(|piece| self.piece_nodes(piece, rules)).collect()
     }
 
+    /// About how many nodes [`Window::nodes`] makes for boxes, before any is made.
+    pub(crate) fn node_estimate(&self, rules: &[AxisRule<'_>]) -> f64 {
+        let on_axis = |(span, rule): (&Span, &AxisRule<'_>)| 3.0 * span.length() / rule.length + 4.0;
+        self.pieces.iter().map(|piece| piece.spans.iter().zip(rules).map(on_axis).product::<f64>()).sum()
+    }
+
+    /// The shortest length, relative to the box around it, over which an integrand may vary: what nodes can show without filling the
+    /// memory. Nothing for boxes, whose integrals go axis by axis.
+    pub(crate) fn shortest_length(&self) -> f64 {
+        let exposed = match &self.exposure {
+            Some(Exposure::Grid { axes, .. }) => axes.len(),
+            _ => 0,
+        };
+        let outlined = if self.outlines().next().is_some() { 2 } else { 0 };
+        match exposed.max(outlined) {
+            0 => 0.0,
+            1 => 1e-4,
+            2 => 4e-3,
+            _ => 2e-2,
+        }
+    }
+
     fn piece_nodes(&self, piece: &Piece, rules: &[AxisRule<'_>]) -> PieceNodes {
         if let Some(exposure) = &self.exposure {
             return Exposed::new(piece, exposure, rules).nodes();

@@ -40,7 +40,8 @@ pub fn draw(window: &Window, parameters: &Parameters, grid: &Points, sets: usize
     limits::draws("draws", sets)?;
     let settings = Settings { thinning: Thinning::Uniform, ..Settings::default() };
     let regions = Regions::new(window, 0, &settings)?;
-    let expected = grid.len() as f64 + sets as f64 * regions.expected_candidates(window, parameters.ceiling, &[0]);
+    let expected =
+        grid.len() as f64 + sets as f64 * regions.expected_candidates(window, parameters.ceiling, &[0]).max(1.0);
     check_size(expected, window, parameters, settings.jitter)?;
     // A stream for f, and one of its own for each set.
     let mut streams: Vec<_> = (1..=sets as u64).map(|set| sample::stream(seed, set)).collect();

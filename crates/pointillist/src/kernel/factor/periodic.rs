@@ -23,6 +23,9 @@ pub struct Periodic;
 const LENGTHSCALE: Parameter =
     Parameter { name: "lengthscale", unit: Unit::Number, start: 1.0, range: (1e-2, 1e2), learned: true };
 
+/// A narrower bump than this is none.
+const NARROWEST: f64 = 1e-3;
+
 impl Formula for Periodic {
     fn name() -> &'static str {
         "periodic"
@@ -47,7 +50,12 @@ impl Formula for Periodic {
 
     fn length(theta: &[f64]) -> f64 {
         // that of the wave, and of the peak of a squared exponential if it is much narrower
-        theta[0] / TAU * theta[1] / (1.0 + theta[1] * theta[1]).sqrt()
+        theta[0] / TAU * (theta[1] / 1f64.hypot(theta[1]))
+    }
+
+    fn objection(theta: &[f64]) -> Option<String> {
+        let why = || format!("the lengthscale of a periodic kernel, a part of its period, must be at least {NARROWEST}");
+        (theta[1] < NARROWEST).then(why)
     }
 
     fn pair_by_pair_up_to() -> usize {

@@ -51,7 +51,7 @@ fn range_and_variance_of_a_draw_are_found() {
     ];
     for (drawn, ranges, nodes, smoothness) in cases {
         let found = learned(&drawn.events, &unit(nodes.len()), &wanted(Some(nodes), smoothness));
-        assert!(found.stop.converged() && found.warnings.is_empty(), "{:?} {:?}", found.stop, found.warnings);
+        assert!(found.stop.converged() && found.at_bounds.is_empty(), "{:?} {:?}", found.stop, found.at_bounds);
         for (got, want) in found.theta.ranges().iter().zip(ranges) {
             within("range", *got, *want, 2.5);
         }
