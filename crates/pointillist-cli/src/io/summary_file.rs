@@ -142,7 +142,8 @@ impl SummaryFile {
 
     /// Reads the summary that was opened.
     pub fn read(opened: Opened) -> Result<Self, SummaryFileError> {
-        Self::from_bytes(&opened.source().to_string(), &opened.summary()?)
+        let name = opened.source().to_string();
+        Self::from_bytes(&name, &opened.summary()?)
     }
 
     /// The summary in `bytes`; `file` stands for it in messages.

@@ -801,6 +801,9 @@ pub(super) struct Wanted {
     pub(super) notes: Vec<String>,
 }
 
+/// The places of columns, what they are called, and what to say of the choice.
+type Choice = (Vec<usize>, Vec<String>, Vec<String>);
+
 /// Rows as they stand in a table; dates wait as exact instants until the earliest of all is known.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -1024,7 +1027,7 @@ impl Layout {
 
     /// The places and names of the columns that are taken if none are asked for, and what to say of that: a column of dates before numbers,
     /// else the columns of numbers, as long as there is no doubt.
-    fn usual(&self, source: &str, label: Option<usize>) -> Result<(Vec<usize>, Vec<String>, Vec<String>), InputError> {
+    fn usual(&self, source: &str, label: Option<usize>) -> Result<Choice, InputError> {
         let file = source.to_string();
         let is_free = |&column: &usize| Some(column) != label;
         let of_kind = |kind| -> Vec<usize> {
@@ -1095,8 +1098,8 @@ impl Layout {
             let name = self.names[column].to_lowercase();
             THIRD_AXES.contains(&name.strip_suffix(TWIN).unwrap_or(&name))
         };
-        let others = columns.iter().copied().filter(|column| pair.is_some_and(|pair| !pair.contains(column)));
-        others.filter(|&column| !is_axis(column)).next()
+        let is_beside = |column: &usize| pair.is_some_and(|pair| !pair.contains(column));
+        columns.iter().copied().find(|column| is_beside(column) && !is_axis(*column))
     }
 
     /// The place of the column called `asked`: by exact name, by name without regard to case, by number.

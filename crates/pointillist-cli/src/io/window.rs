@@ -134,7 +134,10 @@ pub fn onto_axis(table: &mut Table, column: usize, axis: &Axis, dates_only: bool
         return Ok(());
     };
     let Some(time) = time_axis(axis) else {
-        return Err(format!("{source}: column `{column_name}` holds dates, but the axis `{name}` holds numbers"));
+        return Err(format!(
+            "{source}: column `{column_name}` holds dates, but the axis `{name}` holds numbers; give numbers there, or \
+             other columns with --columns"
+        ));
     };
     let shift = (found.origin_unix_seconds - time.origin_unix_seconds) / time.unit.seconds();
     table.rows.iter_mut().skip(column).step_by(table.dims).for_each(|value| *value += shift);
