@@ -75,9 +75,10 @@ pub(super) fn refuse_unresolved(kernel: &Kernel, window: &Window) -> Result<()> 
             let least = if is_period { SHORTEST_WAVE.max(window.shortest_length()) } else { shortest_length(window) };
             if parameter.unit == Unit::Length && *value < least {
                 let requirement = format!(
-                    "of the window's side is too short: here nothing below {least:e} of it can be resolved; take a longer one"
+                    "is too short: here nothing below {least:e} of it can be resolved; take a longer one"
                 );
-                return Err(Error::setting(parameter.name, format!("{value:.1e}"), requirement));
+                let value = format!("{value:.1e} of the window's side");
+                return Err(Error::setting(parameter.name, value, requirement));
             }
         }
     }
