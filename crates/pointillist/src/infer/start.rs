@@ -74,9 +74,8 @@ pub(super) fn refuse_unresolved(kernel: &Kernel, window: &Window) -> Result<()> 
             let is_period = parameter.name == Parameter::PERIOD.name;
             let least = if is_period { SHORTEST_WAVE.max(window.shortest_length()) } else { shortest_length(window) };
             if parameter.unit == Unit::Length && *value < least {
-                let requirement = format!(
-                    "is too short: here nothing below {least:e} of it can be resolved; take a longer one"
-                );
+                let requirement =
+                    format!("is too short: here nothing below {least:e} of it can be resolved; take a longer one");
                 let value = format!("{value:.1e} of the window's side");
                 return Err(Error::setting(parameter.name, value, requirement));
             }
