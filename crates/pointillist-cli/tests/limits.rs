@@ -20,7 +20,6 @@ fn sizes_that_no_memory_has_are_refused() {
         ("fit nine.csv --window 0,10 --fix lengthscale=2e-3", vec!["inducing", "5001", "longer"]),
         ("fit nine.csv --window 0,10 --fix lengthscale=1e-300", vec!["lengthscale", "too short"]),
         ("fit nine.csv --window 0,10 --kernel 'cosine(x, period=1e-9!)'", vec!["period", "too short"]),
-        ("fit nine.csv --window 0,10 --kernel 'periodic(x, lengthscale=1e-300!)'", vec!["periodic", "at least"]),
         (
             "fit nine.csv --window 0,10 --kernel 'rational_quadratic(x, lengthscale=1e-5!)' --inducing 5",
             vec!["too short"],
@@ -30,14 +29,14 @@ fn sizes_that_no_memory_has_are_refused() {
         ("fit nine.csv --window 0,10 --jitter 1e308", vec!["--jitter"]),
         ("fit nine.csv --window 0,10 --tolerance nan", vec!["tolerance"]),
         ("fit nine.csv --window 0,10 --fix mean=1e308", vec!["not a number", "held"]),
-        ("score model.json coal --samples 4294967296", vec!["--samples", "10000000"]),
-        ("score model.json coal --samples MOST", vec!["--samples", "10000000"]),
-        ("count model.json --samples MOST", vec!["--samples", "10000000"]),
+        ("score model.json coal --draws 4294967296", vec!["--draws", "10000000"]),
+        ("score model.json coal --draws MOST", vec!["--draws", "10000000"]),
+        ("count model.json --draws MOST", vec!["--draws", "10000000"]),
         ("check model.json coal --draws 1000000000", vec!["--draws", "10000000"]),
         ("check model.json coal --draws 10000000", vec!["draws", "at most"]),
         ("check model.json coal --draws MOST", vec!["--draws"]),
         ("compare coal --splits 1000000000", vec!["--splits", "100000"]),
-        ("compare coal --samples 4294967296", vec!["--samples"]),
+        ("compare coal --draws 4294967296", vec!["--draws"]),
         ("sample model.json --draws MOST", vec!["--draws"]),
         ("sample model.json --draws MOST --events", vec!["--draws"]),
         ("predict model.json --grid MOST", vec!["--grid"]),
@@ -54,6 +53,12 @@ fn sizes_that_no_memory_has_are_refused() {
     ] {
         folder.run(&command.replace("MOST", &most)).refused(&words);
     }
+}
+
+#[test]
+fn bumps_that_are_none_are_refused() {
+    let run = nine().run("fit nine.csv --window 0,10 --kernel 'periodic(x, lengthscale=1e-300!)' --inducing 5");
+    assert!(run.code == 2 && run.err.contains("at least 0.001"), "{}", run.err);
 }
 
 #[test]
@@ -129,7 +134,7 @@ fn many_periods_in_a_window_are_fitted() {
     let folder = Folder::new();
     // By the inverse of the cumulative rate of 1 + 0.8 sin(2πx), a thousand periods long; golden-ratio steps are as even as can be.
     let places: Vec<f64> =
-        (0..500).map(|i| f64::from(i) * 0.618_033_988_749_894_9 % 1.0 * 1000.0).map(warped).collect();
+        (1..=500).map(|i| f64::from(i) * 0.618_033_988_749_894_9 % 1.0 * 1000.0).map(warped).collect();
     let rows: Vec<String> = places.iter().map(|x| (0.01 * x).to_string()).collect();
     folder.write("waves.csv", format!("x\n{}\n", rows.join("\n")));
     let run = folder
@@ -189,18 +194,18 @@ fn length_scales_at_the_edge_of_the_search_are_said() {
 }
 
 #[test]
-fn more_nodes_are_not_advised_where_coordinates_are_rounded() {
+fn more_nodes_are_not_advised_where_events_have_no_structure() {
     let folder = Folder::new();
-    // Trees on a coarse grid, many of them on the same place: the shorter the range the better.
-    let at = |i: u32| ((i * i * 7 + i * 3) % 23, (i * i * 5 + i * 11) % 19);
-    let rows: Vec<String> =
-        (0..900).map(at).map(|(a, b)| format!("{},{}", f64::from(a) / 23.0, f64::from(b) / 19.0)).collect();
-    folder.write("trees.csv", format!("x,y\n{}\n", rows.join("\n")));
-    let run = folder.run("fit trees.csv --window 0,1,0,1 --basis lattice --json").good();
-    let fit = run.json();
-    let ends: Vec<&serde_json::Value> = fit["at_bounds"].as_array().unwrap().iter().map(|b| &b["end"]).collect();
-    assert!(ends.contains(&&"lowest".into()), "{}", run.err);
+    // Forty rounded places with ten events each: the shorter the length-scale the better.
+    let place = |i: u32| (f64::from(i) * 61.803_398_874_989).round() % 100.0 / 100.0;
+    let rows: Vec<String> = (1..=400).map(|i| place(i % 40).to_string()).collect();
+    folder.write("ties.csv", format!("x\n{}\n", rows.join("\n")));
+    let run = folder.run("fit ties.csv --window 0,1 --basis lattice --json").good();
+    let bound = &run.json()["at_bounds"][0];
+    assert_eq!((&bound["name"], &bound["end"]), (&"lengthscale[x]".into(), &"lowest".into()), "{}", run.err);
     assert!(run.err.contains("no structure longer than that") && !run.err.contains("would help"), "{}", run.err);
+    let run = folder.run("fit ties.csv --window 0,1 --basis inducing").good();
+    assert!(run.err.contains("events show no structure") && !run.err.contains("would help"), "{}", run.err);
 }
 
 #[test]

@@ -13,7 +13,6 @@ const IDLE: [(&str, &str); 46] = [
     ("plot model.json --jitter 1e-6", "--jitter"),
     ("plot model.json --tolerance 1e-3", "--tolerance"),
     ("plot model.json --max-evaluations 5", "--max-evaluations"),
-    ("plot model.json --max-memory 1GB", "--max-memory"),
     ("plot model.json --time-unit hours", "--time-unit"),
     ("plot model.json --basis auto", "--basis"),
     ("plot model.json --skip-bad 0", "--skip-bad"),

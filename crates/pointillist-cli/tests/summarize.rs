@@ -455,7 +455,7 @@ mod parquet_files {
         // What is null among the elms does not matter.
         let run = fit("--columns x --window 0,10 --where 'species in (oak, ash) and x < 5'");
         assert_eq!(run.json()["events"], 75);
-        assert!(run.err.contains("--where kept 75 of 200 rows"), "{}", run.err);
+        assert!(run.err.contains("kept 75 of 200 rows"), "{}", run.err);
         let words = "--columns x --window 0,10 --where 'species == \"oak\"' --json";
         let summary = folder.run(&format!("summarize events.parquet {words} -o s.summary")).good().json();
         assert_eq!(summary["events"], 100);

@@ -73,7 +73,7 @@ fn dates_are_read_as_they_are_written() {
     folder.write("words.csv", "when\nyesterday\ntoday\n");
     folder.run("fit words.csv").refused(&["words.csv", "`yesterday`", "--date-format"]);
     folder.run("fit iso.csv --window 2025-12-30,2026-01-03 --inducing 4 -o m.json").good();
-    folder.run("score m.json ms.csv --epoch ms --columns time --samples 10").good();
+    folder.run("score m.json ms.csv --epoch ms --columns time --draws 10").good();
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn what_simulate_writes_is_fitted() {
     let fit = folder.run(&format!("fit e.csv {window} --inducing 6 -o m.json --json")).good().json();
     assert_eq!((axes(&fit), fit["events"].as_u64()), (vec!["x"], Some(count as u64)));
     // The dates say where the numbers of the file count from.
-    let twice = folder.run("score m.json e.csv --samples 10 --json").good().json();
+    let twice = folder.run("score m.json e.csv --draws 10 --json").good().json();
     assert_eq!(twice["events"].as_u64(), Some(count as u64));
-    folder.run(&format!("compare e.csv {window} --truth truth.csv --inducing 6 --samples 10")).good();
+    folder.run(&format!("compare e.csv {window} --truth truth.csv --inducing 6 --draws 10")).good();
     folder.run(&format!("simulate --intensity 3 {window} --draws 4 -o four.csv")).good();
     let run = folder.run(&format!("fit four.csv {window} --inducing 6 --repeats 4 --json")).good();
     assert_eq!(axes(&run.json()), ["x"]);
@@ -155,7 +155,7 @@ fn rows_are_taken_by_a_condition() {
     let options = "--columns x,y --window 0,1,0,1";
     let events = |condition: &str| {
         let fit = folder.run(&format!("fit trees.csv {options} --inducing 3x3 --json --where '{condition}'")).good();
-        let of = format!("--where kept {} of 300 rows", fit.json()["events"]);
+        let of = format!("kept {} of 300 rows", fit.json()["events"]);
         assert!(fit.err.contains(&of) && fit.json()["warnings"].to_string().contains(&of), "{}", fit.err);
         let condition = format!("summarize trees.csv {options} --cells 9x9 -o s.summary --json --where '{condition}'");
         let summary = folder.run(&condition).good();
@@ -179,7 +179,7 @@ fn rows_are_taken_by_a_condition() {
     }
     folder.run("summarize trees.csv --columns x,y -o x.summary --where 'species == 3'").refused(&nothing);
     folder.run(&format!("fit trees.csv {options} --inducing 3x3 -o m.json")).good();
-    let score = folder.run("score m.json trees.csv --samples 10 --json --where 'species == oak'").good();
+    let score = folder.run("score m.json trees.csv --draws 10 --json --where 'species == oak'").good();
     assert_eq!(score.json()["events"], 100);
     assert!(score.err.contains("kept 100 of 300"), "{}", score.err);
     folder.run("check m.json trees.csv --draws 100 --where 'species == oak'").good();

@@ -97,11 +97,11 @@ impl<'a> Case<'a> {
         let (integral, events) = (number(&summary["elbo_parts"]["integral"]), self.events as f64);
         assert!((integral - events).abs() < NEAR * events, "{said}: {integral} of {events}");
         let regions: String = self.parts.iter().map(|(region, _)| format!(" --in {region}")).collect();
-        let counted = folder.run(&format!("count m.json --samples 20 --json{regions}")).good().json();
+        let counted = folder.run(&format!("count m.json --draws 20 --json{regions}")).good().json();
         let means: Vec<f64> = counted["regions"].as_array().unwrap().iter().map(|part| number(&part["mean"])).collect();
         let seen: f64 = means.iter().zip(self.parts).map(|(mean, (_, looks))| mean * looks).sum();
         assert!((seen - integral).abs() < 1e-6 * integral, "{said}: parts {means:?} of {integral}");
-        let whole = number(&folder.run("count m.json --samples 20 --json").good().json()["mean"]);
+        let whole = number(&folder.run("count m.json --draws 20 --json").good().json()["mean"]);
         let sum: f64 = means.iter().sum();
         assert!((sum - whole).abs() < 1e-6 * whole, "{said}: parts {means:?} of {whole}");
         // A part must not have all of it.

@@ -77,7 +77,8 @@ pub fn events_from(path: &str, bytes: Option<&[u8]>, options: &EventOptions) -> 
     let axes = axes(&table.names, &table.time, dataset, &options.unit)?;
     // A number would be taken for a count of days since the first event's midnight, which nobody knows beforehand.
     let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
-    let mut warnings: Vec<String> = skipped(table.skipped, table.counting).into_iter().chain(notes(&table)).collect();
+    let mut warnings: Vec<String> =
+        skipped(table.skipped, table.counting).into_iter().chain(notes(&table, &options.rows)).collect();
     let trials = options.trials.as_ref().map(|path| window::trials(path, &axes, &dates_only)).transpose()?;
     let plain = match &trials {
         Some(trials) => Window::trials(&trials.intervals())?.with_axes(axes)?,
@@ -127,14 +128,15 @@ fn rows(options: &RowOptions) -> Result<(io::Dates, Option<io::Filter>), Failure
 }
 
 /// What to say of how a table was read.
-fn notes(table: &Table) -> Vec<String> {
-    let kept = kept(table.lines.len() as u64, table.left_out);
+fn notes(table: &Table, options: &RowOptions) -> Vec<String> {
+    let kept = kept(options, table.lines.len() as u64, table.left_out);
     table.notes.iter().cloned().chain(kept).collect()
 }
 
 /// What to say of rows that the filter left out.
-pub fn kept(taken: u64, left_out: u64) -> Option<String> {
-    (left_out > 0).then(|| format!("--where kept {taken} of {} rows", taken + left_out))
+pub fn kept(options: &RowOptions, taken: u64, left_out: u64) -> Option<String> {
+    let condition = options.filter.as_deref().unwrap_or_default();
+    (left_out > 0).then(|| format!("--where '{condition}' kept {taken} of {} rows", taken + left_out))
 }
 
 /// What to say of bad rows that were passed over.
@@ -364,7 +366,7 @@ fn numbered(labels: &[String]) -> (Vec<usize>, usize) {
 /// Reads points for a model: in the columns asked for, else in those called as its axes, else in the numeric ones.
 pub fn points(path: &str, columns: Option<&[String]>, axes: &[Axis], options: &RowOptions) -> Result<Placed, Failure> {
     let table = on_axes((io::source_name(path), &bytes_of(path)?), columns, None, axes, options)?;
-    let notes = notes(&table);
+    let notes = notes(&table, options);
     let points = Points::new(axes.len(), table.rows)?;
     Ok(Placed { points, lines: table.lines, counting: table.counting, trials: None, source: table.source, notes })
 }

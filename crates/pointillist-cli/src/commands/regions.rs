@@ -3,6 +3,7 @@
 use super::summary::is_repeated;
 use super::{Failure, input, window};
 use crate::args::CountArgs;
+use crate::datasets;
 use crate::io::{self, Feature, ReadOptions, TimeUnit};
 use pointillist::{Axis, Window};
 use serde_json::Value;
@@ -67,6 +68,12 @@ fn of_text(text: &str, axes: &[Axis]) -> Result<Vec<Region>, Failure> {
     if !Path::new(text).is_file() && (first.is_empty() || io::is_end(first)) {
         let window = window::region("--in", text, axes, &vec![false; axes.len()])?;
         return Ok(vec![Region::plain(text.into(), window)]);
+    }
+    if ![text, first].iter().any(|name| Path::new(name).exists() || datasets::find(name).is_some()) {
+        return Err(format!(
+            "--in {text} is neither a box nor a file that exists; a box is lo,hi for each axis, with dates such as 2016-02-23"
+        )
+        .into());
     }
     let features = window::features("--in", text, axes)?;
     let several = features.len() > 1;

@@ -211,7 +211,7 @@ impl Tables {
         }
         pass.finish()?;
         let said = pass.misplaced(options.clip)?;
-        warnings.extend(input::kept(pass.total, pass.left_out));
+        warnings.extend(input::kept(&options.rows, pass.total, pass.left_out));
         let word = if pass.only_rows { Counting::Rows } else { Counting::Lines };
         warnings.splice(0..0, said.into_iter().chain(input::skipped(pass.skipped, word)));
         let sources = self.given.iter().map(|given| input::file_name(given.path())).collect();

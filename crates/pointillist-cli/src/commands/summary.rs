@@ -2,7 +2,7 @@
 
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
-use pointillist::window::Piece;
+use pointillist::window::{Exposure, Piece};
 use pointillist::{
     AtBound, Axis, Bounded, Decision, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window,
 };
@@ -494,8 +494,12 @@ fn grouped(parameters: &[NamedValue]) -> Vec<(String, String)> {
 /// The unit of a rate over a window: `events per year`, `events per second and trial`.
 pub fn rate_unit(window: &Window) -> String {
     let trial = if is_repeated(window) { " and trial" } else { "" };
-    let exposure = if window.exposure().is_some() { " and unit of exposure" } else { "" };
-    format!("{}{trial}{exposure}", unit_of_measure(window.axes()))
+    match window.exposure() {
+        // Amounts at places: their density carries the unit of the space.
+        Some(Exposure::Cells { .. }) => format!("events per unit of exposure{trial}"),
+        Some(_) => format!("{}{trial} and unit of exposure", unit_of_measure(window.axes())),
+        None => format!("{}{trial}", unit_of_measure(window.axes())),
+    }
 }
 
 /// The unit of a rate on these axes: `events per year`, `events per degree²`.

@@ -44,29 +44,9 @@ const PLACES: [[&str; 2]; 7] = [
     ["east", "north"],
 ];
 /// Names that clearly belong to a third axis beside such a pair.
-const THIRD_AXES: [&str; 22] = [
-    "t",
-    "time",
-    "z",
-    "day",
-    "days",
-    "hour",
-    "hours",
-    "minute",
-    "minutes",
-    "second",
-    "seconds",
-    "week",
-    "weeks",
-    "month",
-    "year",
-    "years",
-    "t_days",
-    "depth",
-    "height",
-    "altitude",
-    "elevation",
-    "alt",
+const THIRD_AXES: [&str; 20] = [
+    "t", "time", "z", "day", "days", "hour", "hours", "minute", "minutes", "second", "seconds", "week", "weeks",
+    "month", "year", "years", "t_days", "depth", "altitude", "alt",
 ];
 /// Names of columns of time.
 pub(super) const TIMES: [&str; 9] = ["t", "time", "timestamp", "ts", "date", "datetime", "epoch", "when", "unixtime"];
@@ -288,6 +268,9 @@ pub enum InputError {
     #[error("{file} has no column `{}`; choose with --columns from {}{}", shortened(.asked), listed(.columns),
         if *.has_header { ", or by number from 0" } else { " (there is no header, so columns go by number)" })]
     NoSuchColumn { file: String, asked: String, columns: Vec<String>, has_header: bool },
+    /// A column of the condition that is not there.
+    #[error("--where asks for a column `{}`, and {file} has none; it has {}", shortened(.asked), listed(.columns))]
+    NoColumnForWhere { file: String, asked: String, columns: Vec<String> },
     /// A name that several columns have.
     #[error("{file} has several columns `{}`; choose with --columns by number, one of {}",
         shortened(.asked), listed(.numbers))]
@@ -357,7 +340,12 @@ fn text_remedy(examples: &[String]) -> &'static str {
 
 /// What `path` is called in messages.
 pub fn source_name(path: &str) -> &str {
-    if path == "-" { "standard input" } else { path }
+    match path {
+        "-" | "/dev/stdin" => "standard input",
+        // What a shell puts in place of `<(command)`.
+        _ if path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/") => "a pipe",
+        _ => path,
+    }
 }
 
 /// The bytes of the table at `path`, or on standard input if that is `-`, decompressed.
@@ -985,7 +973,14 @@ impl Layout {
     pub(super) fn wanted(&self, source: &str, options: &ReadOptions) -> Result<Wanted, InputError> {
         let label = options.label.as_ref().map(|name| self.find(source, name.trim())).transpose()?;
         let clauses = options.filter.iter().flat_map(|filter| &filter.clauses);
-        let clauses = clauses.map(|clause| Ok((self.find(source, clause.column.trim())?, clause.clone())));
+        let of_where = |error| match error {
+            InputError::NoSuchColumn { file, asked, columns, .. } => {
+                InputError::NoColumnForWhere { file, asked, columns }
+            }
+            other => other,
+        };
+        let place = |name: &str| self.find(source, name.trim()).map_err(of_where);
+        let clauses = clauses.map(|clause| Ok((place(&clause.column)?, clause.clone())));
         let clauses = clauses.collect::<Result<Vec<_>, InputError>>()?;
         let (chosen, names, mut notes) = match options.columns.as_ref().filter(|asked| !asked.is_empty()) {
             Some(asked) => {

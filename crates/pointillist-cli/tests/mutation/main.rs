@@ -29,7 +29,6 @@ use std::time::{Duration, Instant};
 /// What was asked for took its time: these options say how much work to do. One Ctrl-C must end it, and it is counted.
 const AMOUNTS: &[&str] = &[
     "draws",
-    "samples",
     "splits",
     "max-sweeps",
     "warm-up",
@@ -48,8 +47,12 @@ const AMOUNTS: &[&str] = &[
     "optimise-inducing",
     "method",
 ];
+/// Seconds of the processor after which a run hangs, …
+const LONGEST: f64 = 10.0;
+/// … and after which one that was asked for much gets its Ctrl-C.
+const PATIENCE: f64 = 3.0;
 /// A reading in this process may take as long as a run.
-const LONGEST_READING: Duration = Duration::from_secs(10);
+const LONGEST_READING: Duration = Duration::from_secs(LONGEST as u64);
 
 /// What went wrong, and with what.
 struct Fault {
@@ -98,7 +101,7 @@ impl Findings {
         let counts = KINDS.map(|kind| format!("{} {kind}", faults.iter().filter(|fault| fault.kind == kind).count()));
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
         text + &format!(
-            "mutation run: {} readings and {} runs ({} refused, {} asked for more than 10 s of work and ended by one Ctrl-C, \
+            "mutation run: {} readings and {} runs ({} refused, {} asked for much work and ended by one Ctrl-C, \
              {} MB at most): {}",
             of(&self.readings),
             of(&self.runs),
@@ -290,13 +293,23 @@ fn pointed_line(random: &mut Random, verbs: &[&clap::Command], number: u64) -> V
     line
 }
 
+/// Whether a line asks for much work: one of [`AMOUNTS`] with a large number, or a very small one, or without any.
+fn asks_for_much(line: &[String]) -> bool {
+    let is_large = |text: &str| text.parse::<f64>().is_ok_and(|x| x.abs() >= 1000.0 || x != 0.0 && x.abs() < 1e-3);
+    let asks = |i: usize| {
+        let (name, value) = line[i].split_once('=').unwrap_or((&line[i], line.get(i + 1).map_or("", String::as_str)));
+        let mut numbers = value.split(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c));
+        name.strip_prefix("--").is_some_and(|name| AMOUNTS.contains(&name))
+            && (!value.contains(|c: char| c.is_ascii_digit()) || numbers.any(|text| text.split('x').any(is_large)))
+    };
+    line[0] == "reproduce" || (1..line.len()).any(asks)
+}
+
 /// So little work that a run is short, unless an option said otherwise.
 fn keep_short(line: &mut Vec<String>) {
     let little: &[(&str, &str)] = match line[0].as_str() {
         "sgcp" => &[("--warm-up", "10"), ("--max-sweeps", "10"), ("--chains", "2")],
-        "score" | "count" => &[("--samples", "100")],
-        "check" => &[("--draws", "100")],
-        "compare" => &[("--samples", "100")],
+        "score" | "count" | "check" | "compare" => &[("--draws", "100")],
         "reproduce" => &[("--quick", "")],
         _ => &[],
     };
@@ -422,11 +435,13 @@ fn one_run(
         // It takes seconds, and reads nothing.
         words.push("--no-such-option".into());
     }
+    let is_much = asks_for_much(&words);
     keep_short(&mut words);
     let before: BTreeMap<String, Option<Vec<u8>>> =
         place.names().into_iter().map(|name| (name.clone(), std::fs::read(place.path(&name)).ok())).collect();
     let case = || keep(place, files, number, &words);
-    let ran = process::run(place.folder.path(), place.streams.path(), &words);
+    let seconds = if is_much { PATIENCE } else { LONGEST };
+    let ran = process::run(place.folder.path(), place.streams.path(), &words, seconds);
     findings.largest.fetch_max(ran.memory, Ordering::Relaxed);
     let verb = words[0].clone();
     let said = ran.err.lines().last().unwrap_or_default().to_string();
@@ -461,9 +476,7 @@ fn one_run(
         End::Signal(libc::SIGXFSZ) => drop(findings.long.fetch_add(1, Ordering::Relaxed)),
         End::Signal(signal) => findings.note("abort", format!("{verb}: signal {signal}, {said}"), case()),
         End::Long(ended) => {
-            let is_amount =
-                |word: &String| AMOUNTS.iter().any(|name| word.trim_start_matches('-').split('=').next() == Some(name));
-            if ended && (words.iter().any(is_amount) || words[0] == "reproduce") {
+            if ended && is_much {
                 findings.long.fetch_add(1, Ordering::Relaxed);
             } else {
                 let how = if ended { "" } else { ", and Ctrl-C did not end it" };
@@ -590,6 +603,9 @@ fn faults_are_recognised() {
     assert_eq!(not_finite(b"info,nan_count\n1,2\n"), None);
     let said = "warning: x\nerror: a fault in pointillist 0.1.0 itself: no (at src/a.rs:1:2); please report this\n";
     assert_eq!(place_of_panic(said), "src/a.rs:1:2");
+    let much = |line: &str| asks_for_much(&line.split(' ').map(String::from).collect::<Vec<_>>());
+    assert!(much("score m t --draws 4294967296") && much("fit t --nodes=9x9000") && much("compare t --methods sgcp"));
+    assert!(!much("score m t --draws 100 --seed 4294967296") && !much("fit t --window 0,1e300 --nodes=4x4"));
 }
 
 #[test]

@@ -5,8 +5,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Seconds of the processor after which a run is taken to hang. (Time on the wall depends on what else the machine does.)
-const LIMIT: f64 = 10.0;
 /// Seconds on the wall after which one that does nothing is.
 const LIMIT_WALL: Duration = Duration::from_secs(120);
 /// How long it may take to end after Ctrl-C.
@@ -38,9 +36,9 @@ pub fn memory_limit() -> u64 {
     kilobytes.map_or(8 << 30, |kilobytes| kilobytes * 512)
 }
 
-/// Runs the command in a folder.
+/// Runs the command in a folder; Ctrl-C after so many seconds of the processor. (Time on the wall depends on what else the machine does.)
 #[allow(clippy::zombie_processes)] // `wait` does, and asks for more than the standard library gives
-pub fn run(folder: &Path, streams: &Path, arguments: &[String]) -> Ran {
+pub fn run(folder: &Path, streams: &Path, arguments: &[String], seconds: f64) -> Ran {
     use std::os::unix::process::CommandExt;
     let (out, err) = (streams.join("stdout"), streams.join("stderr"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_pointillist"));
@@ -65,7 +63,7 @@ pub fn run(folder: &Path, streams: &Path, arguments: &[String]) -> Ran {
     // SAFETY: `limit` does nothing but that.
     unsafe { command.pre_exec(limit) };
     let child = command.spawn().unwrap();
-    let (end, memory) = wait(child.id() as i32);
+    let (end, memory) = wait(child.id() as i32, seconds);
     Ran {
         end,
         out: std::fs::read(out).unwrap(),
@@ -74,7 +72,7 @@ pub fn run(folder: &Path, streams: &Path, arguments: &[String]) -> Ran {
     }
 }
 
-fn wait(pid: i32) -> (End, u64) {
+fn wait(pid: i32, seconds: f64) -> (End, u64) {
     let start = Instant::now();
     let mut asked: Option<Instant> = None;
     let mut pause = Duration::from_micros(500);
@@ -88,7 +86,7 @@ fn wait(pid: i32) -> (End, u64) {
             return (end, memory);
         }
         let signal = match asked {
-            None if processor_time(pid) > LIMIT || start.elapsed() > LIMIT_WALL => Some(libc::SIGINT),
+            None if processor_time(pid) > seconds || start.elapsed() > LIMIT_WALL => Some(libc::SIGINT),
             Some(at) if at.elapsed() > LIMIT_END => Some(libc::SIGKILL),
             _ => None,
         };

@@ -107,7 +107,7 @@ impl fmt::Display for AtBound {
                 }
             }
             (Bounded::Variance { of_term: false }, RangeEnd::Lowest) => {
-                f.write_str("the events show no variation: the variance stands at its floor")
+                f.write_str("the variance stands at its floor: under this prior the events show no variation")
             }
             (Bounded::Variance { of_term: true }, RangeEnd::Lowest) => {
                 write!(f, "{name} stands at its floor: the events show no need of that term")

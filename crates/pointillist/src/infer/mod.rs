@@ -633,6 +633,8 @@ impl Model {
         }
         total.log_rate -= problem.log_units;
         let at_bounds = layout.at_bounds(&hyper);
+        let is_without_structure =
+            at_bounds.iter().any(AtBound::is_without_structure) || schedule::is_crowded(&hyper.kernel, distinct(data));
         let mut report = Report {
             bound: total,
             log_prior,
@@ -653,7 +655,7 @@ impl Model {
             integral_error,
             jitter: problem.jitter,
             starts,
-            warnings: warnings(&at_bounds, unexplained_events),
+            warnings: warnings(&at_bounds, unexplained_events, is_without_structure),
             at_bounds,
         };
         if problem.jitter > self.jitter {
@@ -701,16 +703,25 @@ fn few_or_tied(data: Data<'_>) -> Option<String> {
     }
 }
 
-/// What ended at a bound, and what the inducing points leave unexplained; more of them are advised only where there is something to explain.
-fn warnings(at_bounds: &[AtBound], unexplained: f64) -> Vec<String> {
+/// Number of distinct places of the events; of a summary nobody knows any more.
+fn distinct(data: Data<'_>) -> usize {
+    match data {
+        Data::Events(events) => events.distinct(),
+        Data::Summary(summary) => summary.events() as usize,
+    }
+}
+
+/// What ended at a bound, and what the inducing points leave unexplained; more of them are advised only where the events have a structure
+/// that these could show.
+fn warnings(at_bounds: &[AtBound], unexplained: f64, is_without_structure: bool) -> Vec<String> {
     let mut warnings: Vec<String> = at_bounds.iter().map(AtBound::to_string).collect();
     if unexplained > 0.01 {
-        let percent = 100.0 * unexplained;
-        let advice = match at_bounds.iter().any(AtBound::is_without_structure) {
-            true => "more of them would explain it, but the events show nothing there",
-            false => "more of them would help",
+        let advice = match is_without_structure {
+            true => ", at a scale at which the events show no structure",
+            false => ": more of them would help",
         };
-        warnings.push(format!("the inducing points leave {percent:.1} % of the expected events unexplained: {advice}"));
+        let percent = 100.0 * unexplained;
+        warnings.push(format!("the inducing points leave {percent:.1} % of the expected events unexplained{advice}"));
     }
     warnings
 }

@@ -334,6 +334,12 @@ impl Search<'_, '_, '_> {
     }
 }
 
+/// Whether a kernel asks for more inducing points than so many places of events could have a say in: a structure so fine is none of theirs.
+pub(super) fn is_crowded(kernel: &Kernel, places: usize) -> bool {
+    let needed: f64 = (0..kernel.dims).map(|r| kernel.points_needed(r)).product();
+    needed > (AUTO_AN_EVENT * places).max(AUTO_FEW) as f64
+}
+
 /// What is better than its neighbours in the list.
 pub(crate) fn peaks<T>(list: Vec<T>, value: impl Fn(&T) -> f64) -> Vec<T> {
     let values: Vec<f64> = list.iter().map(value).collect();

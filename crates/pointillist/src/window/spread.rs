@@ -14,7 +14,7 @@ use crate::points::Points;
 /// A grid may have this many times the cells that keep weights before the places are taken for scattered.
 const HARDLY_A_GRID: usize = 4;
 /// Cells of an even grid for each of the scattered places, ...
-const CELLS_FOR_A_PLACE: f64 = 4.0;
+const CELLS_FOR_A_PLACE: f64 = 64.0;
 /// ... and the most of them.
 const MOST_CELLS: f64 = 65_536.0;
 /// Coordinates closer than this part of the box are the same: numbers lose as much in the writing.
