@@ -281,3 +281,34 @@ impl common::Run {
         }
     }
 }
+
+/// What would be dropped in silence, or answered with a number that nobody can know.
+#[test]
+fn what_is_said_twice_or_cannot_be_known_is_refused() {
+    let folder = Folder::new();
+    folder.run("fit coal --inducing 8 -o model.json --quiet").good();
+    folder.write("dup.csv", "x,x\n1,7\n2,8\n3,9\n");
+    folder.write("dates.csv", "t\n31/12/2020\n01/06/2021\n");
+    folder.write("plane.csv", "x,y\n0.1,0.2\n0.6,0.3\n0.4,0.9\n0.8,0.7\n");
+    folder.run("fit plane.csv --window 0,1,0,1 --inducing 3x3 -o plane.json --quiet").good();
+    let square = r#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}"#;
+    let feature = |geometry: &str| format!(r#"{{"type":"Feature","properties":{{}},"geometry":{geometry}}}"#);
+    let features = [feature(square), feature("null")].join(",");
+    folder.write("parts.geojson", format!(r#"{{"type":"FeatureCollection","features":[{features}]}}"#));
+    for (line, words) in [
+        ("predict model.json --grid 1 --quantiles 0.5,0.5", ["0.5", "given twice"]),
+        ("count model.json --quantiles 0.9999999", ["0.9999999", "--draws"]),
+        ("count plane.json --in parts.geojson", ["parts.geojson, feature 2", "no polygon"]),
+        ("count model.json --in 20/Oct/1900,21/Oct/1900", ["neither a box nor a file", "2016-02-23"]),
+        ("fit coal --fix lengthscale=3 --fix lengthscale=4", ["lengthscale", "two values"]),
+        ("fit coal --unit m --unit s", ["--unit m --unit s", "two units"]),
+        ("fit dup.csv", ["several columns `x`", "--columns"]),
+        ("fit plane.csv --where 'z == 1'", ["--where", "x, y"]),
+        ("fit dates.csv --date-format '%d/%d/%Y'", ["--date-format", "no month"]),
+        ("fit dates.csv --date-format '%d/%m/%Y %m'", ["--date-format", "twice"]),
+        ("simulate --sgcp 'ceiling=10, lengthscale=1e-308' --window 0,10", ["lengthscale", "too short"]),
+        ("sgcp coal --max-sweeps 1 --warm-up 0 --chains 1", ["no draw was kept", "--max-sweeps"]),
+    ] {
+        folder.run(line).refused(&words);
+    }
+}

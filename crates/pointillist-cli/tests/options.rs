@@ -5,7 +5,7 @@ mod common;
 use common::Folder;
 
 /// What is typed, and the option in it that does nothing.
-const IDLE: [(&str, &str); 46] = [
+const IDLE: [(&str, &str); 45] = [
     // A model is fitted already.
     ("plot model.json --method joint --exact", "--method"),
     ("plot model.json --exact", "--exact"),

@@ -47,6 +47,15 @@ struct Moments {
 pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let probabilities = spec::quantiles(&args.quantiles)?;
     check_draws(args.draws)?;
+    // Beyond its first and last draw a sample knows nothing.
+    if let Some(p) = probabilities.iter().find(|p| p.min(1.0 - **p) * (args.draws as f64) < 1.0) {
+        let needed = (1.0 / p.min(1.0 - p)).ceil();
+        return Err(format!(
+            "--quantiles {p} of a count needs at least {needed} --draws, and there are {}",
+            args.draws
+        )
+        .into());
+    }
     context.check_table(args.output.as_deref())?;
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;

@@ -59,6 +59,9 @@ pub fn run(args: &SgcpArgs, context: &Context) -> Result<Outcome, Failure> {
     };
     sample(&mut run, args.checkpoint.as_deref(), context)?;
     let posterior = run.posterior();
+    if posterior.diagnostics().draws == 0 {
+        return Err("no draw was kept, so there is nothing to say; allow more with --max-sweeps".to_string().into());
+    }
     let score = held_out.map(|events| posterior.score(&events, DRAWS, context.seed())).transpose()?;
     if rival.asks_for_rates() {
         rates(rival, &posterior, events.window(), context)?;

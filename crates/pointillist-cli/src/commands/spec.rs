@@ -17,7 +17,10 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
     }
     let default = Model::default();
     let priors = options.prior.iter().map(|text| prior(text)).collect::<Result<_, _>>()?;
-    let fixed = options.fix.iter().map(|text| fixed(text)).collect::<Result<_, _>>()?;
+    let fixed = options.fix.iter().map(|text| fixed(text)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(name) = repeated(&fixed.iter().map(|(name, _)| name).collect::<Vec<_>>()) {
+        return Err(format!("--fix: {name} is held at two values; give it once").into());
+    }
     if !(0.0..1.0).contains(&options.jitter) {
         return Err(format!("--jitter {} must lie between 0 and 1", options.jitter).into());
     }
@@ -180,7 +183,16 @@ pub fn quantiles(text: &str) -> Result<Vec<f64>, String> {
             format!("--quantiles {text}: `{}` must be a number between 0 and 1, as in 0.05,0.5,0.95", part.trim())
         })
     };
-    text.split(',').map(one).collect()
+    let all = text.split(',').map(one).collect::<Result<Vec<f64>, String>>()?;
+    match repeated(&all) {
+        Some(p) => Err(format!("--quantiles {text}: {p} is given twice; give it once")),
+        None => Ok(all),
+    }
+}
+
+/// The first that was given before.
+fn repeated<T: PartialEq>(all: &[T]) -> Option<&T> {
+    (1..all.len()).find(|&i| all[..i].contains(&all[i])).map(|i| &all[i])
 }
 
 /// `lengthscale ~ lognormal(0, 1)`.

@@ -29,17 +29,23 @@ pub fn read_features(file: &str, bytes: &[u8]) -> Result<Vec<Feature>, String> {
         Some("FeatureCollection") => document["features"].as_array().map_or(&alone[..], Vec::as_slice),
         _ => &alone,
     };
-    let (mut features, mut others) = (Vec::new(), Vec::new());
+    let (mut features, mut others, mut without) = (Vec::new(), Vec::new(), Vec::new());
     for (number, member) in members.iter().enumerate() {
         let place = if members.len() == 1 { file.to_string() } else { format!("{file}, feature {}", number + 1) };
         let mut found = Found { file: &place, polygons: Vec::new(), others };
         found.walk(member)?;
         others = found.others;
-        if !found.polygons.is_empty() {
-            features.push(Feature { polygons: found.polygons, properties: properties(member) });
+        match found.polygons.is_empty() {
+            false => features.push(Feature { polygons: found.polygons, properties: properties(member) }),
+            true => without.push(number + 1),
         }
     }
-    if features.is_empty() { Err(Found { file, polygons: Vec::new(), others }.nothing()) } else { Ok(features) }
+    match (features.is_empty(), without.first()) {
+        (true, _) => Err(Found { file, polygons: Vec::new(), others }.nothing()),
+        // Each feature has its row: none is passed over in silence.
+        (false, Some(number)) => Err(format!("{file}, feature {number} has no polygon; give it one, or take it out")),
+        (false, None) => Ok(features),
+    }
 }
 
 fn properties(feature: &Value) -> Vec<(String, Value)> {

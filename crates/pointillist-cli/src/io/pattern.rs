@@ -89,8 +89,20 @@ impl Pattern {
                 sign => Item::Sign(sign),
             });
         }
-        if !items.iter().any(|item| matches!(item, Item::Year | Item::ShortYear)) {
-            return Err(format!("--date-format '{text}' has no year; write it as in '%d/%m/%Y %H:%M'"));
+        let count = |kinds: &[Item]| items.iter().filter(|item| kinds.contains(item)).count();
+        let (years, months, days) =
+            (count(&[Item::Year, Item::ShortYear]), count(&[Item::Month, Item::MonthName]), count(&[Item::Day]));
+        let example = "write it as in '%d/%m/%Y %H:%M'";
+        if years == 0 {
+            return Err(format!("--date-format '{text}' has no year; {example}"));
+        }
+        if days > 0 && months == 0 {
+            return Err(format!("--date-format '{text}' has a day but no month; {example}"));
+        }
+        let clock = [[Item::Hour, Item::HalfDayHour], [Item::Minute; 2], [Item::Second; 2], [Item::HalfDay; 2]];
+        let times = clock.iter().map(|kinds| count(kinds)).max().unwrap_or_default();
+        if [years, months, days, times, count(&[Item::Offset])].iter().any(|&times| times > 1) {
+            return Err(format!("--date-format '{text}' has a part of the date twice; {example}"));
         }
         Ok(Self { text: text.to_string(), items })
     }

@@ -1067,7 +1067,13 @@ impl Layout {
                     let readings = vec![reading(&pair), reading(&[pair[0], pair[1], third])];
                     Err(InputError::SeveralReadings { file, readings })
                 }
-                _ => Ok((numbers, own_names, Vec::new())),
+                _ => match (1..own_names.len()).find(|&i| own_names[..i].contains(&own_names[i])) {
+                    Some(i) => {
+                        let (asked, numbers) = (own_names[i].clone(), numbers.iter().map(usize::to_string).collect());
+                        Err(InputError::AmbiguousColumn { file, asked, numbers })
+                    }
+                    None => Ok((numbers, own_names, Vec::new())),
+                },
             },
             (_, []) => {
                 let columns = match pair {

@@ -90,8 +90,9 @@ impl Lattice {
         let total: f64 = nodes.iter().product();
         let whole: Vec<usize> = nodes.iter().map(|n| n.min(1e9) as usize).collect();
         if !(total <= MOST_WIDENED && size::bytes(&whole, self.prior.smoothness()) <= MOST_BYTES) {
-            let requirement = "nodes would be needed to go on beyond the window from a lattice; ask for less of it, or fit with                 inducing points (--basis inducing)";
-            return Err(Error::setting("region", format!("{total:.0}"), requirement));
+            let requirement = "to go on so far beyond the window a lattice would need too many; ask for less of it, or fit with inducing \
+                points (--basis inducing)";
+            return Err(Error::setting("nodes", format!("{total:.0}"), requirement));
         }
         let more: Vec<[usize; 2]> = missing.iter().map(|counts| counts.map(|count| count as usize)).collect();
         let (grid, places) = self.grid.widened(&more)?;

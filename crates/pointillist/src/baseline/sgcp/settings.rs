@@ -172,9 +172,19 @@ impl Parameters {
         positive("ceiling", self.ceiling)?;
         positive("variance", self.variance)?;
         self.lengthscales.iter().try_for_each(|&l| positive("lengthscale", l))?;
+        if let Some(l) = self.lengthscales.iter().find(|l| **l < SHORTEST) {
+            return Err(Error::setting(
+                "lengthscale",
+                format!("{l:e}"),
+                "is too short to compute with; take 1e-100 or more",
+            ));
+        }
         if self.mean.is_finite() { Ok(()) } else { Err(Error::setting("mean", self.mean, "must be finite")) }
     }
 }
+
+/// Distances in units of a shorter length-scale are no numbers any more.
+const SHORTEST: f64 = 1e-100;
 
 impl Settings {
     /// Refuses what cannot be.

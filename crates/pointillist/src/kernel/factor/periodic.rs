@@ -54,7 +54,8 @@ impl Formula for Periodic {
     }
 
     fn objection(theta: &[f64]) -> Option<String> {
-        let why = || format!("the lengthscale of a periodic kernel, a part of its period, must be at least {NARROWEST}");
+        let why =
+            || format!("the lengthscale of a periodic kernel, a part of its period, must be at least {NARROWEST}");
         (theta[1] < NARROWEST).then(why)
     }
 
