@@ -118,7 +118,7 @@ fn options_that_are_not_understood() {
     folder.run("count model.json --in back.csv").refused(&["back.csv, line 3", "1880", "1870"]);
     folder.run("count model.json --in missing.csv").refused(&["missing.csv"]);
     folder.run("count model.json --in 1860,1e9").refused(&["beyond the window", "ask for less"]);
-    folder.run("count model.json --every 1 --draws 100000000").refused(&["fewer regions or fewer draws"]);
+    folder.run("count model.json --every 1 --draws 10000000").refused(&["fewer regions or fewer draws"]);
     folder.run("count model.json --in kenya").refused(&["--in", "one (year)"]);
     folder.run("count model.json --in 1900").refused(&["--in", "lo,hi"]);
     folder.run("sample model.json --draws 0").refused(&["--draws"]);
@@ -297,7 +297,6 @@ fn what_is_said_twice_or_cannot_be_known_is_refused() {
     folder.write("parts.geojson", format!(r#"{{"type":"FeatureCollection","features":[{features}]}}"#));
     for (line, words) in [
         ("predict model.json --grid 1 --quantiles 0.5,0.5", ["0.5", "given twice"]),
-        ("count model.json --quantiles 0.9999999", ["0.9999999", "--draws"]),
         ("count plane.json --in parts.geojson", ["parts.geojson, feature 2", "no polygon"]),
         ("count model.json --in 20/Oct/1900,21/Oct/1900", ["neither a box nor a file", "2016-02-23"]),
         ("fit coal --fix lengthscale=3 --fix lengthscale=4", ["lengthscale", "two values"]),
@@ -311,4 +310,7 @@ fn what_is_said_twice_or_cannot_be_known_is_refused() {
     ] {
         folder.run(line).refused(&words);
     }
+    // Beyond the last draw a quantile is only that draw.
+    let far = folder.run("count model.json --quantiles 0.9999999").good();
+    assert!(far.err.contains("10000000 --draws"), "{}", far.err);
 }

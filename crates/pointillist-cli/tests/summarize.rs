@@ -437,7 +437,7 @@ mod parquet_files {
             assert_eq!(run.json()["events"], 5000);
         }
         let run = folder.run_with_bytes(&format!("fit /dev/stdin {WINDOW} --max-memory 20kB"), &file);
-        run.refused(&["/dev/stdin", "20 kB"]);
+        run.refused(&["standard input", "20 kB"]);
     }
 
     #[test]

@@ -49,12 +49,11 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     check_draws(args.draws)?;
     // Beyond its first and last draw a sample knows nothing.
     if let Some(p) = probabilities.iter().find(|p| p.min(1.0 - **p) * (args.draws as f64) < 1.0) {
-        let needed = (1.0 / p.min(1.0 - p)).ceil();
-        return Err(format!(
-            "--quantiles {p} of a count needs at least {needed} --draws, and there are {}",
+        let needed = (1.0 / p.min(1.0 - p)).round();
+        context.warn(&format!(
+            "the quantile {p} is that of {} draws; for a better one take {needed} --draws or more",
             args.draws
-        )
-        .into());
+        ));
     }
     context.check_table(args.output.as_deref())?;
     let model = ModelFile::read(&args.model)?;

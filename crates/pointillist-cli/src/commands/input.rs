@@ -489,8 +489,8 @@ pub fn held_out(asked: &HeldOut, window: &Window, context: &Context) -> Result<H
         }
     };
     // How many trials there are has been settled.
+    let mut warnings = notes(&table, asked.rows);
     let mut placed = Placed::new(table, trials.as_ref(), usize::MAX, &mut Vec::new())?;
-    let mut warnings = Vec::new();
     let strictness = Strictness { clip: asked.clip, remedy: "" };
     if let Some(trials) = &trials {
         warnings.extend(placed.in_their_trials(trials, &own, &strictness)?);

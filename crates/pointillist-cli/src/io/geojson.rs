@@ -205,10 +205,11 @@ mod tests {
         let feature = |extra: &str, geometry: &str| format!(r#"{{"type":"Feature",{extra}"geometry":{geometry}}}"#);
         let members = [
             feature(r#""id":7,"properties":{"name":"North","people":12},"#, SQUARE),
-            feature(r#""properties":null,"#, "null"),
             feature(r#""properties":{"name":"South"},"#, TWO),
         ];
-        let text = format!(r#"{{"type":"FeatureCollection","features":[{}]}}"#, members.join(","));
+        let collection =
+            |members: &[String]| format!(r#"{{"type":"FeatureCollection","features":[{}]}}"#, members.join(","));
+        let text = collection(&members);
         let features = read_features("regions.geojson", text.as_bytes()).unwrap();
         let counts: Vec<usize> = features.iter().map(|feature| feature.polygons.len()).collect();
         assert_eq!(counts, [1, 2]);
@@ -218,7 +219,10 @@ mod tests {
         assert_eq!((alone.len(), alone[0].polygons.len(), alone[0].properties.len()), (1, 2, 0));
         let broken = text.replace("[5,5]", "[5]");
         let sentence = read_features("regions.geojson", broken.as_bytes()).unwrap_err();
-        assert!(sentence.contains("regions.geojson, feature 3: polygon 2"), "{sentence}");
+        assert!(sentence.contains("regions.geojson, feature 2: polygon 2"), "{sentence}");
+        let nowhere = collection(&[members[0].clone(), feature(r#""properties":null,"#, "null")]);
+        let sentence = read_features("regions.geojson", nowhere.as_bytes()).unwrap_err();
+        assert!(sentence.contains("regions.geojson, feature 2 has no polygon"), "{sentence}");
         assert!(read_features("regions.geojson", br#"{"type":"Topology","objects":{}}"#).is_err());
     }
 

@@ -1621,7 +1621,7 @@ mod tests {
         assert_eq!(read_packed(text, &filtered("when < 2024-02-01 and t <= 1")).unwrap().rows, [1.0]);
         let nothing = error_of(text, &filtered("species == \"ash\""));
         assert!(nothing.contains("none of the 3 lines") && nothing.contains("oak, elm"), "{nothing}");
-        assert!(error_of(text, &filtered("kind == 1")).contains("no column `kind`"));
+        assert!(error_of(text, &filtered("kind == 1")).contains("--where asks for a column `kind`"));
     }
 
     #[test]

@@ -293,7 +293,7 @@ fn pointed_line(random: &mut Random, verbs: &[&clap::Command], number: u64) -> V
     line
 }
 
-/// Whether a line asks for much work: one of [`AMOUNTS`] with a large number, or a very small one, or without any.
+/// Whether a line asks for much work: one of [`AMOUNTS`] with a large number, or a very small one, or without any, or a verb that takes its time.
 fn asks_for_much(line: &[String]) -> bool {
     let is_large = |text: &str| text.parse::<f64>().is_ok_and(|x| x.abs() >= 1000.0 || x != 0.0 && x.abs() < 1e-3);
     let asks = |i: usize| {
@@ -302,7 +302,7 @@ fn asks_for_much(line: &[String]) -> bool {
         name.strip_prefix("--").is_some_and(|name| AMOUNTS.contains(&name))
             && (!value.contains(|c: char| c.is_ascii_digit()) || numbers.any(|text| text.split('x').any(is_large)))
     };
-    line[0] == "reproduce" || (1..line.len()).any(asks)
+    ["reproduce", "sgcp"].contains(&line[0].as_str()) || (1..line.len()).any(asks)
 }
 
 /// So little work that a run is short, unless an option said otherwise.
