@@ -659,7 +659,7 @@ pub fn axes(
     };
     let mut axes: Vec<Axis> = names.iter().zip(time).map(axis).collect();
     let named: Vec<&str> = units.iter().map(|text| text.split_once('=').map_or("", |(name, _)| name.trim())).collect();
-    if (1..named.len()).any(|i| named[..i].contains(&named[i])) {
+    if spec::repeated(&named).is_some() {
         return Err(format!("--unit {}: one axis cannot have two units; give one", units.join(" --unit ")).into());
     }
     units.iter().try_for_each(|text| name_unit(text, &mut axes))?;

@@ -191,7 +191,7 @@ pub fn quantiles(text: &str) -> Result<Vec<f64>, String> {
 }
 
 /// The first that was given before.
-fn repeated<T: PartialEq>(all: &[T]) -> Option<&T> {
+pub fn repeated<T: PartialEq>(all: &[T]) -> Option<&T> {
     (1..all.len()).find(|&i| all[..i].contains(&all[i])).map(|i| &all[i])
 }
 

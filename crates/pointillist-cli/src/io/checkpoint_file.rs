@@ -1,6 +1,6 @@
 //! The checkpoint of `sgcp`: all numbers of a run, as one JSON document with its checksum.
 
-use super::checksum::{check_seal, sealed};
+use super::checksum::{Header, check_seal, sealed};
 use super::output::{OutputError, write_atomically};
 use super::source::read_file;
 use super::table::InputError;
@@ -33,13 +33,6 @@ pub enum CheckpointError {
     /// It is not what was written, or makes no sense.
     #[error("{file} is damaged ({why}); remove it to start anew")]
     Damaged { file: String, why: String },
-}
-
-/// What is read first: enough to know what the rest should be.
-#[derive(Deserialize)]
-struct Header {
-    format: String,
-    version: u64,
 }
 
 /// The whole document.

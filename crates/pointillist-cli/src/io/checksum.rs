@@ -3,6 +3,7 @@
 //! 64-bit FNV-1a. It finds every change of one byte and all but one in 2⁶⁴ of the others. It is no protection against who means
 //! harm: what a file with a right checksum says is checked all the same.
 
+use serde::Deserialize;
 use std::io::{self, Write};
 
 /// What stands before the sum in a JSON object, …
@@ -51,6 +52,15 @@ impl<W: Write> Write for Summed<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
+}
+
+/// What is read first of a JSON object that ends with its checksum: enough to know what the rest should be.
+#[derive(Deserialize)]
+pub(super) struct Header {
+    /// What it says it is.
+    pub(super) format: String,
+    /// Of that format.
+    pub(super) version: u64,
 }
 
 /// Why the checksum of a JSON object is not to be believed; its text says it in a few words.

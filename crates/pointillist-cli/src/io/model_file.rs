@@ -4,7 +4,7 @@
 //! before it: a file that lost anything, or in which a digit is not what it was, is refused.
 
 use super::base64;
-use super::checksum::{check_seal, sealed};
+use super::checksum::{Header, check_seal, sealed};
 use super::output::{OutputError, write_atomically};
 use super::source::read_file;
 use super::summary_file::{SummaryFile, is_summary};
@@ -80,13 +80,6 @@ pub enum ModelFileError {
     /// It says it is a model, but makes no sense.
     #[error("{file} is damaged ({why}); copy it again, or fit again")]
     Damaged { file: String, why: String },
-}
-
-/// What is read first: enough to know what the rest should be.
-#[derive(Deserialize)]
-struct Header {
-    format: String,
-    version: u64,
 }
 
 /// The whole document.
