@@ -370,7 +370,7 @@ pub struct SummarizeArgs {
     /// Write the summary here
     #[arg(short, long, value_name = "SUMMARY")]
     pub output: PathBuf,
-    /// Cells on each axis (default: 20160, or 720x720, or 60x60x60)
+    /// Cells on each axis (default: 110880, or 720x720, or 60x60x60)
     #[arg(long, value_name = "GRID")]
     pub cells: Option<String>,
     /// The events.
