@@ -6,14 +6,14 @@
 //!
 //! What it does not do: average over the variance and the mean. Cost: some ten fits.
 
-use crate::bound::Marginals;
+use crate::data::events::Events;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::events::Events;
 use crate::infer::{Family, Fit, Inducing, Model, Prior, shortest_length};
 use crate::numerics::special::normal_cdf;
-use crate::points::Points;
 use crate::posterior::{Posterior, Rate};
 use crate::sample::importance::LogMean;
+use crate::terms::Marginals;
 use crate::window::Window;
 
 /// What a length-scale is called.

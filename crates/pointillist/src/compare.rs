@@ -6,10 +6,10 @@
 use crate::average::Averaged;
 use crate::baseline::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpScore};
 use crate::baseline::{EdgeCorrection, Homogeneous, KernelSmoother};
+use crate::data::events::Events;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::events::Events;
 use crate::infer::Model;
-use crate::points::Points;
 use crate::posterior::Posterior;
 use crate::sample;
 use crate::sample::importance::LogMean;

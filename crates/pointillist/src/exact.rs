@@ -5,10 +5,10 @@
 //! (`score.rs`). What is left, Π f(x_n)², is sampled by elliptical slice moves about the Gaussian at its mode. Cost: N·D a move, D the number of
 //! directions; on a lattice a band solve and N.
 
+use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
-use crate::points::Points;
 use crate::posterior::Posterior;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, elliptical_slice, gaussian};

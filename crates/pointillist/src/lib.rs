@@ -26,15 +26,14 @@
 
 pub mod error;
 mod reading;
-pub mod points;
 pub mod window;
-pub mod events;
+pub mod data;
 mod text;
 pub mod kernel;
-pub mod basis;
+pub mod terms;
+pub mod gaussian;
+pub mod field;
 pub mod bound;
-pub mod summary;
-pub mod lattice;
 pub mod infer;
 pub mod posterior;
 pub mod score;
@@ -50,18 +49,20 @@ pub mod limits;
 pub mod testing;
 
 pub use average::Averaged;
-pub use basis::PriorMean;
+pub use data::events::Events;
+pub use data::points::Points;
+pub use data::summary;
+pub use data::summary::Summary;
 pub use error::{Error, Result};
-pub use events::Events;
 pub use exact::{ExactDraws, ExactWatch, Sampling};
+pub use field::inducing::PriorMean;
+pub use field::lattice::Smoothness;
 pub use infer::{
     AtBound, Bounded, Decision, Family, Fit, Inducing, LatticeChoice, Method, Model, Prior, Progress, RangeEnd, Report,
     Stop, Summarised, Tried,
 };
 pub use intensity::Intensity;
 pub use kernel::{Factor, Kernel};
-pub use lattice::Smoothness;
-pub use points::Points;
 pub use posterior::{
     BasisState, Count, CountProgress, CountStage, CountWatch, InducingState, JointCounts, LatticeState, LatticeSummary,
     Posterior, PosteriorState, Rate,
@@ -69,5 +70,5 @@ pub use posterior::{
 pub use sample::importance::LogMean;
 pub use sample::simulate::{Simulation, simulate};
 pub use score::Score;
-pub use summary::Summary;
+pub use terms::Link;
 pub use window::{Axis, Window};

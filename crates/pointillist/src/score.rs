@@ -6,10 +6,11 @@
 //! Gaussians at its modes (f may have either sign at each point, so there can be several), weighted by importance. Where these are too many
 //! or too far from Gaussian, which the weights' Pareto k̂ tells, the average is annealed instead (`sample/annealing.rs`).
 
+use crate::data::events::Events;
 use crate::error::{Error, Result};
-use crate::events::Events;
 use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
+use crate::numerics::newton::{self, Concave};
 use crate::numerics::special::expected_log_square;
 use crate::posterior::{Field, Posterior, in_blocks};
 use crate::sample::annealing::{self, Effort};
@@ -28,6 +29,8 @@ const CHEAP: usize = 2_000_000;
 /// Modes with less than e^−this of the largest mass are left to the wide components.
 const NEGLIGIBLE_MODE: f64 = 10.0;
 
+/// Newton steps to a mode.
+const MOST_NEWTON: usize = 50;
 /// k̂ above which importance weights are not trusted.
 const UNTRUSTED: f64 = 0.7;
 /// An annealed average: its size, where there is one run for each so many draws asked for; the multiplications it may cost; and the number
@@ -262,38 +265,16 @@ impl SquareProduct {
         (0..self.mean.len()).filter_map(turn).collect()
     }
 
-    /// Newton's method to the mode of the target near `delta`. Between the zeros of f the target is log-concave.
-    pub(crate) fn climb(&self, mut delta: Vec<f64>) -> Result<Mode> {
-        let count = self.mean.len();
-        let (mut value, mut f) = self.log_target(&delta);
-        let curvature_at =
-            |f: &[f64]| -> Vec<f64> { (0..count).map(|k| 2.0 / (f[k] * f[k] + self.extra[k])).collect() };
-        for _ in 0..50 {
-            let curvature = curvature_at(&f);
-            let root = self.precision_root(&curvature, 1.0)?;
-            let pull: Vec<f64> = f.iter().zip(&curvature).map(|(f, c)| f * c).collect();
-            let mut step = linalg::columns_times(self.rows.data(), delta.len(), &pull);
-            linalg::add_scaled(&mut step, -1.0, &delta);
-            let gradient = step.clone();
-            linalg::solve_lower(&root, &mut step);
-            linalg::solve_lower_transposed(&root, &mut step);
-            let expected = linalg::dot(&gradient, &step);
-            let mut length = 1.0;
-            loop {
-                let mut trial = delta.clone();
-                linalg::add_scaled(&mut trial, length, &step);
-                let (trial_value, trial_f) = self.log_target(&trial);
-                if trial_value >= value + 1e-4 * length * expected || length < 1e-8 {
-                    (delta, value, f) = (trial, trial_value, trial_f);
-                    break;
-                }
-                length *= 0.5;
-            }
-            if expected < 1e-8 {
-                break;
-            }
-        }
-        let curvature = curvature_at(&f);
+    /// −∂² log f_k² at each point.
+    fn curvature(&self, f: &[f64]) -> Vec<f64> {
+        f.iter().zip(&self.extra).map(|(f, extra)| 2.0 / (f * f + extra)).collect()
+    }
+
+    /// The mode of the target near `delta`. Between the zeros of f the target is log-concave.
+    pub(crate) fn climb(&self, delta: Vec<f64>) -> Result<Mode> {
+        let delta = newton::climb(self, delta, 1e-8, MOST_NEWTON)?;
+        let (value, f) = self.log_target(&delta);
+        let curvature = self.curvature(&f);
         let log_mass = value - 0.5 * linalg::log_determinant(&self.precision_root(&curvature, 1.0)?);
         Ok(Mode { delta, curvature, log_mass })
     }
@@ -309,6 +290,26 @@ impl SquareProduct {
         linalg::add_outer_lower(&mut root, 1.0, scaled.data(), self.rows.data());
         linalg::cholesky(&mut root).map_err(|pivot| Error::NotPositiveDefinite { pivot, size: dims, jitter: 0.0 })?;
         Ok(root)
+    }
+}
+
+impl Concave for SquareProduct {
+    fn value(&self, delta: &[f64]) -> f64 {
+        self.log_target(delta).0
+    }
+
+    fn step(&self, delta: &[f64]) -> Result<(Vec<f64>, f64)> {
+        let f = self.log_target(delta).1;
+        let curvature = self.curvature(&f);
+        let root = self.precision_root(&curvature, 1.0)?;
+        let pull: Vec<f64> = f.iter().zip(&curvature).map(|(f, c)| f * c).collect();
+        let mut step = linalg::columns_times(self.rows.data(), delta.len(), &pull);
+        linalg::add_scaled(&mut step, -1.0, delta);
+        let gradient = step.clone();
+        linalg::solve_lower(&root, &mut step);
+        linalg::solve_lower_transposed(&root, &mut step);
+        let expected = linalg::dot(&gradient, &step);
+        Ok((step, expected))
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! Each returns the largest disagreement it found; the caller says how much is too much.
 
+use crate::data::points::Points;
 use crate::error::Result;
+use crate::field::lattice::{Grid, Prior, Smoothness, Theta};
+use crate::gaussian::{BandedFactor, Factor};
 use crate::kernel::{Formula, Kernel, SLOTS};
-use crate::lattice::{Factor, Grid, Prior, Smoothness, Theta};
 use crate::numerics::dual::Dual;
-use crate::points::Points;
 use crate::window::{AxisRule, Nodes, Span, Window};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -186,7 +187,7 @@ impl Drawn {
         let spans: Vec<Span> = ranges.iter().map(|r| Span { lo: -0.5 * r, hi: 1.0 + 0.5 * r }).collect();
         let grid = Grid::new(&spans, nodes)?;
         let theta = Theta::of_ranges(ranges, spread * events, ((1.0 - spread) * events).sqrt());
-        let factor = Factor::new(&Prior::new(&grid, smoothness).precision(&theta))?;
+        let factor = BandedFactor::new(&Prior::new(&grid, smoothness).precision(&theta))?;
         let mut f: Vec<f64> = (0..grid.size()).map(|_| StandardNormal.sample(&mut rng)).collect();
         factor.solve_lower_transposed(&mut f);
         f.iter_mut().for_each(|f| *f += theta.mean);

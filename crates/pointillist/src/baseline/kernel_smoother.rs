@@ -23,10 +23,10 @@
 
 use super::gauss_sum::{Cloud, Job, sums};
 use super::mass::Masses;
+use crate::data::events::Events;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::events::Events;
 use crate::infer::lbfgs::{self, Curvature, Settings};
-use crate::points::Points;
 use crate::window::{Scaling, Window};
 use std::f64::consts::{LN_2, PI};
 

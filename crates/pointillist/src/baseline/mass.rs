@@ -15,10 +15,10 @@
 //! Error: 1e-12 of the mass by closed forms and edges, 1e-10 by nodes. Not: exposures.
 
 use super::gauss_sum::{Cloud, Job, sums};
+use crate::data::points::Points;
 use crate::numerics::gauss::GaussLegendre;
 use crate::numerics::special::erf_difference;
 use crate::parallel;
-use crate::points::Points;
 use crate::window::{AxisRule, Piece, Polygons, Span, Weights, Window};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //! Ā = −(m mᵀ + S), p̄ = −2β m, c̄ = −1; of q: m̄ = Σ w g1 a − 2(A m + β p) − (m − b),
 //! R̄ = 2 Σ w g2 a (Rᵀa)ᵀ − 2 A R − R + R^{−1} on the diagonal. Cost: two N·M² products beyond the bound's own.
 
-use super::{Bound, Gaussian, integral_of_mean_square, integral_of_variance, kl_divergence};
-use crate::basis::{Features, PointFeatures, RegionFeatures};
+use super::{Bound, Gaussian, integral_of_variance, kl_divergence};
+use crate::field::inducing::{Features, PointFeatures, RegionFeatures};
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::parallel;
@@ -51,7 +51,7 @@ pub fn bound_adjoint(features: &Features, weights: &[f64], q: &Gaussian, by_root
 
     let bound = Bound {
         log_rate,
-        integral_of_mean_square: integral_of_mean_square(region, features.offset, &q.mean),
+        integral_of_mean_square: region.of_square(features.offset, &q.mean),
         integral_of_variance: integral_of_variance(region, q),
         kl: kl_divergence(q, &features.prior_mean),
     };

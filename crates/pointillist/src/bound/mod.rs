@@ -7,10 +7,10 @@ mod adjoint;
 
 pub use adjoint::bound_adjoint;
 
-use crate::basis::{Features, PointFeatures, RegionFeatures};
+use crate::field::inducing::{Features, PointFeatures, RegionFeatures};
 use crate::numerics::linalg::{self, Matrix};
-use crate::numerics::special::{expected_log_square, expected_log_squares};
 use crate::parallel;
+use crate::terms::{self, LOG_SQUARE, Marginals};
 
 /// q(v) = N(mean, root rootᵀ), root lower triangular.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,12 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// From a bound and its other parts: the divergence is what is left.
+    pub(crate) fn of_step(bound: f64, log_rate: f64, integral_of_mean_square: f64, integral_of_variance: f64) -> Self {
+        let kl = log_rate - integral_of_mean_square - integral_of_variance - bound;
+        Self { log_rate, integral_of_mean_square, integral_of_variance, kl }
+    }
+
     /// The bound itself.
     pub fn total(&self) -> f64 {
         self.log_rate - self.integral() - self.kl
@@ -53,24 +59,12 @@ impl Bound {
     }
 }
 
-/// Mean and variance of f at points.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Marginals {
-    /// Means. // (N)
-    pub mean: Vec<f64>,
-    /// Variances. // (N)
-    pub variance: Vec<f64>,
-}
-
 /// The bound. `weights` are those of the points: 1 for raw events.
 pub fn bound(features: &Features, weights: &[f64], q: &Gaussian) -> Bound {
     let marginals = marginals(&features.points, features.offset, q);
-    let log_rate = (0..weights.len())
-        .map(|n| weights[n] * expected_log_square(marginals.mean[n], marginals.variance[n]).value)
-        .sum();
     Bound {
-        log_rate,
-        integral_of_mean_square: integral_of_mean_square(&features.region, features.offset, &q.mean),
+        log_rate: terms::expected_sum(&LOG_SQUARE, &marginals, weights),
+        integral_of_mean_square: features.region.of_square(features.offset, &q.mean),
         integral_of_variance: integral_of_variance(&features.region, q),
         kl: kl_divergence(q, &features.prior_mean),
     }
@@ -95,32 +89,6 @@ pub fn marginals(points: &PointFeatures, offset: f64, q: &Gaussian) -> Marginals
         all.variance.extend(variance);
     }
     all
-}
-
-/// E[log f²] at points with its derivatives by mean and variance of f.
-pub(crate) struct ExpectedLogs {
-    pub(crate) value: Vec<f64>,
-    pub(crate) slope: Vec<f64>,
-    pub(crate) by_variance: Vec<f64>,
-}
-
-/// E[log f²]: threads over blocks of points.
-pub(crate) fn expected_logs(f: &Marginals) -> ExpectedLogs {
-    let (count, block) = (f.mean.len(), parallel::block_length(f.mean.len()));
-    let mut all = ExpectedLogs { value: vec![0.0; count], slope: vec![0.0; count], by_variance: vec![0.0; count] };
-    let ExpectedLogs { value, slope, by_variance } = &mut all;
-    let given = f.mean.chunks(block).zip(f.variance.chunks(block));
-    let found = value.chunks_mut(block).zip(slope.chunks_mut(block)).zip(by_variance.chunks_mut(block));
-    parallel::for_each(given.zip(found), 16 * count, |((mean, variance), ((value, slope), by_variance))| {
-        expected_log_squares(mean, variance, value, slope, by_variance)
-    });
-    all
-}
-
-/// β²|T| + 2β pᵀm + mᵀAm.
-pub fn integral_of_mean_square(region: &RegionFeatures, offset: f64, mean: &[f64]) -> f64 {
-    let quadratic = linalg::dot(mean, &linalg::times(&region.square, mean));
-    offset * offset * region.measure + 2.0 * offset * linalg::dot(&region.linear, mean) + quadratic
 }
 
 /// ∫c + tr(S A).

@@ -4,11 +4,11 @@
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared. Where a kernel, inducing points or
 //! anything else is asked for that only inducing points have, they are the only family.
 
-use super::observed::Data;
 use super::{Fit, Inducing, Method, Model, Watch};
-use crate::basis::PriorMean;
+use crate::data::seen::Data;
 use crate::error::{Error, Result};
-use crate::lattice::Smoothness;
+use crate::field::inducing::PriorMean;
+use crate::field::lattice::Smoothness;
 use crate::posterior::Posterior;
 
 /// Beyond so many events inducing points cost more than a lattice and give less.

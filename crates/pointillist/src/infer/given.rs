@@ -2,13 +2,13 @@
 //!
 //! Works in the caller's coordinates, and in u, not v: m and L are those of the paper.
 
-use crate::basis::{Hyper, PriorMean, Scattered};
 use crate::bound::{Bound, Gaussian, bound_adjoint};
+use crate::data::events::Events;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::events::Events;
+use crate::field::inducing::{Hyper, PriorMean, Scattered};
 use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
-use crate::points::Points;
 
 /// The gradient of the bound by all it depends on.
 #[derive(Debug, Clone, PartialEq)]

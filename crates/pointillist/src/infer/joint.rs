@@ -2,52 +2,65 @@
 //!
 //! q is that of v = L⁻¹(u − β), not of u: the same family and the same optimum, but K's conditioning does not enter.
 
-use super::observed::Seen;
-use super::parameters::Layout;
-use super::{Problem, Run, State, lbfgs};
-use crate::basis::{Basis, Scattered};
+use super::inducing::{HyperAt, OnInducing};
+use super::kernel_theta::KernelLayout;
+use super::lbfgs;
+use super::search::{Run, Start};
+use super::tally::Tally;
 use crate::bound::{Gaussian, bound_adjoint};
+use crate::data::points::Points;
+use crate::data::seen::Seen;
 use crate::error::{Error, Result};
+use crate::field::inducing::{Basis, Scattered};
 use crate::numerics::linalg::{self, Matrix};
-use crate::points::Points;
 
-/// Maximises the bound over Θ (and Z if it moves), m and R together, from `state`.
-pub(super) fn maximise(problem: &mut Problem<'_>, layout: &Layout, state: State, gain: f64) -> Result<Run> {
-    let Seen::Points(points, weights) = problem.observed.seen.clone() else { return Err(Error::NoEvents) }; // as it is asked for
+/// Of the gain at which the other scheme stops: this one approaches its end more slowly.
+const CLOSER: f64 = 0.01;
+
+/// Maximises the bound over Θ (and Z if it moves), m and R together; with the steps of the optimiser.
+pub(super) fn maximise<'a>(
+    on: &OnInducing<'a>,
+    layout: &KernelLayout,
+    start: Start<OnInducing<'a>>,
+    tally: &Tally<'_>,
+) -> Result<(Run<OnInducing<'a>>, usize)> {
+    let Seen::Points(points, weights) = &on.observed.seen else { return Err(Error::NoEvents) }; // as it is asked for
+    let Start { level, theta: HyperAt { hyper: base, locations }, sites, curvature } = start;
     let set = |locations: Points| if layout.moves() { Scattered::moving(locations) } else { Scattered::new(locations) };
-    let basis = set(state.locations.clone()).basis(&state.hyper, problem.prior_mean, problem.jitter)?;
+    let basis = set(locations.clone()).basis(&base, on.prior_mean, on.jitter)?;
     let size = basis.size();
+    tally.resize(size);
     // A flat f of the right height, somewhat uncertain.
     let (_, offset) = basis.prior();
-    let mut mean = vec![problem.level() - offset; size];
+    let mut mean = vec![on.level - offset; size];
     linalg::solve_lower(basis.whitening(), &mut mean);
-    let start = Gaussian { mean, root: Matrix::scaled_identity(size, 0.3) };
+    let flat = Gaussian { mean, root: Matrix::scaled_identity(size, 0.3) };
 
-    let theta = layout.pack(&state.hyper, &state.locations);
-    let count = theta.len();
-    let mut bounds = layout.bounds(&state.locations);
-    let mut x = theta;
-    pack_gaussian(&start, &mut x);
+    let mut x = layout.pack(&base, &locations);
+    let count = x.len();
+    let mut bounds = layout.bounds(&locations);
+    pack_gaussian(&flat, &mut x);
     bounds.resize(x.len(), (f64::NEG_INFINITY, f64::INFINITY));
 
-    let settings = lbfgs::Settings { gain, most_evaluations: problem.evaluations_left(), first_step: 0.1 };
-    let outcome = lbfgs::maximise(x, state.curvature.clone(), &bounds, settings, |x, gradient| {
-        let (hyper, locations) = layout.unpack(&x[..count], &state.hyper, &state.locations);
-        let Ok(basis) = set(locations).basis(&hyper, problem.prior_mean, problem.jitter) else { return Ok(None) };
+    let settings = lbfgs::Settings { gain: CLOSER * on.gain, most_evaluations: tally.thetas_left(), first_step: 0.1 };
+    let outcome = lbfgs::maximise(x, curvature, &bounds, settings, |x, gradient| {
+        let (hyper, locations) = layout.unpack(&x[..count], &base, &locations);
+        let Ok(basis) = set(locations).basis(&hyper, on.prior_mean, on.jitter) else { return Ok(None) };
         let q = unpack_gaussian(&x[count..], size);
-        let features = basis.features(&points, &problem.window);
-        let (bound, bar, q_bar) = bound_adjoint(&features, &weights, &q, true);
-        let hyper_bar = basis.features_adjoint(&points, &problem.window, &features, bar, &[]);
+        let features = basis.features(points, on.window);
+        let (bound, bar, q_bar) = bound_adjoint(&features, weights, &q, true);
+        let hyper_bar = basis.features_adjoint(points, on.window, &features, bar, &[]);
         let log_prior = layout.gradient(&x[..count], &hyper, &hyper_bar, &mut gradient[..count]);
         pack_slice(&q_bar, &mut gradient[count..]);
         let value = bound.total() + log_prior;
-        problem.report(value)?;
+        tally.theta(value)?;
         Ok(value.is_finite().then_some(value))
     })?;
-    let Some(outcome) = outcome else { return problem.unusable(&state) };
-    let (hyper, locations) = layout.unpack(&outcome.x[..count], &state.hyper, &state.locations);
+    let outcome = outcome.ok_or_else(|| Error::NotANumber { parameters: base.kernel.parameters() })?;
+    let (hyper, locations) = layout.unpack(&outcome.x[..count], &base, &locations);
     let q = unpack_gaussian(&outcome.x[count..], size);
-    Ok(Run::new(hyper, locations, state.sites, outcome, Some(q)))
+    let theta = HyperAt { hyper, locations };
+    Ok((Run::joint((level, theta, sites), outcome.value, outcome.end, q), outcome.iterations))
 }
 
 fn pack_gaussian(q: &Gaussian, x: &mut Vec<f64>) {

@@ -1,13 +1,15 @@
 //! The fit on a lattice: from the model's words to `lattice/learn.rs`, and back to the user's units.
 
-use super::observed::Data;
+use super::on_lattice::learn::{Before, Learned, Source, Wanted, learn};
+use super::tally::Tally;
 use super::{AtBound, Fit, Model, Progress, Report, Summarised, Watch};
-use crate::bound::{Bound, Marginals};
+use crate::bound::Bound;
+use crate::data::points::Points;
+use crate::data::seen::Data;
 use crate::error::Result;
-use crate::lattice::learn::{Before, Learned, Source, Wanted, learn};
-use crate::lattice::{Smoothness, Theta};
-use crate::points::Points;
+use crate::field::lattice::{Smoothness, Theta};
 use crate::posterior::{Field, LatticeField, Posterior, PosteriorBasis};
+use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
 
 impl Model {
@@ -25,29 +27,31 @@ impl Model {
         let wanted = Wanted {
             nodes: self.lattice.nodes.clone(),
             smoothness,
+            link: Link::Square,
+            constant: None,
+            priors: self.priors.clone(),
+            fixed: self.fixed.clone(),
             most_bytes: self.lattice.most_bytes,
             gain: self.gain,
-            most_evaluations: self.most_evaluations,
             sign: self.sign(),
             exact: self.exact,
             rival: rival.map(|bound| bound + log_units),
         };
-        let mut tell = |evaluations: usize, bound: f64, size: usize| {
-            watch(&Progress { evaluations, bound: bound - log_units, size })
-        };
+        let mut tell = |progress: &Progress| watch(progress);
+        let tally = Tally::new(&mut tell, self.most_evaluations, log_units);
         let before = before.and_then(|before| continued(before, smoothness, data, &window));
         let learned = match data {
             Data::Events(events) => {
                 let points = scaling.points_inward(events.points());
-                learn(Source::Points(&points), &window, &wanted, before.as_ref(), &mut tell)?
+                learn(Source::Points(&points), (&window, &scaling), &wanted, before.as_ref(), &tally)?
             }
             Data::Summary(summary) => {
                 let cells = summary.unit_cells(&scaling);
-                learn(Source::Cells(&cells), &window, &wanted, before.as_ref(), &mut tell)?
+                learn(Source::Cells(&cells), (&window, &scaling), &wanted, before.as_ref(), &tally)?
             }
         };
-        let report = report(&learned, log_units);
-        let field = LatticeField::new(learned.lattice, learned.theta, learned.optimum);
+        let report = report(&learned, &tally);
+        let field = LatticeField::new(learned);
         let posterior = Posterior::new(data.window().clone(), scaling, PosteriorBasis::Lattice(field));
         Ok(Fit { posterior, report })
     }
@@ -69,13 +73,13 @@ fn continued<'a>(before: &'a Posterior, smoothness: Smoothness, data: Data<'_>, 
     Some(Before { nodes: field.nodes(), margin: field.margin(), theta, f: Box::new(f) })
 }
 
-fn report(learned: &Learned, log_units: f64) -> Report {
+fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
     Report {
-        bound: parts(learned, log_units),
-        log_prior: 0.0,
+        bound: parts(learned, tally.log_units()),
+        log_prior: learned.log_prior,
         stop: learned.stop,
         iterations: learned.iterations,
-        evaluations: learned.evaluations,
+        evaluations: tally.steps(),
         seconds: 0.0,
         tried: vec![],
         decision: None,
@@ -97,9 +101,10 @@ fn report(learned: &Learned, log_units: f64) -> Report {
 
 /// The bound in its parts.
 fn parts(learned: &Learned, log_units: f64) -> Bound {
-    let (optimum, mass, log_rate) = (&learned.optimum, learned.lattice.mass(), learned.log_rate);
-    let integral_of_mean_square = mass.integral_of_square(optimum.offset, &optimum.mean);
-    let integral_of_variance = optimum.integral(mass) - integral_of_mean_square;
-    let kl = log_rate - integral_of_mean_square - integral_of_variance - optimum.bound;
-    Bound { log_rate: log_rate - log_units, integral_of_mean_square, integral_of_variance, kl }
+    let (optimum, region) = (&learned.optimum, learned.lattice.region());
+    let mean_square = region.of_square(optimum.offset, &optimum.mean);
+    let variance = optimum.expected(region) - mean_square;
+    let mut parts = Bound::of_step(optimum.bound, learned.log_rate, mean_square, variance);
+    parts.log_rate -= log_units;
+    parts
 }

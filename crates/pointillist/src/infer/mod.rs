@@ -3,48 +3,52 @@
 //! The order of a fit: coordinates to the unit box; a scan of starting length-scales; L-BFGS over Θ (and Z) by `collapsed.rs`
 //! (default) or `joint.rs` (the paper's); on grids from coarse to fine (`schedule.rs`); natural steps to the end at the last Θ.
 
-mod at;
 mod at_bound;
-mod collapsed;
 mod family;
 mod given;
-mod grid;
+mod inducing;
 mod joint;
+mod kernel_theta;
 mod lattice;
 pub(crate) mod lbfgs;
-mod natural;
 mod observed;
-mod parameters;
+mod on_lattice;
 mod prior;
-mod schedule;
-pub(crate) mod sites;
+mod search;
+pub(crate) mod size;
 mod start;
+mod tally;
+mod theta;
+mod tuning;
 
 pub use at_bound::{AtBound, Bounded, RangeEnd};
 pub use family::{Decision, Family, LatticeChoice, Tried};
 pub use given::{Gradient, bound_at};
-pub(crate) use parameters::{MEANS, MOST_VARIANCE, least_variance};
+pub(crate) use on_lattice::learn::Learned;
 pub use prior::Prior;
-pub(crate) use schedule::{describe, peaks};
 pub(crate) use start::shortest_length;
 
-use crate::basis::{Basis, GridPoints, Hyper, PriorMean, Scattered};
 use crate::bound::{self, Bound, Gaussian};
+use crate::data::events::Events;
+use crate::data::points::Points;
+use crate::data::seen::Data;
+use crate::data::summary::Summary;
 use crate::error::{Error, Result};
-use crate::events::Events;
+use crate::field::inducing::by_axis::Spare;
+use crate::field::inducing::{Basis, GridPoints, Hyper, PriorMean};
+use crate::gaussian::step::{Clamp, Until};
 use crate::kernel::{Expression, Factor, Part, Term, TermExpression};
 use crate::limits;
-use crate::points::Points;
 use crate::posterior::{InducingField, Posterior, PosteriorBasis};
-use crate::summary::Summary;
+use crate::terms::Link;
 use crate::window::{Scaling, Window};
-use grid::Spare;
-use lbfgs::Curvature;
-use observed::{Data, Observed, Seen};
-use parameters::Layout;
-use sites::Sites;
+use inducing::{HyperAt, OnInducing};
+use kernel_theta::KernelLayout;
+use observed::Observed;
+use search::{Run, Search, describe};
 use std::ops::ControlFlow;
 use std::time::Instant;
+use tally::Tally;
 
 /// How the bound is maximised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -242,111 +246,6 @@ const MOST_TIMES: usize = 8;
 /// Called after every evaluation; `Break` cancels the fit.
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
-/// The data in unit coordinates, and what every stage of a fit shares.
-struct Problem<'a> {
-    observed: Observed,
-    window: Window,
-    /// Number of events.
-    events: usize,
-    prior_mean: PriorMean,
-    jitter: f64,
-    most_evaluations: usize,
-    theta_evaluations: usize,
-    evaluations: usize,
-    /// N times the log of the volume scale, less the log of the exposure at the events: bound outside = bound inside − this.
-    log_units: f64,
-    /// The sign of f: + unless the user's own word on the mean is negative.
-    sign: f64,
-    inducing: usize,
-    spare: Spare,
-    watch: &'a mut Watch<'a>,
-}
-
-impl Problem<'_> {
-    /// Mean rate in unit coordinates.
-    fn rate(&self) -> f64 {
-        self.events as f64 / self.window.measure()
-    }
-
-    /// The f of a flat intensity.
-    fn level(&self) -> f64 {
-        self.sign * self.rate().sqrt()
-    }
-
-    fn flat_sites(&self) -> Sites {
-        Sites::flat(self.level(), self.observed.seen.weights().len())
-    }
-
-    /// About the entries that a natural step with so many inducing points touches.
-    fn work(&self, size: usize) -> usize {
-        match &self.observed.seen {
-            Seen::Points(points, _) => points.len() * size * size,
-            Seen::Tensor(tensor) => size * size * size + tensor.weights.len() * size,
-        }
-    }
-
-    /// The prior factored at Θ, in the way that suits what is seen.
-    fn basis(&self, hyper: &Hyper, locations: &Points) -> Result<Box<dyn Basis>> {
-        match (&self.observed.seen, GridPoints::of(locations)) {
-            (Seen::Tensor(_), Some(grid)) => Ok(Box::new(grid.basis(hyper, self.prior_mean, self.jitter)?)),
-            _ => Ok(Box::new(Scattered::new(locations.clone()).basis(hyper, self.prior_mean, self.jitter)?)),
-        }
-    }
-
-    fn evaluations_left(&self) -> usize {
-        self.most_evaluations.saturating_sub(self.theta_evaluations)
-    }
-
-    /// Counts an evaluation by Θ and tells the watcher.
-    fn report(&mut self, value: f64) -> Result<()> {
-        self.theta_evaluations += 1;
-        let progress = Progress { evaluations: self.evaluations, bound: value - self.log_units, size: self.inducing };
-        match (self.watch)(&progress) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::Cancelled),
-        }
-    }
-
-    /// The error for a start at which nothing can be evaluated.
-    fn unusable<T>(&self, state: &State) -> Result<T> {
-        self.basis(&state.hyper, &state.locations)?;
-        Err(Error::NotANumber { parameters: state.hyper.kernel.parameters() })
-    }
-}
-
-/// A point of the search: Θ, Z, and what the events said of f there.
-#[derive(Clone)]
-struct State {
-    hyper: Hyper,
-    locations: Points,
-    sites: Sites,
-    curvature: Curvature,
-}
-
-impl State {
-    /// A start about whose surroundings nothing is known.
-    fn new(hyper: Hyper, locations: Points, sites: Sites) -> Self {
-        Self { hyper, locations, sites, curvature: Curvature::default() }
-    }
-}
-
-/// Where an optimiser arrived.
-struct Run {
-    state: State,
-    value: f64,
-    stop: Stop,
-    iterations: usize,
-    q: Option<Gaussian>,
-}
-
-impl Run {
-    fn new(hyper: Hyper, locations: Points, sites: Sites, outcome: lbfgs::Outcome, q: Option<Gaussian>) -> Self {
-        let stop = outcome.end.into();
-        let state = State { hyper, locations, sites, curvature: outcome.curvature };
-        Self { state, value: outcome.value, stop, iterations: outcome.iterations, q }
-    }
-}
-
 impl Inducing {
     /// Most inducing points: a dense q of more would not fit into the memory of most machines.
     pub const MOST: usize = 5_000;
@@ -478,52 +377,106 @@ impl Model {
         watch: &'a mut Watch<'a>,
     ) -> Result<InCells> {
         let scaling = Scaling::of(data.window());
-        let mut problem = self.problem(data, &scaling, times, watch)?;
-        let (start, layout) = self.layout(&problem, &scaling)?;
-        let before = before.and_then(|before| problem.continued(before, &start));
-        let found = schedule::run(self, &mut problem, &layout, start, before, &scaling)?;
-        self.finish(&mut problem, &layout, found, data, &scaling)
+        let window = data.window().scaled(&scaling);
+        let observed = self.observed_for(data, &scaling, times)?;
+        let tally = Tally::new(watch, self.most_evaluations, data.log_units(&scaling));
+        let on = self.on_inducing(data, &scaling, &window, &observed)?;
+        let again = before.and_then(|before| match before.basis() {
+            PosteriorBasis::Inducing(field) => on.again(field),
+            PosteriorBasis::Lattice(_) => None,
+        });
+        let mut search = Search::new(on, &tally, data.len());
+        let (run, choice) = self.searched(&mut search, again, &scaling)?;
+        self.finish(search, (run, choice), data, &scaling)
     }
 
-    /// The data in unit coordinates.
-    fn problem<'a>(
+    /// The best fit, and how its inducing points were chosen.
+    fn searched<'a>(
+        &self,
+        search: &mut Search<'_, '_, OnInducing<'a>>,
+        again: Option<search::Start<OnInducing<'a>>>,
+        scaling: &Scaling,
+    ) -> Result<(Run<OnInducing<'a>>, String)> {
+        let (run, choice) = match (again, self.inducing.places(scaling)) {
+            (Some(start), _) => {
+                let choice = format!("{}, as before", describe(&start.level.counts));
+                (search.climb(start)?, choice)
+            }
+            (None, Some(places)) => {
+                let choice = match places {
+                    inducing::Places::Grid(_) => "a regular grid, as asked for",
+                    inducing::Places::At(_) => "the locations given",
+                };
+                (search.by_way_of_coarser(&places)?, choice.to_string())
+            }
+            (None, None) => {
+                search.kind.check_needed()?;
+                search.auto(None)?
+            }
+        };
+        let moved = if self.optimise_inducing { ", then moved to where they serve best" } else { "" };
+        Ok((run, format!("{choice}{moved}")))
+    }
+
+    /// What is seen of the events.
+    fn observed_for(&self, data: Data<'_>, scaling: &Scaling, times: usize) -> Result<Observed> {
+        let by_axis = self.goes_by_axis(&self.expression(data.window().dims()), data.window());
+        self.observed(data, by_axis, scaling, times)
+    }
+
+    /// The data in unit coordinates, with Θ where it starts.
+    fn on_inducing<'a>(
         &self,
         data: Data<'_>,
         scaling: &Scaling,
-        times: usize,
-        watch: &'a mut Watch<'a>,
-    ) -> Result<Problem<'a>> {
-        let window = data.window();
-        let by_axis = self.goes_by_axis(&self.expression(window.dims()), window);
-        Ok(Problem {
-            observed: self.observed(data, by_axis, scaling, times)?,
-            window: window.scaled(scaling),
+        window: &'a Window,
+        observed: &'a Observed,
+    ) -> Result<OnInducing<'a>> {
+        let rate = data.len() as f64 / window.measure();
+        let start = Link::Square.formula().start(rate);
+        let expression = self.expression(window.dims());
+        let kernel = start::kernel(&expression, &observed.seen, scaling, window, rate)?;
+        let mut hyper = Hyper { kernel, mean: self.sign() * start.mean };
+        let mut layout = KernelLayout::new(&hyper, &expression, window, scaling, rate);
+        for (name, prior) in &self.priors {
+            layout.add_prior(name, *prior, &hyper.kernel)?;
+        }
+        for (name, value) in &self.fixed {
+            layout.fix(name, *value, &mut hyper)?;
+            start::refuse_unresolved(&hyper.kernel, window)?;
+        }
+        if self.optimise_inducing {
+            layout = layout.with_moving(window.bounding_box());
+        }
+        Ok(OnInducing {
+            observed,
+            window,
             events: data.len(),
             prior_mean: self.prior_mean,
             jitter: self.jitter,
-            most_evaluations: self.most_evaluations,
-            theta_evaluations: 0,
-            evaluations: 0,
-            log_units: data.log_units(scaling),
-            sign: self.sign(),
-            inducing: 0,
+            level: self.sign() * start.flat,
+            gain: self.gain,
+            method: self.method,
+            hyper,
+            layout,
+            at_rest: false,
             spare: Spare::default(),
-            watch,
         })
     }
 
     /// The bound of a summary at this Θ, in the coordinates of the unit box, after at most so many natural steps from a flat
     /// intensity; and how many they were. For whoever wants to see what a step costs.
     pub fn bound_at_fixed(&self, summary: &Summary, hyper: &Hyper, most_steps: usize) -> Result<(f64, usize)> {
-        let scaling = Scaling::of(summary.window());
+        let (data, scaling) = (Data::Summary(summary), Scaling::of(summary.window()));
         let Inducing::Grid(counts) = &self.inducing else {
             return Err(Error::setting("inducing", "none", "needs a grid here"));
         };
-        let mut watch = |_: &Progress| ControlFlow::Continue(());
-        let problem = self.problem(Data::Summary(summary), &scaling, 1, &mut watch)?;
-        let locations = problem.window.grid_nearby(counts);
-        let at = problem.at(hyper, &locations, false, problem.flat_sites(), 0.0, most_steps)?;
-        Ok((at.bound() - problem.log_units, at.steps().0))
+        let (window, observed) = (data.window().scaled(&scaling), self.observed_for(data, &scaling, 1)?);
+        let on = self.on_inducing(data, &scaling, &window, &observed)?;
+        let theta = HyperAt { hyper: hyper.clone(), locations: window.grid_nearby(counts) };
+        let until = Until { tolerance: 0.0, most: most_steps, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        let at = on.at(&theta, false, on.flat(), until)?;
+        Ok((at.bound() - data.log_units(&scaling), at.steps()))
     }
 
     /// The kernel that is asked for.
@@ -578,93 +531,73 @@ impl Model {
         if fixed || believed { -1.0 } else { 1.0 }
     }
 
-    /// Θ to start from, and the layout of the search.
-    fn layout(&self, problem: &Problem<'_>, scaling: &Scaling) -> Result<(Hyper, Layout)> {
-        let rate = problem.rate();
-        let expression = self.expression(problem.window.dims());
-        let kernel = start::kernel(&expression, &problem.observed.seen, scaling, &problem.window, rate)?;
-        let mut hyper = Hyper { kernel, mean: 0.8 * problem.level() };
-        let mut layout = Layout::new(&hyper, &expression, &problem.window, scaling, rate)?;
-        for (name, prior) in &self.priors {
-            layout.add_prior(name, *prior, &hyper.kernel)?;
-        }
-        for (name, value) in &self.fixed {
-            layout.fix(name, *value, &mut hyper)?;
-            start::refuse_unresolved(&hyper.kernel, &problem.window)?;
-        }
-        if self.optimise_inducing {
-            layout = layout.with_moving(problem.window.bounding_box());
-        }
-        Ok((hyper, layout))
-    }
-
     /// Natural steps to the end at the last Θ, and the report.
     fn finish(
         &self,
-        problem: &mut Problem<'_>,
-        layout: &Layout,
-        found: schedule::Found,
+        search: Search<'_, '_, OnInducing<'_>>,
+        (run, choice): (Run<OnInducing<'_>>, String),
         data: Data<'_>,
         scaling: &Scaling,
     ) -> Result<InCells> {
-        let schedule::Found { run, counts, choice, starts } = found;
-        let State { mut hyper, locations, sites, .. } = run.state;
-        let at = problem.at(&hyper, &locations, false, sites, 1e-9, if run.q.is_some() { 1 } else { 200 })?;
-        let (steps, converged) = at.steps();
-        let (mut q, settled) = match run.q {
+        let Search { kind: on, tally, starts, iterations, .. } = search;
+        let (stop, counts) = (Stop::from(run.end), run.level.counts);
+        let most = if run.kept.is_some() { 1 } else { 200 };
+        let until = Until { tolerance: 1e-9, most, clamp: Clamp::UntilSettled, pulse: &|| tally.pulse() };
+        let at = on.at(&run.theta, false, run.sites, until)?;
+        let (mut q, settled) = match run.kept {
             Some(q) => (q, true),
-            None => (at.gaussian()?, converged),
+            None => (at.gaussian()?, at.converged()),
         };
-        let mut total = at.parts(problem, &q);
+        let mut total = at.parts(&on, &q);
         let region = at.region();
         let unexplained = region.residual / (region.square.trace() + region.residual);
         let unexplained_events = region.residual / data.len() as f64;
-        let integral_error = integral_error(at.basis(), &problem.window, &q, total.integral());
-        let left_out = at.left_out(problem, &q, total.log_rate)?;
+        let integral_error = integral_error(at.basis(), on.window, &q, total.integral());
+        let left_out = at.left_out(&on, &q, total.log_rate)?;
         let relative = left_out.map_or(0.0, |error| error / total.log_rate.abs());
         let by_axis = at.is_by_axis();
         drop(at);
-        problem.evaluations += steps;
-        let log_prior = layout.log_prior(&hyper);
-        if hyper.mean < 0.0 && problem.sign > 0.0 {
+        let HyperAt { mut hyper, locations } = run.theta;
+        let log_prior = on.layout.log_prior(&hyper);
+        if hyper.mean < 0.0 && on.level > 0.0 {
             // f and −f are the same intensity: report the positive one.
             hyper.mean = -hyper.mean;
             q.mean.iter_mut().for_each(|m| *m = -*m);
         }
-        total.log_rate -= problem.log_units;
-        let at_bounds = layout.at_bounds(&hyper);
+        total.log_rate -= tally.log_units();
+        let at_bounds = on.layout.at_bounds(&hyper);
         let is_without_structure =
-            at_bounds.iter().any(AtBound::is_without_structure) || schedule::is_crowded(&hyper.kernel, distinct(data));
+            at_bounds.iter().any(AtBound::is_without_structure) || inducing::is_crowded(&hyper.kernel, distinct(data));
         let mut report = Report {
             bound: total,
             log_prior,
-            stop: if settled { run.stop } else { Stop::Evaluations },
-            iterations: run.iterations,
-            evaluations: problem.evaluations,
+            stop: if settled { stop } else { Stop::Evaluations },
+            iterations,
+            evaluations: tally.steps() + 1,
             seconds: 0.0,
             tried: vec![],
             decision: None,
             inducing: counts,
             choice,
             summarised: left_out.map(|error| Summarised {
-                nodes: problem.observed.seen.weights().len(),
+                nodes: on.observed.seen.weights().len(),
                 error,
-                cells: problem.observed.cells.clone(),
+                cells: on.observed.cells.clone(),
             }),
             unexplained,
             integral_error,
-            jitter: problem.jitter,
+            jitter: on.jitter,
             starts,
             warnings: warnings(&at_bounds, unexplained_events, is_without_structure),
             at_bounds,
         };
-        if problem.jitter > self.jitter {
-            let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, problem.jitter);
+        if on.jitter > self.jitter {
+            let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, on.jitter);
             report.warnings.push(raised);
         }
-        let field = InducingField::new(hyper, self.prior_mean, problem.jitter, by_axis, locations, q)?;
+        let field = InducingField::new(hyper, self.prior_mean, on.jitter, by_axis, locations, q)?;
         let posterior = Posterior::new(data.window().clone(), scaling.clone(), PosteriorBasis::Inducing(field));
-        Ok(InCells { fit: Fit { posterior, report }, left_out: relative, can_be_finer: problem.observed.can_be_finer })
+        Ok(InCells { fit: Fit { posterior, report }, left_out: relative, can_be_finer: on.observed.can_be_finer })
     }
 }
 
@@ -683,7 +616,7 @@ fn integral_error(basis: &dyn Basis, window: &Window, q: &Gaussian, integral: f6
         return None;
     }
     let (finer, offset) = (basis.over_more_nodes(window), basis.prior().1);
-    let again = bound::integral_of_mean_square(&finer, offset, &q.mean) + bound::integral_of_variance(&finer, q);
+    let again = finer.of_square(offset, &q.mean) + bound::integral_of_variance(&finer, q);
     Some(((again - integral) / integral).abs())
 }
 

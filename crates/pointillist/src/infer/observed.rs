@@ -4,13 +4,13 @@
 //! tensor grid and the bound is summed axis by axis (`grid.rs`); else nodes are used as events with weights. Cells are
 //! chosen from the grid of inducing points; how much they leave out is found after the fit, by cells half as long.
 
-use super::schedule::AUTO_MOST;
+use super::inducing::AUTO_MOST;
 use super::{Inducing, Method, Model};
+use crate::data::events::Events;
+use crate::data::seen::{Data, Seen};
+use crate::data::summary::{MANY, Summary, is_worth};
 use crate::error::Result;
-use crate::events::Events;
 use crate::kernel::{Expression, Factor, Parameter};
-use crate::points::Points;
-use crate::summary::{MANY, Summary, is_worth};
 use crate::window::{Scaling, Window};
 use std::borrow::Cow;
 
@@ -22,88 +22,6 @@ const CELLS_A_PERIOD: f64 = 8.0;
 const MOST_CELLS: f64 = 1e6;
 /// Of what cells twice as long leave out, they leave out 16 times as much: this part of the difference is that of the smaller.
 const COARSER: f64 = 1.0 / 15.0;
-
-/// The events as they are given.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Data<'a> {
-    /// One by one.
-    Events(&'a Events),
-    /// By cell.
-    Summary(&'a Summary),
-}
-
-impl Data<'_> {
-    pub(crate) fn window(&self) -> &Window {
-        match self {
-            Data::Events(events) => events.window(),
-            Data::Summary(summary) => summary.window(),
-        }
-    }
-
-    /// Number of events.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Data::Events(events) => events.len(),
-            Data::Summary(summary) => summary.events() as usize,
-        }
-    }
-
-    /// What the log-likelihood is higher by in unit coordinates and without the exposure.
-    pub(crate) fn log_units(&self, scaling: &Scaling) -> f64 {
-        match self {
-            Data::Events(events) => scaling.log_units(events.window(), events.points()),
-            Data::Summary(summary) => self.len() as f64 * scaling.volume().ln() - summary.log_exposure(),
-        }
-    }
-}
-
-/// Nodes on the axes, and the weights of their tensor product, the last axis fastest.
-#[derive(Debug, Clone)]
-pub(super) struct Tensor {
-    pub(super) axes: Vec<Vec<f64>>,
-    pub(super) weights: Vec<f64>,
-}
-
-/// What stands for the events.
-#[derive(Debug, Clone)]
-pub(super) enum Seen {
-    /// Points with weights.
-    Points(Points, Vec<f64>),
-    /// A tensor grid.
-    Tensor(Tensor),
-}
-
-impl Seen {
-    fn of(summary: &Summary, by_axis: bool, scaling: &Scaling) -> Self {
-        if !by_axis {
-            let (points, weights) = summary.nodes();
-            return Seen::Points(scaling.points_inward(&points), weights);
-        }
-        let (mut axes, weights) = summary.tensor();
-        axes.iter_mut().enumerate().for_each(|(r, x)| x.iter_mut().for_each(|x| *x = scaling.inward(r, *x)));
-        Seen::Tensor(Tensor { axes, weights })
-    }
-
-    pub(super) fn weights(&self) -> &[f64] {
-        match self {
-            Seen::Points(_, weights) => weights,
-            Seen::Tensor(tensor) => &tensor.weights,
-        }
-    }
-
-    /// What is seen of one axis alone: coordinates with weights.
-    pub(super) fn axis(&self, r: usize) -> (Vec<f64>, Vec<f64>) {
-        match self {
-            Seen::Points(points, weights) => (points.axis(r), weights.clone()),
-            Seen::Tensor(Tensor { axes, weights }) => {
-                let stride: usize = axes[r + 1..].iter().map(Vec::len).product();
-                let mut sums = vec![0.0; axes[r].len()];
-                weights.iter().enumerate().for_each(|(n, w)| sums[n / stride % axes[r].len()] += w);
-                (axes[r].clone(), sums)
-            }
-        }
-    }
-}
 
 /// What is seen, and what it leaves out.
 pub(super) struct Observed {

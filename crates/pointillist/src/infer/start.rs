@@ -1,7 +1,7 @@
 //! Where learning starts: the kernel with what the user said of its parameters, and for the rest what the window and the events suggest.
 
-use super::observed::Seen;
-use super::parameters::least_variance;
+use super::theta::least_variance;
+use crate::data::seen::Seen;
 use crate::error::{Error, Result};
 use crate::kernel::{Expression, Kernel, Parameter, Part, PartExpression, Said, Term, TermExpression, Unit};
 use crate::window::{Scaling, Window};

@@ -24,9 +24,9 @@ pub use formula::{Formula, Parameter, Unit};
 pub use integrals::cross_psi;
 pub(crate) use integrals::{PartAt, gram, gram_adjoint, phi_list, phi_list_adjoint, psi_table, psi_table_adjoint};
 
+use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::numerics::linalg::Matrix;
-use crate::points::Points;
 use crate::window::Scaling;
 
 /// One factor with its parameters, on one axis.

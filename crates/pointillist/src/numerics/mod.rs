@@ -4,5 +4,6 @@ pub mod bessel;
 pub mod dual;
 pub mod gauss;
 pub mod linalg;
+pub(crate) mod newton;
 pub mod special;
 pub mod vector;

@@ -5,12 +5,12 @@
 //! standard normal numbers beside v, so that q grows by an identity. Where the kernel carries what is known (a period), nothing is added.
 //! Regions are integrated by quadrature here.
 
-use crate::basis::{Basis, PointFeatures, RegionFeatures};
 use crate::bound::Gaussian;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
+use crate::field::inducing::{Basis, PointFeatures, RegionFeatures};
 use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
-use crate::points::Points;
 use crate::window::{AxisRule, Nodes, Span, Window, node_count};
 use std::sync::Arc;
 

@@ -4,12 +4,12 @@
 //! are those of the unit box.
 
 use super::Count;
-use crate::bound::Marginals;
+use crate::data::points::Points;
 use crate::error::Result;
 use crate::exact::Reference;
-use crate::points::Points;
 use crate::sample::importance::LogMean;
 use crate::score::SquareProduct;
+use crate::terms::Marginals;
 use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;

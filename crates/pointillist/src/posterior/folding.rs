@@ -2,11 +2,11 @@
 //! inducing points. Scores and the exact sampler are left with the product of f² over points.
 
 use super::inducing::InducingField;
-use crate::basis::{PointFeatures, RegionFeatures};
-use crate::bound::{self, Gaussian};
+use crate::bound::Gaussian;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
+use crate::field::inducing::{PointFeatures, RegionFeatures};
 use crate::numerics::linalg::{self, Matrix};
-use crate::points::Points;
 use crate::score::SquareProduct;
 use crate::window::{AxisRule, Nodes, Window, node_count};
 
@@ -47,13 +47,12 @@ impl Representation {
     fn by_features(field: &InducingField, features: &PointFeatures, region: &RegionFeatures, q: &Gaussian) -> Self {
         let offset = field.offset();
         let rotate = Matrix::from_fn(q.mean.len(), q.mean.len(), |i, j| q.root[(j, i)]);
-        let mut pull = linalg::times(&region.square, &q.mean);
-        linalg::add_scaled(&mut pull, offset, &region.linear);
+        let pull = region.half_pull(offset, &q.mean);
         Self {
             mean: (0..features.residual.len()).map(|k| offset + linalg::dot(features.a.col(k), &q.mean)).collect(),
             rows: linalg::product(&rotate, &features.a),
             extra: features.residual.clone(),
-            constant: bound::integral_of_mean_square(region, offset, &q.mean) + region.residual,
+            constant: region.of_square(offset, &q.mean) + region.residual,
             linear: linalg::times(&rotate, &pull),
             square: linalg::product(&rotate, &linalg::product(&region.square, &q.root)),
         }

@@ -4,15 +4,16 @@ use super::Count;
 use super::beyond::Beyond;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
 use super::folding::Representation;
-use crate::basis::{Basis, GridPoints, Hyper, PriorMean, RegionFeatures, Scattered};
-use crate::bound::{self, Gaussian, Marginals};
+use crate::bound::{self, Gaussian};
+use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
+use crate::field::inducing::{Basis, GridPoints, Hyper, PriorMean, RegionFeatures, Scattered};
 use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
-use crate::points::Points;
 use crate::sample::gaussian;
 use crate::score::SquareProduct;
+use crate::terms::Marginals;
 use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -138,11 +139,10 @@ impl InducingField {
 
     /// ∫f² = level + 2hᵀz + zᵀAz, h = Am + βp, whose parts have the variances 4 hᵀSh and 2 tr(ASAS).
     fn form_of(&self, features: &RegionFeatures) -> RegionForm {
-        let mut half_pull = linalg::times(&features.square, &self.q.mean);
-        linalg::add_scaled(&mut half_pull, self.offset(), &features.linear);
+        let half_pull = features.half_pull(self.offset(), &self.q.mean);
         let inner = linalg::transposed_product(&self.q.root, &linalg::product(&features.square, &self.q.root));
         let rotated = linalg::lower_transposed_times(&self.q.root, &half_pull);
-        let level = bound::integral_of_mean_square(features, self.offset(), &self.q.mean) + features.residual;
+        let level = features.of_square(self.offset(), &self.q.mean) + features.residual;
         RegionForm {
             mean: level + inner.trace(),
             level,
@@ -150,6 +150,17 @@ impl InducingField {
             square_variance: Some(2.0 * linalg::dot(inner.data(), inner.data())),
             parts: Box::new(Dense { half_pull, square: features.square.clone() }),
         }
+    }
+
+    /// Mean and variance of f at points.
+    pub(crate) fn at_points(&self, points: &Points) -> Marginals {
+        bound::marginals(&self.basis.at(points), self.offset(), &self.q)
+    }
+
+    /// ∫E[f²] over a region.
+    pub(crate) fn expected_over(&self, region: &Window) -> f64 {
+        let features = self.region(region);
+        features.of_square(self.offset(), &self.q.mean) + bound::integral_of_variance(&features, &self.q)
     }
 
     /// β.
@@ -169,7 +180,7 @@ impl InducingField {
 
 impl Field for InducingField {
     fn marginals(&self, points: &Points) -> Result<Marginals> {
-        Ok(bound::marginals(&self.basis.at(points), self.offset(), &self.q))
+        Ok(self.at_points(points))
     }
 
     /// What the inducing points leave unexplained counts in the mean, not in the standard deviation.
@@ -178,9 +189,7 @@ impl Field for InducingField {
     }
 
     fn expected(&self, region: &Window) -> Result<f64> {
-        let features = self.region(region);
-        Ok(bound::integral_of_mean_square(&features, self.offset(), &self.q.mean)
-            + bound::integral_of_variance(&features, &self.q))
+        Ok(self.expected_over(region))
     }
 
     /// At points, what is left unexplained is known already.
@@ -229,7 +238,7 @@ impl Field for InducingField {
 
     fn over(&self, region: &Window) -> Result<Integral> {
         let (features, offset) = (self.region(region), self.offset());
-        Ok(Box::new(move |v| bound::integral_of_mean_square(&features, offset, v) + features.residual))
+        Ok(Box::new(move |v| features.of_square(offset, v) + features.residual))
     }
 
     fn form(&self, region: &Window) -> Result<RegionForm> {

@@ -5,15 +5,19 @@
 
 use super::Count;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
-use crate::bound::Marginals;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
-use crate::lattice::{Diagonals, Factor, Hats, Lattice, Mass, Optimum, Smoothness, Theta};
+use crate::field::lattice::{Hats, Lattice, Smoothness, Theta, of_variance};
+use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
+use crate::gaussian::{BandedFactor, Bordered, Design, Diagonals, Factor, Precision, Region};
+use crate::infer::Learned;
 use crate::numerics::linalg::{self, Matrix};
-use crate::points::Points;
+use crate::numerics::newton::{self, Concave};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::score::SquareProduct;
+use crate::terms::Marginals;
 use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -27,6 +31,8 @@ const DENSE_WORK: f64 = 1e11;
 /// Where there are more: multiplications of the draws for a score, and the fewest draws.
 const DRAWS_WORK: f64 = 5e10;
 const FEWEST_DRAWS: usize = 50;
+/// Newton steps to a mode.
+const MOST_NEWTON: usize = 1000;
 /// Draws of the exact posterior's reference that are made at a time.
 const DRAWN_TOGETHER: usize = 16;
 
@@ -34,17 +40,19 @@ const DRAWN_TOGETHER: usize = 16;
 const BORDER: f64 = 1.0;
 
 /// q(f) on a lattice.
+/// All matrices are over the unknowns: those of the lattice, bordered by the constant if that is among them.
 #[derive(Clone)]
 pub(crate) struct LatticeField {
     lattice: Arc<Lattice>,
     pub(crate) theta: Theta,
+    /// Of the unknowns: the hats' coefficients, then the constant if it is one of them.
     mean: Vec<f64>,
-    /// What the events add to P.
+    /// What the events add to the precision of the hats' coefficients.
     events: Diagonals,
     /// Between neighbours.
-    covariance: Diagonals,
+    spread: Arc<BorderedSpread<Diagonals>>,
     /// Of P.
-    factor: Arc<OnceLock<Factor>>,
+    factor: Arc<OnceLock<BorderedFactor<BandedFactor>>>,
     /// Whether q is its mean alone.
     collapsed: bool,
 }
@@ -71,20 +79,34 @@ pub struct LatticeState {
     pub q_mean: Vec<f64>,
     /// What the events add to the precision of w, one diagonal after another: that of each node with itself and with its neighbours.
     pub q_events: Vec<f64>,
-    /// The covariance of w, the same.
+    /// The covariance of w, the same; given the constant, if that is unknown.
     pub q_covariance: Vec<f64>,
+    /// The constant, if it is unknown.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub constant: Option<ConstantState>,
+}
+
+/// An unknown constant beside the lattice: f = ū + sd ζ + Σ w ψ, ζ standard normal before events are seen. Its mean comes last in `q_mean`.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ConstantState {
+    /// Its prior standard deviation.
+    pub sd: f64,
+    /// The posterior variance of ζ.
+    pub variance: f64,
+    /// How the mean of each w falls as ζ grows.
+    pub border: Vec<f64>,
 }
 
 impl LatticeField {
     /// The window is the one that the lattice was made for.
-    pub(crate) fn new(lattice: Lattice, theta: Theta, optimum: Optimum) -> Self {
-        let neighbours = lattice.grid().neighbour_shifts();
-        let mut events = optimum.precision;
-        events.add_scaled(-1.0, &lattice.prior().precision(&theta));
-        events.add_scaled(-2.0, &lattice.mass().square);
-        let (events, covariance) = (events.on(neighbours.clone()), optimum.covariance.on(neighbours));
+    pub(crate) fn new(learned: Learned) -> Self {
+        let Learned { lattice, theta, optimum, said: events, .. } = learned;
+        let BorderedSpread { inner, border, corner } = optimum.spread;
+        let inner = inner.on(lattice.grid().neighbour_shifts());
+        let spread = Arc::new(BorderedSpread { inner, border, corner });
         let (lattice, factor) = (Arc::new(lattice), Arc::default());
-        Self { lattice, theta, mean: optimum.mean, events, covariance, factor, collapsed: false }
+        Self { lattice, theta, mean: optimum.mean, events, spread, factor, collapsed: false }
     }
 
     pub(crate) fn nodes(&self) -> Vec<usize> {
@@ -111,7 +133,12 @@ impl LatticeField {
             mean,
             q_mean: self.mean.clone(),
             q_events: self.events.values().to_vec(),
-            q_covariance: self.covariance.values().to_vec(),
+            q_covariance: self.spread.inner.values().to_vec(),
+            constant: self.lattice.constant().map(|sd| ConstantState {
+                sd,
+                variance: self.spread.corner_covariance()[(0, 0)],
+                border: self.spread.border.clone(),
+            }),
         }
     }
 
@@ -120,12 +147,16 @@ impl LatticeField {
         let LatticeState { nodes, margin, smoothness, range, stretch, variance, mean, .. } = state;
         let theta = Theta { range, variance, mean, stretch };
         theta.check(window.dims())?;
-        let numbers = [&state.q_mean, &state.q_events, &state.q_covariance];
-        if numbers.iter().any(|list| list.iter().any(|v| !v.is_finite())) {
+        let own = state.constant.iter().flat_map(|constant| [constant.sd, constant.variance]).collect::<Vec<_>>();
+        let border = state.constant.as_ref().map_or(&[][..], |constant| &constant.border);
+        let numbers = [&state.q_mean, &state.q_events, &state.q_covariance, border, &own];
+        if numbers.iter().any(|list| list.iter().any(|v| !v.is_finite())) || own.iter().any(|v| *v <= 0.0) {
             return Err(Error::setting("q", "a number", "is not finite"));
         }
         // Before anything of that size is made.
-        if nodes.iter().try_fold(1usize, |size, n| size.checked_mul(*n)) != Some(state.q_mean.len()) {
+        let unknowns = usize::from(state.constant.is_some());
+        let size = nodes.iter().try_fold(1usize, |size, n| size.checked_mul(*n));
+        if size.and_then(|size| size.checked_add(unknowns)) != Some(state.q_mean.len()) {
             return Err(Error::setting("q", state.q_mean.len(), "is not the number of nodes of the lattice"));
         }
         let lattice = Lattice::new(window, &nodes, &margin, Smoothness::of(smoothness)?)?;
@@ -135,45 +166,57 @@ impl LatticeField {
             Diagonals::of_values(lattice.grid().size(), neighbours.clone(), values)
                 .ok_or_else(|| Error::setting("q", count, "does not fit the neighbours of the lattice's nodes"))
         };
-        let (events, covariance) = (diagonals(state.q_events)?, diagonals(state.q_covariance)?);
-        let (lattice, factor) = (Arc::new(lattice), Arc::default());
-        Ok(Self { lattice, theta, mean: state.q_mean, events, covariance, factor, collapsed: false })
+        let (events, inner) = (diagonals(state.q_events)?, diagonals(state.q_covariance)?);
+        let (sd, border, corner) = match state.constant {
+            None => (None, vec![], Matrix::zeros(0, 0)),
+            Some(ConstantState { sd, variance, border }) if border.len() == lattice.grid().size() => {
+                (Some(sd), border, Matrix::scaled_identity(1, 1.0 / variance.sqrt()))
+            }
+            Some(constant) => {
+                return Err(Error::setting("q", constant.border.len(), "does not fit the nodes of the lattice"));
+            }
+        };
+        let spread = Arc::new(BorderedSpread { inner, border, corner });
+        let (lattice, factor) = (Arc::new(lattice.with_constant(sd)), Arc::default());
+        Ok(Self { lattice, theta, mean: state.q_mean, events, spread, factor, collapsed: false })
     }
 
     fn hats(&self, points: &Points) -> Result<Hats> {
         self.lattice.grid().at(points)
     }
 
-    fn mass(&self, region: &Window) -> Result<Mass> {
-        Mass::over(self.lattice.grid(), region)
+    fn region(&self, region: &Window) -> Result<Region<Bordered<Diagonals>>> {
+        self.lattice.over(region)
     }
 
     /// ∫ E[f²] over a region.
-    fn expected_over(&self, mass: &Mass) -> f64 {
-        mass.integral_of_square(self.theta.mean, &self.mean) + self.covariance.trace_of_product(&mass.square)
-    }
-
-    /// h = 𝓜m + ūp: half the slope of ∫f² at the mean of w.
-    fn half_pull(&self, mass: &Mass) -> Vec<f64> {
-        let mut pull = mass.square.times(&self.mean);
-        linalg::add_scaled(&mut pull, self.theta.mean, &mass.linear);
-        pull
+    fn expected_over(&self, region: &Region<Bordered<Diagonals>>) -> f64 {
+        region.of_square(self.theta.mean, &self.mean) + of_variance(region, &self.spread)
     }
 
     /// P.
-    fn precision(&self) -> Diagonals {
-        let mut precision = self.lattice.prior().precision(&self.theta);
-        precision.add_scaled(2.0, &self.lattice.mass().square);
-        precision.add_scaled(1.0, &self.events);
+    fn precision(&self) -> Bordered<Diagonals> {
+        let mut precision = self.lattice.precision(&self.theta);
+        precision.add_scaled(2.0, &self.lattice.region().square);
+        precision.add_scaled(1.0, &with_sums(&self.events, self.lattice.constant()));
         precision
     }
 
-    fn factor(&self) -> Result<&Factor> {
+    fn factor(&self) -> Result<&BorderedFactor<BandedFactor>> {
         if self.factor.get().is_none() {
-            let factor = Factor::new(&self.precision())?;
+            let factor = self.precision().factor()?;
             return Ok(self.factor.get_or_init(|| factor));
         }
         self.factor.get().ok_or_else(|| Error::NotANumber { parameters: vec![] })
+    }
+
+    /// f at points for these unknowns.
+    fn f(&self, hats: &Hats, unknowns: &[f64]) -> Vec<f64> {
+        Placed { hats, constant: self.lattice.constant(), offset: self.theta.mean }.f(unknowns)
+    }
+
+    fn placed<'a>(&self, hats: &'a Hats) -> Placed<'a> {
+        Placed { hats, constant: self.lattice.constant(), offset: self.theta.mean }
     }
 
     fn q(&self) -> Result<Banded> {
@@ -182,27 +225,25 @@ impl LatticeField {
     }
 
     fn prior(&self) -> Banded {
-        let prior = self.lattice.prior();
         Banded {
             mean: vec![0.0; self.mean.len()],
-            precision: prior.precision(&self.theta),
-            log_determinant: prior.log_determinant(&self.theta),
+            precision: self.lattice.precision(&self.theta),
+            log_determinant: self.lattice.prior().log_determinant(&self.theta),
         }
     }
 
     /// exp(−∫f²) times a Gaussian of w.
-    fn tilted(&self, gaussian: Banded, mass: &Mass) -> Result<Tilted> {
+    fn tilted(&self, gaussian: Banded, region: &Region<Bordered<Diagonals>>) -> Result<Tilted> {
         let offset = self.theta.mean;
         let mut precision = gaussian.precision.clone();
-        precision.add_scaled(2.0, &mass.square);
-        let factor = Factor::new(&precision)?;
+        precision.add_scaled(2.0, &region.square);
+        let factor = precision.clone().factor()?;
         let mut mean = gaussian.precision.times(&gaussian.mean);
-        linalg::add_scaled(&mut mean, -2.0 * offset, &mass.linear);
+        linalg::add_scaled(&mut mean, -2.0 * offset, &region.linear);
         factor.solve(&mut mean);
         let moved: Vec<f64> = mean.iter().zip(&gaussian.mean).map(|(a, b)| a - b).collect();
         // The exponent is highest at the new mean.
-        let highest =
-            -0.5 * linalg::dot(&moved, &gaussian.precision.times(&moved)) - mass.integral_of_square(offset, &mean);
+        let highest = -0.5 * linalg::dot(&moved, &gaussian.precision.times(&moved)) - region.of_square(offset, &mean);
         let log_mass = highest + 0.5 * (gaussian.log_determinant - factor.log_determinant());
         Ok(Tilted { mean, precision, factor, log_mass })
     }
@@ -214,33 +255,33 @@ impl LatticeField {
             let requirement = format!("are too many on a lattice of {} nodes; give fewer of them", self.mean.len());
             return Err(Error::setting("points", points.len(), requirement));
         }
+        let placed = self.placed(&hats);
         let column = |n: usize| {
-            let mut x = vec![0.0; self.mean.len()];
-            hats.pairs(n).for_each(|(i, value)| x[i] += value);
+            let mut x = placed.row(n, self.mean.len());
             tilted.factor.solve(&mut x);
-            (0..hats.len()).map(|k| hats.sum(k, &x)).collect::<Vec<_>>()
+            placed.levels(&x)
         };
         let columns: Vec<Vec<f64>> = (0..hats.len()).into_par_iter().map(column).collect();
         let covariance = Matrix::from_columns(hats.len().max(1), columns.concat());
-        let mean = (0..hats.len()).map(|n| self.theta.mean + hats.sum(n, &tilted.mean)).collect();
+        let mean = placed.f(&tilted.mean);
         Ok(SquareProduct { mean, rows: linalg::pivoted_cholesky(&covariance), extra: vec![0.0; hats.len()] })
     }
 
-    fn is_dense(&self, points: usize, factor: &Factor) -> bool {
-        points <= DENSE_POINTS && points as f64 * factor.multiplications() <= DENSE_WORK
+    fn is_dense(&self, points: usize, factor: &BorderedFactor<BandedFactor>) -> bool {
+        points <= DENSE_POINTS && points as f64 * factor.inner.multiplications() <= DENSE_WORK
     }
 
     /// log E[Π f²] under a Gaussian of w, by draws about its mode.
     fn sampled(&self, tilted: &Tilted, hats: &Hats, samples: usize, seed: u64) -> Result<LogMean> {
-        let target = Target { tilted, hats, offset: self.theta.mean };
-        let mode = target.climb(tilted.mean.clone())?;
-        let count = samples.min((DRAWS_WORK / mode.factor.multiplications()) as usize).max(FEWEST_DRAWS);
+        let target = Target { tilted, placed: self.placed(hats) };
+        let mode = target.mode(tilted.mean.clone())?;
+        let count = samples.min((DRAWS_WORK / mode.factor.inner.multiplications()) as usize).max(FEWEST_DRAWS);
         let log_weight = |draw: usize| {
             let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), self.mean.len());
             let mut w = noise.clone();
             mode.factor.solve_lower_transposed(&mut w);
             linalg::add_scaled(&mut w, 1.0, &mode.place);
-            target.log_value(&w) + 0.5 * linalg::dot(&noise, &noise)
+            target.value(&w) + 0.5 * linalg::dot(&noise, &noise)
         };
         let log_weights: Vec<f64> = (0..count).into_par_iter().map(log_weight).collect();
         let mut mean = importance::log_mean(&log_weights);
@@ -252,97 +293,145 @@ impl LatticeField {
 /// A Gaussian of w by its precision.
 struct Banded {
     mean: Vec<f64>,
-    precision: Diagonals,
+    precision: Bordered<Diagonals>,
     log_determinant: f64,
 }
 
 /// A Gaussian of w that is exp(−∫f²) times another.
 struct Tilted {
     mean: Vec<f64>,
-    precision: Diagonals,
-    factor: Factor,
+    precision: Bordered<Diagonals>,
+    factor: BorderedFactor<BandedFactor>,
     /// log of its mass.
     log_mass: f64,
+}
+
+/// Points on the lattice.
+#[derive(Clone, Copy)]
+struct Placed<'a> {
+    hats: &'a Hats,
+    /// The regressor of the constant, if that is an unknown.
+    constant: Option<f64>,
+    offset: f64,
+}
+
+impl Placed<'_> {
+    /// aᵀv at each point.
+    fn levels(&self, unknowns: &[f64]) -> Vec<f64> {
+        let last = self.constant.map_or(0.0, |z| z * unknowns[unknowns.len() - 1]);
+        (0..self.hats.len()).map(|n| self.hats.sum(n, unknowns) + last).collect()
+    }
+
+    /// f at each point.
+    fn f(&self, unknowns: &[f64]) -> Vec<f64> {
+        self.levels(unknowns).iter().map(|level| self.offset + level).collect()
+    }
+
+    /// a of one point, among so many unknowns.
+    fn row(&self, n: usize, size: usize) -> Vec<f64> {
+        let mut row = vec![0.0; size];
+        self.hats.pairs(n).for_each(|(i, value)| row[i] += value);
+        self.constant.into_iter().for_each(|z| row[size - 1] = z);
+        row
+    }
+
+    /// Adds Σ weight a aᵀ.
+    fn add_squares(&self, precision: &mut Bordered<Diagonals>, weight: impl Fn(usize) -> f64) {
+        let mut sums = Diagonals::zeros(precision.inner.size(), precision.inner.shifts().to_vec());
+        self.hats.add_squares(&mut sums, weight);
+        precision.add_scaled(1.0, &with_sums(&sums, self.constant));
+    }
+
+    /// Adds Σ weight a.
+    fn add_sums(&self, out: &mut [f64], weight: impl Fn(usize) -> f64) {
+        let total: f64 = if self.constant.is_some() { (0..self.hats.len()).map(&weight).sum() } else { 0.0 };
+        self.hats.add_sums(out, weight);
+        self.constant.into_iter().for_each(|z| out[out.len() - 1] += z * total);
+    }
+}
+
+/// Σ p ψψᵀ with the border of a constant: hats add up to 1, so that Σ p ψ is a sum of its rows.
+fn with_sums(sums: &Diagonals, constant: Option<f64>) -> Bordered<Diagonals> {
+    let Some(z) = constant else { return Bordered::beside(sums.clone(), 0) };
+    let border: Vec<f64> = sums.times(&vec![1.0; sums.size()]).iter().map(|row| z * row).collect();
+    let corner = Matrix::scaled_identity(1, z * border.iter().sum::<f64>());
+    Bordered { inner: sums.clone(), border, corner }
 }
 
 /// Π f² times a Gaussian of w, up to the latter's constant.
 struct Target<'a> {
     tilted: &'a Tilted,
-    hats: &'a Hats,
-    offset: f64,
+    placed: Placed<'a>,
 }
 
 /// The Gaussian about a mode.
 struct Mode {
     place: Vec<f64>,
-    factor: Factor,
+    factor: BorderedFactor<BandedFactor>,
 }
 
 impl Target<'_> {
-    fn f(&self, w: &[f64]) -> Vec<f64> {
-        (0..self.hats.len()).map(|n| self.offset + self.hats.sum(n, w)).collect()
+    fn factor_at(&self, f: &[f64]) -> Result<BorderedFactor<BandedFactor>> {
+        let mut precision = self.tilted.precision.clone();
+        self.placed.add_squares(&mut precision, |n| 2.0 / (f[n] * f[n]));
+        precision.factor()
     }
 
-    fn log_value(&self, w: &[f64]) -> f64 {
+    /// Between the zeros of f the target is log-concave.
+    fn mode(&self, start: Vec<f64>) -> Result<Mode> {
+        let place = newton::climb(self, start, 1e-6, MOST_NEWTON)?;
+        let factor = self.factor_at(&self.placed.f(&place))?;
+        Ok(Mode { place, factor })
+    }
+}
+
+impl Concave for Target<'_> {
+    fn value(&self, w: &[f64]) -> f64 {
         let moved: Vec<f64> = w.iter().zip(&self.tilted.mean).map(|(a, b)| a - b).collect();
-        let log_product: f64 = self.f(w).iter().map(|f| (f * f).ln()).sum();
+        let log_product: f64 = self.placed.f(w).iter().map(|f| (f * f).ln()).sum();
         log_product - 0.5 * linalg::dot(&moved, &self.tilted.precision.times(&moved))
     }
 
-    /// Newton's method from a place. Between the zeros of f the target is log-concave.
-    fn climb(&self, mut place: Vec<f64>) -> Result<Mode> {
-        let mut value = self.log_value(&place);
-        loop {
-            let f = self.f(&place);
-            let mut precision = self.tilted.precision.clone();
-            self.hats.add_squares(&mut precision, |n| 2.0 / (f[n] * f[n]));
-            let factor = Factor::new(&precision)?;
-            let moved: Vec<f64> = self.tilted.mean.iter().zip(&place).map(|(a, b)| a - b).collect();
-            let mut gradient = self.tilted.precision.times(&moved);
-            self.hats.add_sums(&mut gradient, |n| 2.0 / f[n]);
-            let mut step = gradient.clone();
-            factor.solve(&mut step);
-            let expected = linalg::dot(&gradient, &step);
-            let mut length = 1.0;
-            loop {
-                let mut trial = place.clone();
-                linalg::add_scaled(&mut trial, length, &step);
-                let trial_value = self.log_value(&trial);
-                if trial_value >= value + 1e-4 * length * expected || length < 1e-8 {
-                    (place, value) = (trial, trial_value);
-                    break;
-                }
-                length *= 0.5;
-            }
-            if expected < 1e-6 || length < 1e-8 {
-                return Ok(Mode { place, factor });
-            }
-        }
+    fn step(&self, place: &[f64]) -> Result<(Vec<f64>, f64)> {
+        let f = self.placed.f(place);
+        let moved: Vec<f64> = self.tilted.mean.iter().zip(place).map(|(a, b)| a - b).collect();
+        let mut gradient = self.tilted.precision.times(&moved);
+        self.placed.add_sums(&mut gradient, |n| 2.0 / f[n]);
+        let mut step = gradient.clone();
+        self.factor_at(&f)?.solve(&mut step);
+        let expected = linalg::dot(&gradient, &step);
+        Ok((step, expected))
     }
 }
 
 impl Field for LatticeField {
     fn marginals(&self, points: &Points) -> Result<Marginals> {
-        Ok(self.hats(points)?.marginals(self.theta.mean, &self.mean, &self.covariance))
+        let hats = self.hats(points)?;
+        let rows = self.lattice.rows(&hats, self.spread.inner.shifts());
+        let (mut mean, variance) = rows.moments(&self.mean, &self.spread);
+        mean.iter_mut().for_each(|f| *f += self.theta.mean);
+        Ok(Marginals { mean, variance })
     }
 
     fn count(&self, region: &Window) -> Result<Count> {
-        let mass = self.mass(region)?;
-        let mean = self.expected_over(&mass);
-        // Var = 2 tr(𝓜S𝓜S) + 4 hᵀSh, h = 𝓜m + ūp; and tr(𝓜S𝓜S) is how tr(𝓜S) falls as P grows along 𝓜.
+        let region = self.region(region)?;
+        let mean = self.expected_over(&region);
+        // Var = 2 tr(ASAS) + 4 hᵀSh, h = Am + ūp; and tr(AS) falls by tr(ASAS) as P grows along A.
         let trace = |step: f64| -> Result<f64> {
             let mut precision = self.precision();
-            precision.add_scaled(step, &mass.square);
-            Ok(Factor::new(&precision)?.selected_inverse(mass.square.shifts()).trace_of_product(&mass.square))
+            precision.add_scaled(step, &region.square);
+            let hats = self.hats(&Points::NONE)?;
+            let rows = self.lattice.rows(&hats, region.square.inner.shifts());
+            Ok(of_variance(&region, &rows.spread(precision.factor()?)))
         };
         let squares = (trace(-STEP)? - trace(STEP)?) / (2.0 * STEP);
-        let mut rotated = self.half_pull(&mass);
+        let mut rotated = region.half_pull(self.theta.mean, &self.mean);
         self.factor()?.solve_lower(&mut rotated);
         Ok(Count { mean, sd: (2.0 * squares + 4.0 * linalg::dot(&rotated, &rotated)).sqrt() })
     }
 
     fn expected(&self, region: &Window) -> Result<f64> {
-        Ok(self.expected_over(&self.mass(region)?))
+        Ok(self.expected_over(&self.region(region)?))
     }
 
     /// The same sites under the prior of a larger lattice.
@@ -351,22 +440,28 @@ impl Field for LatticeField {
         let Some(wide) = self.lattice.widened(spans, &reach)? else { return Ok(None) };
         let events = wide.matrix(&self.events);
         // What the sites pull at, P m, does not depend on the prior, whose mean is 0.
-        let mut mean = wide.vector(&self.precision().times(&self.mean));
-        let neighbours = wide.lattice.grid().neighbour_shifts();
+        let pull = self.precision().times(&self.mean);
+        let (of_hats, of_constant) = pull.split_at(self.events.size());
+        let mut mean = wide.vector(of_hats);
+        mean.extend(of_constant);
         let lattice = Arc::new(wide.lattice);
-        let covariance = Diagonals::zeros(mean.len(), neighbours);
-        let factor = Arc::default();
-        let mut field =
-            Self { lattice, theta: self.theta.clone(), mean: vec![], events, covariance, factor, collapsed: false };
+        let (theta, spread, factor) = (self.theta.clone(), self.spread.clone(), Arc::default());
+        let mut field = Self { lattice, theta, mean: vec![], events, spread, factor, collapsed: false };
         field.factor()?.solve(&mut mean);
-        field.covariance = field.factor()?.selected_inverse(field.covariance.shifts());
         field.mean = mean;
+        let hats = field.hats(&Points::NONE)?;
+        let neighbours = field.lattice.grid().neighbour_shifts();
+        let spread = field.lattice.rows(&hats, &neighbours).spread(field.precision().factor()?);
+        field.spread = Arc::new(spread);
         Ok(Some(Box::new(field)))
     }
 
     fn collapsed(&self) -> Arc<dyn Field> {
-        let covariance = Diagonals::zeros(self.mean.len(), self.covariance.shifts().to_vec());
-        Arc::new(Self { covariance, collapsed: true, ..self.clone() })
+        let inner = Diagonals::zeros(self.events.size(), self.spread.inner.shifts().to_vec());
+        // An infinite precision: a variance of 0.
+        let corner = Matrix::scaled_identity(self.spread.corner.rows(), f64::INFINITY);
+        let spread = Arc::new(BorderedSpread { inner, border: self.spread.border.clone(), corner });
+        Arc::new(Self { spread, collapsed: true, ..self.clone() })
     }
 
     fn size(&self) -> usize {
@@ -374,7 +469,7 @@ impl Field for LatticeField {
     }
 
     fn deviations(&self, mut noise: Vec<f64>) -> Result<Vec<f64>> {
-        self.factor()?.solve_lower_transposed_columns(&mut noise);
+        self.factor()?.solve_lower_transposed(&mut noise);
         Ok(noise)
     }
 
@@ -394,24 +489,24 @@ impl Field for LatticeField {
 
     fn at<'a>(&'a self, points: &'a Points) -> Result<Box<dyn Given + 'a>> {
         let hats = self.hats(points)?;
-        Ok(Box::new(At { residual: vec![0.0; hats.len()], hats, offset: self.theta.mean }))
+        Ok(Box::new(At { residual: vec![0.0; hats.len()], hats, field: self }))
     }
 
     fn over(&self, region: &Window) -> Result<Integral> {
-        let (mass, offset) = (self.mass(region)?, self.theta.mean);
-        Ok(Box::new(move |w| mass.integral_of_square(offset, w)))
+        let (region, offset) = (self.region(region)?, self.theta.mean);
+        Ok(Box::new(move |w| region.of_square(offset, w)))
     }
 
     /// 2 tr(𝓜S𝓜S), the variance of the quadratic part, needs the inverse of P on all of the region: it is left to draws.
     fn form(&self, region: &Window) -> Result<RegionForm> {
-        let (mass, offset) = (self.mass(region)?, self.theta.mean);
-        let half_pull = self.half_pull(&mass);
-        let parts = Sparse::new(&mass, &half_pull);
+        let (region, offset) = (self.region(region)?, self.theta.mean);
+        let half_pull = region.half_pull(offset, &self.mean);
+        let parts = Sparse::new(&region, &half_pull);
         let mut rotated = half_pull;
         self.factor()?.solve_lower(&mut rotated);
         Ok(RegionForm {
-            mean: self.expected_over(&mass),
-            level: mass.integral_of_square(offset, &self.mean),
+            mean: self.expected_over(&region),
+            level: region.of_square(offset, &self.mean),
             linear_variance: 4.0 * linalg::dot(&rotated, &rotated),
             square_variance: None,
             parts: Box::new(parts),
@@ -424,14 +519,14 @@ impl Field for LatticeField {
             let (rows, extra) = (Matrix::zeros(0, points.len()), vec![0.0; points.len()]);
             return Ok((SquareProduct { mean: f.mean, rows, extra }, -self.expected(window)?));
         }
-        let tilted = self.tilted(self.q()?, &self.mass(window)?)?;
+        let tilted = self.tilted(self.q()?, &self.region(window)?)?;
         Ok((self.at_points(&tilted, points)?, tilted.log_mass))
     }
 
     fn exact(&self, events: &Points, points: &Points, window: &Window) -> Result<Box<dyn Reference>> {
-        let tilted = self.tilted(self.prior(), &self.mass(window)?)?;
-        let (events, points, offset) = (self.hats(events)?, self.hats(points)?, self.theta.mean);
-        Ok(Box::new(Walkable::new(&tilted, events, points, offset, &self.mean)?))
+        let tilted = self.tilted(self.prior(), &self.region(window)?)?;
+        let (events, points) = (self.hats(events)?, self.hats(points)?);
+        Ok(Box::new(Walkable::new(self.clone(), &tilted, events, points)?))
     }
 
     fn log_predictive(&self, points: &Points, window: &Window, samples: usize, seed: u64) -> Result<LogMean> {
@@ -439,7 +534,7 @@ impl Field for LatticeField {
             let (product, log_mass) = self.folded(points, window)?;
             return Ok(product.log_expectation(samples, seed)?.times(log_mass));
         }
-        let tilted = self.tilted(self.q()?, &self.mass(window)?)?;
+        let tilted = self.tilted(self.q()?, &self.region(window)?)?;
         Ok(self.sampled(&tilted, &self.hats(points)?, samples, seed)?.times(tilted.log_mass))
     }
 }
@@ -454,18 +549,23 @@ struct Sparse {
 }
 
 impl Sparse {
-    fn new(mass: &Mass, half_pull: &[f64]) -> Self {
+    fn new(region: &Region<Bordered<Diagonals>>, half_pull: &[f64]) -> Self {
         let touched = |values: &[f64]| {
             let some = values.iter().enumerate().filter(|(_, value)| **value != 0.0);
             some.map(|(i, value)| (i as u32, *value)).collect::<Vec<_>>()
         };
         let linear = touched(half_pull).into_iter().map(|(i, h)| (i, 2.0 * h)).collect();
+        let Bordered { inner, border, corner } = &region.square;
         let mut square = Vec::new();
-        for (place, &shift) in mass.square.shifts().iter().enumerate() {
+        for (place, &shift) in inner.shifts().iter().enumerate() {
             let times = if shift == 0 { 1.0 } else { 2.0 };
-            let entries = touched(mass.square.diagonal(place));
+            let entries = touched(inner.diagonal(place));
             square.extend(entries.into_iter().map(|(i, value)| (i, i + shift as u32, times * value)));
         }
+        // The constant, if it is an unknown, is the last.
+        let last = inner.size() as u32;
+        square.extend(touched(border).into_iter().map(|(i, value)| (i, last, 2.0 * value)));
+        square.extend(corner.data().iter().map(|value| (last, last, *value)));
         Self { size: half_pull.len(), linear, square }
     }
 }
@@ -492,25 +592,25 @@ struct Walkable {
     /// P (mode − mean) of the Gaussian that the product of f² stands beside.
     pull: Vec<f64>,
     /// Of the precision about the mode.
-    factor: Factor,
+    factor: BorderedFactor<BandedFactor>,
     events: Hats,
     points: Hats,
-    offset: f64,
+    field: LatticeField,
 }
 
 impl Walkable {
-    /// The mode is searched for from `start`, where f has the sign that it should have.
-    fn new(tilted: &Tilted, events: Hats, points: Hats, offset: f64, start: &[f64]) -> Result<Self> {
-        let target = Target { tilted, hats: &events, offset };
-        let mode = target.climb(start.to_vec())?.place;
-        let f = target.f(&mode);
+    /// The mode is searched for from the mean of q, where f has the sign that it should have.
+    fn new(field: LatticeField, tilted: &Tilted, events: Hats, points: Hats) -> Result<Self> {
+        let target = Target { tilted, placed: field.placed(&events) };
+        let mode = newton::climb(&target, field.mean.clone(), 1e-6, MOST_NEWTON)?;
+        let f = target.placed.f(&mode);
         let curvature: Vec<f64> = f.iter().map(|f| 2.0 / (f * f)).collect();
         let mut precision = tilted.precision.clone();
-        events.add_squares(&mut precision, |n| exact::CURVATURE * curvature[n]);
+        target.placed.add_squares(&mut precision, |n| exact::CURVATURE * curvature[n]);
         let moved: Vec<f64> = mode.iter().zip(&tilted.mean).map(|(a, b)| a - b).collect();
-        let (pull, factor) = (tilted.precision.times(&moved), Factor::new(&precision)?);
+        let (pull, factor) = (tilted.precision.times(&moved), precision.factor()?);
         let target = exact::Target { extra: vec![0.0; f.len()], f, curvature };
-        Ok(Self { target, mode, pull, factor, events, points, offset })
+        Ok(Self { target, mode, pull, factor, events, points, field })
     }
 }
 
@@ -522,10 +622,10 @@ impl Reference for Walkable {
     fn draws(&self, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let size = self.mode.len();
         let mut columns = gaussian::standard_normal(rng, size * DRAWN_TOGETHER);
-        self.factor.solve_lower_transposed_columns(&mut columns);
+        self.factor.solve_lower_transposed(&mut columns);
         let whole = |w: &[f64]| {
             let mut draw = w.to_vec();
-            draw.extend((0..self.events.len()).map(|n| self.events.sum(n, w)));
+            draw.extend(self.field.placed(&self.events).levels(w));
             draw.push(linalg::dot(&self.pull, w));
             draw
         };
@@ -533,21 +633,21 @@ impl Reference for Walkable {
     }
 
     fn squares(&self, from_mode: &[f64]) -> Vec<f64> {
-        let f = |n: usize| self.offset + self.points.sum(n, &self.mode) + self.points.sum(n, from_mode);
-        (0..self.points.len()).map(|n| f(n).powi(2)).collect()
+        let placed = self.field.placed(&self.points);
+        placed.f(&self.mode).iter().zip(placed.levels(from_mode)).map(|(f, more)| (f + more).powi(2)).collect()
     }
 }
 
 /// f at points.
-struct At {
+struct At<'a> {
     hats: Hats,
-    offset: f64,
+    field: &'a LatticeField,
     residual: Vec<f64>,
 }
 
-impl Given for At {
+impl Given for At<'_> {
     fn mean(&self, w: &[f64]) -> Vec<f64> {
-        (0..self.hats.len()).map(|n| self.offset + self.hats.sum(n, w)).collect()
+        self.field.f(&self.hats, w)
     }
 
     fn residual(&self) -> &[f64] {
@@ -581,7 +681,7 @@ mod tests {
         let (field, held_out, window) = field();
         let (product, log_mass) = field.folded(&held_out, &window).unwrap();
         let dense = product.log_expectation(20_000, 1).unwrap().times(log_mass);
-        let tilted = field.tilted(field.q().unwrap(), &field.mass(&window).unwrap()).unwrap();
+        let tilted = field.tilted(field.q().unwrap(), &field.region(&window).unwrap()).unwrap();
         let sampled =
             field.sampled(&tilted, &field.hats(&held_out).unwrap(), 20_000, 2).unwrap().times(tilted.log_mass);
         assert!(dense.k < 0.7 && sampled.k < 0.7, "{dense:?} {sampled:?}");
@@ -601,8 +701,8 @@ mod tests {
             let moved: Vec<f64> = w.iter().zip(mean).map(|(a, b)| a - b).collect();
             0.5 * linalg::log_determinant(&root) - 0.5 * linalg::dot(&moved, &linalg::times(&dense(precision), &moved))
         };
-        let expected =
-            log_density(&field.prior().precision, &vec![0.0; w.len()]) - log_density(&field.precision(), &field.mean);
+        let expected = log_density(&field.prior().precision.inner, &vec![0.0; w.len()])
+            - log_density(&field.precision().inner, &field.mean);
         let got = field.log_prior_over_q(&w, &noise).unwrap();
         assert!((got - expected).abs() < 1e-6 * expected.abs(), "{got} {expected}");
     }

@@ -16,9 +16,9 @@
 //! about two an event.
 
 use super::{stream, thinning};
+use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::parallel;
-use crate::points::Points;
 use crate::window::{AxisRule, Nodes, Piece, Window, node_count};
 use rand::{Rng, RngExt};
 

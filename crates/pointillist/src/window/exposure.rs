@@ -5,8 +5,8 @@
 
 use super::spread::{self, Spread};
 use super::{Scaling, Span, Window};
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::points::Points;
 
 /// A known exposure.
 #[derive(Debug, Clone, PartialEq)]

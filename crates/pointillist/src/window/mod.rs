@@ -22,8 +22,8 @@ pub use polygon::{Polygons, Ring};
 pub(crate) use scaling::Scaling;
 pub use spread::Spread;
 
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::points::Points;
 
 /// What an axis is called, and what its numbers mean.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -7,9 +7,9 @@
 //! (`gather.rs`). So every window and every kernel share one form: Σ w h(x).
 
 use super::{Exposure, Piece, Polygons, Span, Window, gather};
+use crate::data::points::Points;
 use crate::numerics::gauss::GaussLegendre;
 use crate::numerics::linalg::Matrix;
-use crate::points::Points;
 
 /// Panels under an outline are no wider than this many lengths: the work of an outline grows with the square of a panel's nodes.
 const OUTLINED_WIDTH: f64 = 6.0;

@@ -3,7 +3,7 @@
 //! So time stamps of 1.6e9 seconds and distances of 1e-6 are fitted with the same steps, and to the same digits, as the
 //! unit interval. A rate per unit of measure inside is `volume` times the rate per unit of measure outside.
 
-use crate::points::Points;
+use crate::data::points::Points;
 use crate::window::Window;
 
 /// The map between the user's coordinates and those of the unit box.

@@ -8,8 +8,8 @@
 
 use super::nodes::{Panels, PieceNodes, Weights};
 use super::{Exposure, Piece, Span, Window};
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::points::Points;
 
 /// A grid may have this many times the cells that keep weights before the places are taken for scattered.
 const HARDLY_A_GRID: usize = 4;

@@ -7,9 +7,9 @@
 //!
 //! Cost for n points of numerical rank r: a root n r². Where f is rough r nears n: the cube.
 
+use crate::data::points::Points;
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::vector::exp_in_place;
-use crate::points::Points;
 use crate::sample::gaussian;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};

@@ -12,8 +12,8 @@
 use super::field::{Keep, Root};
 use super::settings::Parameters;
 use super::state::{Latent, Likelihood, Problem};
+use crate::data::points::Points;
 use crate::numerics::linalg;
-use crate::points::Points;
 use crate::sample::hmc::{self, DualAveraging, Place};
 use rand::{Rng, RngExt};
 
@@ -275,7 +275,7 @@ mod tests {
     use super::super::settings::{Settings, Thinning};
     use super::super::walk::{Over, Walk};
     use super::*;
-    use crate::events::Events;
+    use crate::data::events::Events;
     use crate::sample::stream;
     use crate::testing::check_gradient;
     use crate::window::Window;

@@ -45,9 +45,9 @@ pub use settings::{Fixed, Gamma, LogNormal, Normal, Parameters, Settings, Thinni
 pub use simulate::{Simulated, draw};
 pub use state::Latent;
 
+use crate::data::events::Events;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::points::Points;
 use crate::window::Window;
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use state::Problem;

@@ -17,9 +17,9 @@ use super::regions;
 use super::settings::Parameters;
 use super::state::{Latent, Likelihood, Problem, sigmoid};
 use super::walk::{self, Side, Walk};
+use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::numerics::linalg;
-use crate::points::Points;
 use crate::sample::{elliptical_slice, gaussian};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Gamma, StandardNormal};
@@ -286,7 +286,7 @@ mod tests {
     use super::super::settings::{self, LogNormal, Normal, Settings, Thinning};
     use super::super::walk::Over;
     use super::*;
-    use crate::events::Events;
+    use crate::data::events::Events;
     use crate::sample::stream;
     use crate::window::Window;
 

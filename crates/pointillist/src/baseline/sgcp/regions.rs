@@ -12,8 +12,8 @@
 //! standard deviation √3 √variance/ℓ², and the margin is more than four of these.
 
 use super::settings::{Settings, Thinning};
+use crate::data::points::Points;
 use crate::error::Result;
-use crate::points::Points;
 use crate::sample::thinning;
 use crate::window::{Span, Window};
 use rand::{Rng, RngExt};

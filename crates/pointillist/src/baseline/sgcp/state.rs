@@ -14,9 +14,9 @@
 use super::field::{self, Keep, Root};
 use super::regions::{self, Regions};
 use super::settings::{Gamma, Parameters, Settings};
+use crate::data::events::Events;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::points::Points;
 use crate::window::{AxisRule, Nodes, Window, node_count};
 use rand::Rng;
 

@@ -1,0 +1,314 @@
+//! Rows at the nodes of a tensor grid, with inducing points on a grid: every sum goes axis by axis (math: grids).
+//!
+//! A natural step costs one Cholesky factor and one inverse of an M×M matrix; everything else is small beside them.
+
+use super::{GridBasis, HyperBar, TensorFeatures};
+use crate::gaussian::step::{Optimum, Step};
+use crate::gaussian::{DenseFactor, Design};
+use crate::numerics::linalg::{self, Matrix};
+use crate::terms::Marginals;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Large matrices that are not in use: a natural step takes them from here, for fresh memory costs a tenth of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spare(Arc<Mutex<Vec<Matrix>>>);
+
+impl Spare {
+    /// A matrix of this size with anything in it.
+    fn take(&self, size: usize) -> Matrix {
+        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.retain(|matrix| matrix.rows() == size); // another grid, other matrices
+        spare.pop().unwrap_or_else(|| Matrix::zeros(size, size))
+    }
+
+    fn put(&self, matrix: Matrix) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(matrix);
+    }
+}
+
+/// The covariance of v, which goes back to the spare matrices in the end.
+pub(crate) struct Covariance {
+    matrix: Matrix,
+    spare: Spare,
+}
+
+impl Drop for Covariance {
+    fn drop(&mut self) {
+        self.spare.put(std::mem::take(&mut self.matrix));
+    }
+}
+
+impl Covariance {
+    pub(crate) fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+}
+
+/// Rows at the nodes of a tensor grid.
+pub(crate) struct ByAxis<'a> {
+    pub(crate) basis: &'a GridBasis,
+    pub(crate) features: &'a TensorFeatures,
+    pub(crate) spare: &'a Spare,
+}
+
+impl Design for ByAxis<'_> {
+    type Precision = Matrix;
+    type Spread = Covariance;
+
+    fn len(&self) -> usize {
+        self.features.residual.len()
+    }
+
+    fn residual(&self) -> Option<&[f64]> {
+        Some(&self.features.residual)
+    }
+
+    fn copied(&self, matrix: &Matrix) -> Matrix {
+        let mut copy = self.spare.take(matrix.rows());
+        copy.data_mut().copy_from_slice(matrix.data());
+        copy
+    }
+
+    fn add_sites(&self, precision: &[f64], linear: &[f64], matrix: &mut Matrix, vector: &mut [f64]) {
+        self.basis.add_gram(self.features, precision, matrix);
+        self.add_sum(linear, vector);
+    }
+
+    fn add_sum(&self, weights: &[f64], vector: &mut [f64]) {
+        linalg::add_scaled(vector, 1.0, &self.features.sum(weights));
+    }
+
+    fn spread(&self, factor: DenseFactor) -> Covariance {
+        let size = factor.0.rows();
+        let (mut root, mut matrix) = (self.spare.take(size), self.spare.take(size));
+        linalg::inverse_on_all_cores(&factor.0, &mut root, &mut matrix);
+        [root, factor.0].into_iter().for_each(|matrix| self.spare.put(matrix));
+        Covariance { matrix, spare: self.spare.clone() }
+    }
+
+    fn levels(&self, v: &[f64]) -> Vec<f64> {
+        self.features.means(v)
+    }
+
+    fn moments(&self, mean: &[f64], spread: &Covariance) -> (Vec<f64>, Vec<f64>) {
+        (self.levels(mean), self.basis.spreads(self.features, &spread.matrix))
+    }
+}
+
+impl ByAxis<'_> {
+    /// Mean and variance of f at the nodes for a q.
+    pub(crate) fn marginals(&self, mean: &[f64], covariance: &Matrix) -> Marginals {
+        let spread = self.basis.spreads(self.features, covariance);
+        let mean = self.levels(mean).iter().map(|f| self.features.offset + f).collect();
+        let variance = self.features.residual.iter().zip(&spread).map(|(c, s)| c + s.max(0.0)).collect();
+        Marginals { mean, variance }
+    }
+
+    /// The gradient of the bound by Θ, q at its optimum.
+    pub(crate) fn gradient(&self, optimum: &Optimum<Covariance>, weights: &[f64]) -> HyperBar {
+        let Step { mean, spread, terms, .. } = &optimum.step;
+        let times =
+            |values: &[f64], factor: f64| weights.iter().zip(values).map(|(w, v)| factor * w * v).collect::<Vec<f64>>();
+        let (by_mean, by_variance) = (times(&terms.slope, 1.0), times(&terms.curvature, -0.5));
+        self.basis.adjoint(self.features, &by_mean, &by_variance, mean, &spread.matrix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Basis, GridPoints, Hyper, PriorMean, Scattered};
+    use super::*;
+    use crate::bound::{Bound, Gaussian, bound, bound_adjoint};
+    use crate::data::points::Points;
+    use crate::gaussian::step::{Clamp, PriorOf, Problem, Said, Until};
+    use crate::gaussian::{Columns, Precision, Sites};
+    use crate::kernel::{Expression, Kernel, Part, Term};
+    use crate::terms::LOG_SQUARE;
+    use crate::testing::check_gradient;
+    use crate::window::Window;
+
+    /// A kernel on the first axes with parameters as given, or where they start.
+    fn kernel(text: &str, dims: usize) -> Kernel {
+        let expression = Expression::parse(text, &["x", "y", "z"][..dims]).unwrap();
+        let part = |part: &crate::kernel::PartExpression| {
+            let known = part.parameters.iter().zip(part.factor.parameters());
+            let parameters = known.map(|(said, parameter)| said.value.unwrap_or(parameter.start)).collect();
+            Part { axis: part.axis, factor: part.factor, parameters }
+        };
+        let parts = expression.terms[0].parts.iter().map(part).collect();
+        Kernel::new(dims, vec![Term { variance: 1.3, parts }]).unwrap()
+    }
+
+    const KERNELS: [(&str, usize); 4] = [
+        ("se(x, lengthscale=0.3)*se(y, lengthscale=0.4)", 2),
+        ("matern32(y, lengthscale=0.3)*matern52(x, lengthscale=0.5)*periodic(x, period=1.7)", 2),
+        ("polynomial(x, degree=1)*se(x, lengthscale=0.5)*rational_quadratic(y, lengthscale=0.4)", 2),
+        ("se(x, lengthscale=0.5)*matern12(y)*se(z, lengthscale=0.6)", 3),
+    ];
+
+    struct Case {
+        hyper: Hyper,
+        prior: PriorMean,
+        locations: Points,
+        axes: Vec<Vec<f64>>,
+        weights: Vec<f64>,
+        window: Window,
+    }
+
+    fn cases() -> Vec<Case> {
+        let all = KERNELS.iter().flat_map(|k| [PriorMean::Constant, PriorMean::Paper].map(|prior| (k, prior)));
+        let make = |((text, dims), prior): (&(&str, usize), PriorMean)| {
+            let counts = [[5, 4, 1], [3, 2, 3]][usize::from(*dims == 3)];
+            let axes: Vec<Vec<f64>> = (0..*dims)
+                .map(|r| (0..4 + r).map(|i| (0.31 * (i + 1) as f64 * (1.2 + r as f64)).fract()).collect())
+                .collect();
+            let count: usize = axes.iter().map(Vec::len).product();
+            let mut weights: Vec<f64> = (0..count).map(|n| 2.0 + (1.7 * n as f64).sin()).collect();
+            weights[3] = 0.0;
+            let spans = vec![(0.0, 1.0); *dims];
+            Case {
+                hyper: Hyper { kernel: kernel(text, *dims), mean: 2.5 },
+                prior,
+                locations: Points::grid(&vec![0.0; *dims], &vec![1.0; *dims], &counts[..*dims]),
+                axes,
+                weights,
+                window: Window::new(&spans).unwrap().with_repeats(2).unwrap(),
+            }
+        };
+        all.map(make).collect()
+    }
+
+    fn until(tolerance: f64, most: usize) -> Until<'static> {
+        Until { tolerance, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) }
+    }
+
+    /// q at its optimum with rows of either kind.
+    fn optimum<D: Design<Precision = Matrix>>(
+        design: &D,
+        region: &crate::field::inducing::RegionFeatures,
+        (prior_mean, offset): (&[f64], f64),
+        case: &Case,
+        steps: (f64, usize),
+    ) -> Optimum<D::Spread> {
+        let said = vec![Said { design, weights: &case.weights, potential: &LOG_SQUARE }];
+        let prior = PriorOf { precision: None, mean: prior_mean, log_determinant: 0.0, offset };
+        let problem = Problem::new(prior, Some(region), said, || Matrix::scaled_identity(prior_mean.len(), 1.0));
+        problem.maximise(case.sites(), until(steps.0, steps.1)).unwrap()
+    }
+
+    /// All that a Θ gives axis by axis.
+    struct OnGrid {
+        basis: GridBasis,
+        features: TensorFeatures,
+        spare: Spare,
+    }
+
+    impl OnGrid {
+        fn rows(&self) -> ByAxis<'_> {
+            ByAxis { basis: &self.basis, features: &self.features, spare: &self.spare }
+        }
+
+        fn optimum(&self, case: &Case, steps: (f64, usize)) -> Optimum<Covariance> {
+            let prior = (&self.features.prior_mean[..], self.features.offset);
+            optimum(&self.rows(), &self.features.region, prior, case, steps)
+        }
+    }
+
+    impl Case {
+        fn grid(&self, hyper: &Hyper) -> OnGrid {
+            let basis = GridPoints::of(&self.locations).unwrap().basis(hyper, self.prior, 0.0).unwrap();
+            let features = basis.tensor_features(&self.axes, &self.window).unwrap();
+            OnGrid { basis, features, spare: Spare::default() }
+        }
+
+        fn sites(&self) -> Sites {
+            Sites::flat(&LOG_SQUARE, 3.0, self.weights.len())
+        }
+
+        /// The nodes as points, in the order of the weights.
+        fn points(&self) -> Points {
+            let row = |n: usize| {
+                let stride = |r: usize| self.axes[r + 1..].iter().map(Vec::len).product::<usize>();
+                (0..self.axes.len()).map(move |r| self.axes[r][n / stride(r) % self.axes[r].len()])
+            };
+            Points::new(self.axes.len(), (0..self.weights.len()).flat_map(row).collect()).unwrap()
+        }
+    }
+
+    fn close(got: &[f64], want: &[f64], what: &str) {
+        let scale = want.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+        assert_eq!(got.len(), want.len());
+        got.iter().zip(want).for_each(|(a, b)| assert!((a - b).abs() < 1e-9 * scale, "{what}: {a} {b}"));
+    }
+
+    #[test]
+    fn axis_by_axis_is_the_dense_way() {
+        for case in cases() {
+            let (points, grid) = (case.points(), case.grid(&case.hyper));
+            let basis = Scattered::new(case.locations.clone()).basis(&case.hyper, case.prior, 0.0).unwrap();
+            let features = basis.features(&points, &case.window);
+            let found = grid.optimum(&case, (1e-9, 8));
+            let prior = (&features.prior_mean[..], features.offset);
+            let dense = optimum(&Columns(&features.points), &features.region, prior, &case, (1e-9, 8));
+            close(&[found.step.bound], &[dense.step.bound], "bound");
+            close(&found.step.mean, &dense.step.mean, "mean");
+            let covariance = linalg::inverse_from_cholesky(&dense.step.spread.0);
+            close(found.step.spread.matrix().data(), covariance.data(), "covariance");
+            let q = Gaussian { mean: dense.step.mean.clone(), root: covariance.factor().unwrap().0 };
+            let (total, bar, _) = bound_adjoint(&features, &case.weights, &q, false);
+            let list = |b: Bound| [b.log_rate, b.integral_of_mean_square, b.integral_of_variance, b.kl];
+            let region = &grid.features.region;
+            let mean_square = region.of_square(features.offset, &found.step.mean);
+            let variance = region.of_variance(found.step.spread.matrix());
+            let parts = Bound::of_step(found.step.bound, found.step.sums[0], mean_square, variance);
+            close(&list(parts), &list(total), "parts");
+            close(&list(bound(&features, &case.weights, &q)), &list(total), "parts without the adjoint");
+            let want = basis.features_adjoint(&points, &case.window, &features, bar, &[]);
+            let got = grid.rows().gradient(&found, &case.weights);
+            close(&got.parameters, &want.parameters, "gradient");
+            close(&[got.mean], &[want.mean], "gradient by the mean");
+
+            let other = Points::new(points.dims(), points.coordinates().iter().map(|x| x * x).collect()).unwrap();
+            let (got, want) = (grid.basis.at(&other), basis.at(&other));
+            close(got.a.data(), want.a.data(), "features");
+            close(&got.residual, &want.residual, "residual");
+        }
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_finite_differences() {
+        for case in cases() {
+            let grid = case.grid(&case.hyper);
+            let got = grid.rows().gradient(&grid.optimum(&case, (1e-12, 100)), &case.weights);
+            let mut values = case.hyper.kernel.parameters();
+            let mut wanted = got.parameters.clone();
+            // The degree of a polynomial is not learned.
+            let degree = case.hyper.kernel.parameter_names().iter().position(|name| name.contains("degree"));
+            let held = degree.map(|at| (wanted.remove(at), values.remove(at)).1);
+            let bound = |x: &[f64]| {
+                let mut x = x.to_vec();
+                degree.zip(held).into_iter().for_each(|(at, held)| x.insert(at, held));
+                let hyper = Hyper { kernel: case.hyper.kernel.with_parameters(&x), mean: case.hyper.mean };
+                case.grid(&hyper).optimum(&case, (1e-12, 100)).step.bound
+            };
+            let error = check_gradient(bound, &values, &wanted);
+            assert!(error < 1e-5, "{error}");
+        }
+    }
+
+    #[test]
+    fn regions_of_any_shape_are_those_of_the_dense_way() {
+        let case = &cases()[0];
+        let grid = case.grid(&case.hyper).basis;
+        let dense = Scattered::new(case.locations.clone()).basis(&case.hyper, case.prior, 0.0).unwrap();
+        let ring = vec![vec![[0.1, 0.0], [0.9, 0.1], [1.0, 0.6], [0.2, 0.9]]];
+        let polygon = Window::inside(crate::window::Polygons::new(vec![ring]).unwrap());
+        let halves = [Window::new(&[(0.0, 0.3), (0.0, 1.0)]).unwrap(), Window::new(&[(0.5, 1.0), (0.2, 0.7)]).unwrap()];
+        for window in [polygon, Window::union(&halves).unwrap()] {
+            let (got, want) = (grid.over(&window), dense.over(&window));
+            close(got.square.data(), want.square.data(), "square");
+            close(&got.linear, &want.linear, "linear");
+            close(&[got.residual, got.measure], &[want.residual, want.measure], "residual");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The lattice: f on a regular grid of hat functions with a Matérn prior whose precision is sparse (math: the lattice).
+//!
+//! f(x) = ū + Σ_j w_j ψ_j(x), w ~ N(0, Q⁻¹). Nothing of the likelihood is discretised: ∫ f² over the window is a
+//! quadratic form of w with an exact mass matrix. Every matrix here is a few of its diagonals (`gaussian/diagonals.rs`); one
+//! natural step is a Cholesky factor and the part of an inverse that lies on those diagonals. Cost: n_long · n_short³
+//! on a plane, linear in the nodes on a line. `hats.rs` (where the nodes are, and hats as rows), `prior.rs` (Q), `mass.rs`
+//! (the window), `at.rs` (q at fixed Θ). It scales no coordinates: that is its caller's.
+
+mod at;
+mod hats;
+mod mass;
+mod prior;
+
+pub use at::{Optimum, Slopes};
+pub(crate) use at::{Weighted, of_variance};
+pub(crate) use hats::GridAxis;
+pub use hats::{Grid, Hats};
+pub use mass::Mass;
+pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
+
+use crate::data::points::Points;
+use crate::error::{Error, Result};
+use crate::gaussian::step::{Clamp, Until};
+use crate::gaussian::{Bordered, Diagonals, Region, Sites, bordered};
+use crate::infer::size;
+use crate::terms::LOG_SQUARE;
+use crate::terms::Link;
+use crate::window::{Span, Window};
+
+/// Most nodes of a lattice that goes on beyond the window, and most memory.
+const MOST_WIDENED: f64 = 1e6;
+const MOST_BYTES: f64 = 2e9;
+
+/// A lattice with more nodes around another.
+pub(crate) struct Widened {
+    pub(crate) lattice: Lattice,
+    /// Where the nodes of the other are.
+    places: Vec<usize>,
+}
+
+impl Widened {
+    /// A matrix of neighbours on the other lattice, on this one.
+    pub(crate) fn matrix(&self, matrix: &Diagonals) -> Diagonals {
+        matrix.moved(self.lattice.grid.size(), self.lattice.grid.neighbour_shifts(), &self.places)
+    }
+
+    /// A vector, with zeros at the new nodes.
+    pub(crate) fn vector(&self, vector: &[f64]) -> Vec<f64> {
+        let mut wide = vec![0.0; self.lattice.grid.size()];
+        self.places.iter().zip(vector).for_each(|(&place, value)| wide[place] = *value);
+        wide
+    }
+}
+
+/// What does not change with Θ: the nodes, the prior's tables, the window's integrals.
+#[derive(Debug, Clone)]
+pub struct Lattice {
+    grid: Grid,
+    prior: Prior,
+    /// Of all unknowns.
+    region: Region<Bordered<Diagonals>>,
+    /// The prior standard deviation of the constant, if that is among the unknowns.
+    constant: Option<f64>,
+}
+
+impl Lattice {
+    /// `nodes[r]` nodes on axis r, from `margin[r]` below the window to as much above it.
+    pub fn new(window: &Window, nodes: &[usize], margin: &[f64], smoothness: Smoothness) -> Result<Self> {
+        let grid = Grid::around(window, nodes, margin)?;
+        let prior = Prior::new(&grid, smoothness);
+        let region = bordered::with_constant(Mass::over(&grid, window)?, None);
+        Ok(Self { grid, prior, region, constant: None })
+    }
+
+    /// The same with a constant among the unknowns, of this prior standard deviation about ū; or without.
+    pub(crate) fn with_constant(self, sd: Option<f64>) -> Self {
+        let Region { square, mut linear, residual, measure } = self.region;
+        linear.truncate(self.grid.size());
+        let region = bordered::with_constant(Region { square: square.inner, linear, residual, measure }, sd);
+        Self { region, constant: sd, ..self }
+    }
+
+    /// Number of unknowns.
+    pub(crate) fn size(&self) -> usize {
+        self.grid.size() + usize::from(self.constant.is_some())
+    }
+
+    /// The prior standard deviation of the constant, if that is among the unknowns.
+    pub(crate) fn constant(&self) -> Option<f64> {
+        self.constant
+    }
+
+    /// The same lattice with more nodes around it, so that it reaches `reach[r]` beyond a box on the sides on which that lies outside
+    /// the window (which is the unit box); none if it does already. The window's integrals stay as they are.
+    pub(crate) fn widened(&self, spans: &[Span], reach: &[f64]) -> Result<Option<Widened>> {
+        let missing = self.grid.missing(spans, reach);
+        if missing.iter().flatten().all(|count| *count == 0.0) {
+            return Ok(None);
+        }
+        let nodes: Vec<f64> =
+            self.grid.nodes().iter().zip(&missing).map(|(n, [below, above])| *n as f64 + below + above).collect();
+        let total: f64 = nodes.iter().product();
+        let whole: Vec<usize> = nodes.iter().map(|n| n.min(1e9) as usize).collect();
+        if !(total <= MOST_WIDENED && size::bytes(&whole, self.prior.smoothness()) <= MOST_BYTES) {
+            let requirement = "to go on so far beyond the window a lattice would need too many; ask for less of it, or fit with inducing \
+                points (--basis inducing)";
+            return Err(Error::setting("nodes", format!("{total:.0}"), requirement));
+        }
+        let more: Vec<[usize; 2]> = missing.iter().map(|counts| counts.map(|count| count as usize)).collect();
+        let (grid, places) = self.grid.widened(&more)?;
+        let prior = Prior::new(&grid, self.prior.smoothness());
+        let region = Region { linear: vec![], ..self.region.clone() };
+        let mut wide = Widened { lattice: Self { grid, prior, region, constant: None }, places };
+        let Region { square, linear, residual, measure } = &self.region;
+        let (square, linear) = (wide.matrix(&square.inner), wide.vector(&linear[..self.grid.size()]));
+        let mass = Region { square, linear, residual: *residual, measure: *measure };
+        wide.lattice.region = bordered::with_constant(mass, None);
+        wide.lattice = wide.lattice.with_constant(self.constant);
+        Ok(Some(wide))
+    }
+
+    /// The nodes.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The prior of the coefficients.
+    pub fn prior(&self) -> &Prior {
+        &self.prior
+    }
+
+    /// What f is made of integrates to over the window.
+    pub fn region(&self) -> &Region<Bordered<Diagonals>> {
+        &self.region
+    }
+
+    /// What it integrates to over another region.
+    pub(crate) fn over(&self, window: &Window) -> Result<Region<Bordered<Diagonals>>> {
+        Ok(bordered::with_constant(Mass::over(&self.grid, window)?, self.constant))
+    }
+
+    /// q at its optimum for fixed Θ and λ = f²: natural steps from a flat intensity of this height, or from sites, until one gains less
+    /// than `tolerance` nats, at most `most` of them. `weights` are those of the points: 1 for raw events.
+    pub fn maximise(
+        &self,
+        points: &Points,
+        weights: &[f64],
+        theta: &Theta,
+        start: Start,
+        steps: (f64, usize),
+    ) -> Result<Optimum> {
+        let sites = match start {
+            Start::Flat(level) => Sites::flat(&LOG_SQUARE, level, points.len()),
+            Start::Sites(sites) => sites,
+        };
+        if weights.len() != points.len() || sites.len() != points.len() {
+            let found = weights.len().min(sites.len());
+            return Err(Error::Dimension { what: "weights and sites of the points", expected: points.len(), found });
+        }
+        theta.check(self.grid.dims())?;
+        let hats = self.grid.at(points)?;
+        let (tolerance, most) = steps;
+        let until = Until { tolerance, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        self.optimum(Link::Square.formula(), &[Weighted { hats: &hats, weights }], theta, sites, until)
+    }
+}
+
+/// Where natural steps start.
+pub enum Start {
+    /// A flat f of this height.
+    Flat(f64),
+    /// What events said of f before.
+    Sites(Sites),
+}

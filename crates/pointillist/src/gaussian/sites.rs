@@ -1,0 +1,75 @@
+//! Sites: one Gaussian per weighted point that stands for what the point says of f there.
+//!
+//! They speak of f at the points, not of a basis: they stay a good start when Θ or the basis change, and a damped natural step is a blend
+//! of them.
+
+use crate::terms::{self, Expected, Marginals, Potential};
+
+/// One Gaussian site per point: exp(η1 f − ½ η2 f²).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sites {
+    pub(crate) linear: Vec<f64>,
+    pub(crate) precision: Vec<f64>,
+}
+
+impl Sites {
+    /// No sites.
+    pub(crate) fn none() -> Self {
+        Self { linear: vec![], precision: vec![] }
+    }
+
+    /// The sites at `count` points where f is known to be `level`.
+    pub(crate) fn flat(potential: &dyn Potential, level: f64, count: usize) -> Self {
+        let (slope, precision) = potential.at(level);
+        Self { linear: vec![slope + precision * level; count], precision: vec![precision; count] }
+    }
+
+    /// The sites that f at the points asks for: what a natural step from q makes them.
+    pub(crate) fn of(potential: &dyn Potential, f: &Marginals) -> Self {
+        let Expected { by_mean, by_variance, .. } = terms::expected(potential, f);
+        let precision: Vec<f64> = by_variance.iter().map(|g| -2.0 * g.min(0.0)).collect();
+        let linear = (0..precision.len()).map(|n| by_mean[n] + precision[n] * f.mean[n]).collect();
+        Self { linear, precision }
+    }
+
+    /// These, and more of them.
+    pub(crate) fn followed_by(mut self, others: Self) -> Self {
+        self.linear.extend(others.linear);
+        self.precision.extend(others.precision);
+        self
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.linear.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.linear.is_empty()
+    }
+
+    /// The sites of −f.
+    pub(crate) fn negated(mut self) -> Self {
+        self.linear.iter_mut().for_each(|l| *l = -*l);
+        self
+    }
+
+    /// Whether some precision is negative, as at the optimum it may be where f could have either sign.
+    pub(super) fn any_negative(&self) -> bool {
+        self.precision.iter().any(|p| *p < 0.0)
+    }
+
+    /// The same sites without the negative ones: the precision of q is then positive definite whatever Θ is.
+    pub(super) fn without_negative(&self) -> Self {
+        let keep =
+            |values: &[f64]| values.iter().zip(&self.precision).map(|(v, p)| if *p < 0.0 { 0.0 } else { *v }).collect();
+        Self { linear: keep(&self.linear), precision: keep(&self.precision) }
+    }
+
+    /// (1−ρ) self + ρ other.
+    pub(super) fn blend(&self, other: &Sites, rho: f64) -> Self {
+        let mix = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + rho * (b - a)).collect();
+        Self { linear: mix(&self.linear, &other.linear), precision: mix(&self.precision, &other.precision) }
+    }
+}

@@ -1,0 +1,585 @@
+//! Inducing points as the search sees them: which grids there are, and what a Θ is worth on one.
+//!
+//! q is found by dense matrices, or axis by axis where everything is a product over the axes (`field/inducing/by_axis.rs`).
+
+use super::kernel_theta::KernelLayout;
+use super::lbfgs::{Curvature, End};
+use super::observed::Observed;
+use super::search::{By, Found, Kind, Run, Start, describe};
+use super::tally::Tally;
+use super::tuning::{self, Tuning};
+use super::{Inducing, Method, joint};
+use crate::bound::{self, Bound, Gaussian, bound_adjoint};
+use crate::data::points::Points;
+use crate::data::seen::{Seen, Tensor};
+use crate::error::{Error, Result};
+use crate::field::inducing::by_axis::{ByAxis, Covariance, Spare};
+use crate::field::inducing::{
+    Basis, Features, GridBasis, GridPoints, Hyper, HyperBar, PriorMean, RegionFeatures, Scattered, ScatteredBasis,
+    TensorFeatures,
+};
+use crate::gaussian::step::{Clamp, Optimum, PriorOf, Problem, Said, Until};
+use crate::gaussian::{Columns, DenseFactor, Precision, Sites};
+use crate::kernel::Kernel;
+use crate::numerics::linalg::{self, Matrix};
+use crate::posterior::InducingField;
+use crate::terms::{self, LOG_SQUARE, Marginals};
+use crate::window::Window;
+
+/// Most inducing points `auto` uses: beyond, a dense q costs more than it gives …
+pub(super) const AUTO_MOST: usize = 576;
+/// … and so does more than this many per event, or for few events this many in all.
+const AUTO_PER_EVENT: usize = 4;
+const AUTO_FEW: usize = 64;
+/// A kernel whose held parameters ask for more than this is refused: they would not fit.
+const AUTO_AT_ALL: usize = 4 * AUTO_MOST;
+/// `auto` goes on while more than this part of the expected events comes from what the inducing points leave unexplained.
+const AUTO_UNEXPLAINED: f64 = 1e-4;
+/// Points per axis that `auto` starts with, in one, two and three dimensions.
+const AUTO_LEAST: [usize; 3] = [12, 8, 5];
+/// Relative jitter is not raised beyond this.
+const MOST_JITTER: f64 = 1e-4;
+
+/// The data in unit coordinates, the model's words on Θ, and where it starts.
+pub(super) struct OnInducing<'a> {
+    pub(super) observed: &'a Observed,
+    pub(super) window: &'a Window,
+    /// Number of events.
+    pub(super) events: usize,
+    pub(super) prior_mean: PriorMean,
+    pub(super) jitter: f64,
+    /// The f of a flat intensity: its sign is + unless the user's own word on the mean is negative.
+    pub(super) level: f64,
+    pub(super) gain: f64,
+    pub(super) method: Method,
+    /// Θ of which nothing is learned yet.
+    pub(super) hyper: Hyper,
+    pub(super) layout: KernelLayout,
+    /// Whether points stay where they are for now.
+    pub(super) at_rest: bool,
+    pub(super) spare: Spare,
+}
+
+/// Where the inducing points are.
+#[derive(Clone)]
+pub(super) enum Places {
+    /// A grid with so many points per axis.
+    Grid(Vec<usize>),
+    /// Anywhere.
+    At(Points),
+}
+
+/// Inducing points where they are before they move.
+pub(super) struct PointsLevel {
+    pub(super) locations: Points,
+    pub(super) counts: Vec<usize>,
+}
+
+/// Θ and Z.
+#[derive(Clone)]
+pub(super) struct HyperAt {
+    pub(super) hyper: Hyper,
+    pub(super) locations: Points,
+}
+
+/// q at its optimum for one Θ.
+pub(super) enum At {
+    Dense(Box<ScatteredBasis>, Box<Features>, Optimum<DenseFactor>),
+    Grid(Box<GridBasis>, Box<TensorFeatures>, Optimum<Covariance>),
+}
+
+impl OnInducing<'_> {
+    /// Natural steps at one Θ.
+    pub(super) fn at(&self, theta: &HyperAt, moving: bool, sites: Sites, until: Until<'_>) -> Result<At> {
+        let (hyper, locations) = (&theta.hyper, &theta.locations);
+        match &self.observed.seen {
+            Seen::Points(points, weights) => {
+                let set = if moving { Scattered::moving(locations.clone()) } else { Scattered::new(locations.clone()) };
+                let basis = set.basis(hyper, self.prior_mean, self.jitter)?;
+                let features = basis.features(points, self.window);
+                let optimum = dense_optimum(&features, weights, sites, until)?;
+                Ok(At::Dense(Box::new(basis), Box::new(features), optimum))
+            }
+            Seen::Tensor(Tensor { axes, weights }) => {
+                let grid = GridPoints::of(locations)
+                    .ok_or_else(|| Error::setting("inducing", "some points", "must be a full grid here"))?;
+                let basis = grid.basis(hyper, self.prior_mean, self.jitter)?;
+                let features = basis.tensor_features(axes, self.window)?;
+                let optimum = grid_optimum((&basis, &features, &self.spare), weights, sites, until)?;
+                Ok(At::Grid(Box::new(basis), Box::new(features), optimum))
+            }
+        }
+    }
+
+    fn is_moving(&self) -> bool {
+        self.layout.moves() && !self.at_rest
+    }
+
+    fn active(&self) -> std::borrow::Cow<'_, KernelLayout> {
+        match self.layout.moves() && self.at_rest {
+            true => std::borrow::Cow::Owned(self.layout.at_rest()),
+            false => std::borrow::Cow::Borrowed(&self.layout),
+        }
+    }
+
+    pub(super) fn flat(&self) -> Sites {
+        Sites::flat(&LOG_SQUARE, self.level, self.observed.seen.weights().len())
+    }
+
+    /// About the entries that a natural step with so many inducing points touches.
+    fn work(&self, size: usize) -> f64 {
+        let size = size as f64;
+        match &self.observed.seen {
+            Seen::Points(points, _) => points.len() as f64 * size * size,
+            Seen::Tensor(tensor) => size * size * size + tensor.weights.len() as f64 * size,
+        }
+    }
+
+    /// The prior factored at Θ, in the way that suits what is seen.
+    pub(super) fn basis(&self, theta: &HyperAt) -> Result<Box<dyn Basis>> {
+        match (&self.observed.seen, GridPoints::of(&theta.locations)) {
+            (Seen::Tensor(_), Some(grid)) => Ok(Box::new(grid.basis(&theta.hyper, self.prior_mean, self.jitter)?)),
+            _ => {
+                let set = Scattered::new(theta.locations.clone());
+                Ok(Box::new(set.basis(&theta.hyper, self.prior_mean, self.jitter)?))
+            }
+        }
+    }
+
+    /// What was learned before as a start, if the kernel is still the same. f grows with the root of the number of events.
+    pub(super) fn again(&self, field: &InducingField) -> Option<Start<Self>> {
+        if field.hyper.kernel.parameter_names() != self.hyper.kernel.parameter_names() {
+            return None;
+        }
+        let f = self.marginals(field).ok()?;
+        let times = (self.events as f64 / field.expected_over(self.window)).sqrt();
+        let hyper = Hyper { kernel: field.hyper.kernel.clone().times(times * times), mean: times * field.hyper.mean };
+        let mean = f.mean.iter().map(|f| times * f).collect();
+        let sites = Sites::of(&LOG_SQUARE, &Marginals { mean, variance: f.variance });
+        let locations = field.locations.clone();
+        let counts = GridPoints::of(&locations).map_or_else(|| vec![locations.len()], |grid| grid.counts());
+        let level = PointsLevel { locations: locations.clone(), counts };
+        Some(Start { level, theta: HyperAt { hyper, locations }, sites, curvature: Curvature::near() })
+    }
+
+    /// Mean and variance of f where this fit sees events.
+    fn marginals(&self, field: &InducingField) -> Result<Marginals> {
+        match (&self.observed.seen, GridPoints::of(&field.locations)) {
+            (Seen::Tensor(Tensor { axes, .. }), Some(grid)) => {
+                let basis = grid.basis(&field.hyper, field.prior_mean, field.jitter)?;
+                let features = basis.tensor_features(axes, self.window)?;
+                let rows = ByAxis { basis: &basis, features: &features, spare: &self.spare };
+                Ok(rows.marginals(&field.q.mean, &field.q.covariance()))
+            }
+            (Seen::Points(points, _), _) => Ok(field.at_points(points)),
+            _ => Err(Error::NoEvents), // inducing points anywhere do not go axis by axis
+        }
+    }
+
+    fn level_at(&self, places: &Places) -> PointsLevel {
+        match places {
+            Places::Grid(counts) => PointsLevel { locations: self.window.grid_nearby(counts), counts: counts.clone() },
+            Places::At(points) => PointsLevel { locations: points.clone(), counts: vec![points.len()] },
+        }
+    }
+
+    /// Most points that `auto` uses.
+    fn most(&self) -> usize {
+        AUTO_MOST.min(AUTO_FEW.max(AUTO_PER_EVENT.saturating_mul(self.events)))
+    }
+
+    /// A grid just fine enough for a length-scale.
+    fn counts_for(&self, length: f64) -> Vec<usize> {
+        let dims = self.window.dims();
+        let least = AUTO_LEAST.get(dims - 1).copied().unwrap_or(3);
+        let kernel = self.layout.with_lengthscale(&self.hyper, length).kernel;
+        let counts: Vec<usize> = (0..dims).map(|r| least_count(&kernel, r, least)).collect();
+        spread(&counts, &kernel)
+    }
+
+    /// Whether `auto` may start with the grid for a length-scale.
+    fn is_affordable(&self, length: f64) -> bool {
+        let dims = self.window.dims();
+        let least = AUTO_LEAST.get(dims - 1).copied().unwrap_or(3);
+        let size = self.counts_for(length).iter().fold(1usize, |n, &c| n.saturating_mul(c));
+        size <= self.most() && (size <= least.pow(dims as u32) || self.work(size) <= tuning::INDUCING.cheap)
+    }
+
+    /// Refuses a kernel that would need more points than there can be.
+    pub(super) fn check_needed(&self) -> Result<()> {
+        let counts = self.counts_for(tuning::INDUCING.longest_start);
+        let needed = counts.iter().fold(1usize, |n, &c| n.saturating_mul(c));
+        if needed <= AUTO_AT_ALL {
+            return Ok(());
+        }
+        let requirement = format!(
+            "so short a length-scale or period, which is held or given, needs some {needed} of them and at most {AUTO_AT_ALL} are used: \
+             take a longer one, or a lattice"
+        );
+        Err(Error::setting("inducing points", "auto", requirement))
+    }
+
+    /// Whether a grid is fine enough for what the kernel does at any length-scale: a period, say. Where there are many periods, another
+    /// grid stands in other phases, and what it finds is no guide.
+    fn resolves(&self, counts: &[usize]) -> bool {
+        let kernel = self.layout.with_lengthscale(&self.hyper, tuning::INDUCING.longest_start).kernel;
+        (0..counts.len()).all(|r| counts[r] >= least_count(&kernel, r, 1) && !kernel.has_short_waves(r))
+    }
+
+    /// The part of the expected events that the residual variance accounts for.
+    fn unexplained(&self, theta: &HyperAt) -> Result<f64> {
+        Ok(self.basis(theta)?.over(self.window).residual / self.events as f64)
+    }
+}
+
+impl Kind for OnInducing<'_> {
+    type Fineness = Places;
+    type Level = PointsLevel;
+    type Theta = HyperAt;
+    /// q of the joint scheme, which has no sites.
+    type Kept = Option<Gaussian>;
+
+    fn tuning(&self) -> &'static Tuning {
+        &tuning::INDUCING
+    }
+
+    fn size(&self, level: &PointsLevel) -> usize {
+        level.locations.len()
+    }
+
+    fn cost(&self, level: &PointsLevel) -> f64 {
+        self.work(level.locations.len())
+    }
+
+    fn last_gain(&self, _: &PointsLevel) -> f64 {
+        self.gain
+    }
+
+    fn clamp(&self, _: &PointsLevel) -> Clamp {
+        Clamp::UntilSettled
+    }
+
+    fn pack(&self, level: &PointsLevel, theta: &HyperAt) -> (Vec<f64>, Vec<(f64, f64)>) {
+        let layout = self.active();
+        (layout.pack(&theta.hyper, &theta.locations), layout.bounds(&level.locations))
+    }
+
+    fn unpack(&self, _: &PointsLevel, x: &[f64], base: &HyperAt) -> HyperAt {
+        let (hyper, locations) = self.active().unpack(x, &base.hyper, &base.locations);
+        HyperAt { hyper, locations }
+    }
+
+    fn evaluate(
+        &self,
+        _: &PointsLevel,
+        theta: &HyperAt,
+        sites: Sites,
+        until: Until<'_>,
+        by: By<'_>,
+    ) -> Result<Found<Option<Gaussian>>> {
+        let at = self.at(theta, self.is_moving() && by.is_some(), sites, until)?;
+        let log_prior = match by {
+            Some((x, gradient)) => {
+                let bar = at.gradient(self)?;
+                self.active().gradient(x, &theta.hyper, &bar, gradient)
+            }
+            None => self.layout.log_prior(&theta.hyper),
+        };
+        Ok(Found { value: at.bound() + log_prior, sites: at.into_sites(), kept: None })
+    }
+
+    fn flat_sites(&self, _: &PointsLevel) -> Sites {
+        self.flat()
+    }
+
+    fn start(&self, places: Option<&Places>, length: f64, before: Option<&Run<Self>>) -> Result<Start<Self>> {
+        let level = match places {
+            Some(places) => self.level_at(places),
+            None => self.level_at(&Places::Grid(self.counts_for(length))),
+        };
+        let hyper = self.layout.with_lengthscale(&self.hyper, length);
+        let sites = before.map_or_else(|| self.flat(), |run| run.sites.clone());
+        let theta = HyperAt { hyper, locations: level.locations.clone() };
+        Ok(Start { level, theta, sites, curvature: Curvature::default() })
+    }
+
+    fn shortest(&self, places: Option<&Places>, length: f64) -> bool {
+        match places {
+            None => self.is_affordable(length),
+            Some(places) => {
+                let size = self.level_at(places).locations.len() as f64;
+                length >= tuning::INDUCING.resolved * size.powf(-1.0 / self.window.dims() as f64)
+            }
+        }
+    }
+
+    fn scans(&self) -> bool {
+        self.layout.scans()
+    }
+
+    fn continued(&self, places: &Places, before: &Run<Self>) -> Result<Start<Self>> {
+        let level = self.level_at(places);
+        let theta = HyperAt { hyper: before.theta.hyper.clone(), locations: level.locations.clone() };
+        Ok(Start { level, theta, sites: before.sites.clone(), curvature: before.curvature.clone() })
+    }
+
+    /// Where rounding leaves no usable start, ten times the jitter, which the report tells.
+    fn relaxed(&mut self, error: &Error) -> bool {
+        let is_rounding = matches!(error, Error::NotPositiveDefinite { .. } | Error::NotANumber { .. });
+        let relaxed = is_rounding && self.jitter < MOST_JITTER;
+        if relaxed {
+            self.jitter = (10.0 * self.jitter).max(1e-10);
+        }
+        relaxed
+    }
+
+    fn goes_otherwise(&self) -> bool {
+        self.method == Method::Joint
+    }
+
+    fn otherwise(&self, start: Start<Self>, tally: &Tally<'_>) -> Result<(Run<Self>, usize)> {
+        joint::maximise(self, &self.active(), start, tally)
+    }
+
+    /// Inducing points are moved only at the end; a coarse fit only finds Θ.
+    fn leads_on(&mut self, on: bool) {
+        self.at_rest = on;
+    }
+
+    fn ladder(&self, places: &Places) -> Vec<Places> {
+        let Places::Grid(counts) = places else { return vec![places.clone()] };
+        let mut ladder = vec![counts.clone()];
+        let direct = tuning::INDUCING.direct[(counts.len() - 1).min(2)];
+        while let Some(last) = ladder.last()
+            && last.iter().product::<usize>() > direct
+        {
+            let coarser: Vec<usize> = last.iter().map(|&c| if c > 4 { c.div_ceil(2) + 1 } else { c }).collect();
+            if coarser == *last || !self.resolves(&coarser) {
+                break;
+            }
+            ladder.push(coarser);
+        }
+        ladder.into_iter().rev().map(Places::Grid).collect()
+    }
+
+    fn next(&self, run: &Run<Self>, _: f64) -> std::result::Result<Places, String> {
+        let kernel = &run.theta.hyper.kernel;
+        let next = spread(&grown(&run.level.counts, kernel), kernel);
+        if self.window.grid_nearby(&next).len() <= self.most() {
+            return Ok(Places::Grid(next));
+        }
+        let unexplained = self.unexplained(&run.theta).unwrap_or(f64::NAN);
+        Err(format!("; stopped at the most that auto uses, with {unexplained:.1e} of the expected events unexplained"))
+    }
+
+    fn enough(&self, run: &Run<Self>, next: &Places, gain: f64) -> Result<Option<String>> {
+        let unexplained = self.unexplained(&run.theta)?;
+        let enough = gain < tuning::INDUCING.auto_gain && unexplained < AUTO_UNEXPLAINED;
+        Ok(enough.then(|| {
+            let (next, gain) = (self.describe_fineness(next), gain.max(0.0));
+            format!(": {unexplained:.1e} of the expected events are unexplained and {next} would gain {gain:.4} nats")
+        }))
+    }
+
+    fn describe(&self, level: &PointsLevel) -> String {
+        describe(&level.counts)
+    }
+
+    fn describe_fineness(&self, places: &Places) -> String {
+        describe(&self.level_at(places).counts)
+    }
+}
+
+impl Inducing {
+    /// Where these points are, in unit coordinates; nothing if that is to be found.
+    pub(super) fn places(&self, scaling: &crate::window::Scaling) -> Option<Places> {
+        match self {
+            Inducing::Auto => None,
+            Inducing::Grid(counts) => Some(Places::Grid(counts.clone())),
+            Inducing::At(points) => Some(Places::At(scaling.points_inward(points))),
+        }
+    }
+}
+
+impl Run<OnInducing<'_>> {
+    /// Where the joint scheme arrived.
+    pub(super) fn joint(start: (PointsLevel, HyperAt, Sites), value: f64, end: End, q: Gaussian) -> Self {
+        let (level, theta, sites) = start;
+        Self { level, theta, sites, kept: Some(q), value, curvature: Curvature::default(), gain: 0.0, end }
+    }
+}
+
+/// q(v) at its optimum by dense matrices.
+fn dense_optimum(features: &Features, weights: &[f64], sites: Sites, until: Until<'_>) -> Result<Optimum<DenseFactor>> {
+    let design = Columns(&features.points);
+    let said = vec![Said { design: &design, weights, potential: &LOG_SQUARE }];
+    let prior = PriorOf { precision: None, mean: &features.prior_mean, log_determinant: 0.0, offset: features.offset };
+    let identity = || Matrix::scaled_identity(features.size(), 1.0);
+    Problem::new(prior, Some(&features.region), said, identity).maximise(sites, until)
+}
+
+/// The same axis by axis.
+fn grid_optimum(
+    (basis, features, spare): (&GridBasis, &TensorFeatures, &Spare),
+    weights: &[f64],
+    sites: Sites,
+    until: Until<'_>,
+) -> Result<Optimum<Covariance>> {
+    let design = ByAxis { basis, features, spare };
+    let said = vec![Said { design: &design, weights, potential: &LOG_SQUARE }];
+    let prior = PriorOf { precision: None, mean: &features.prior_mean, log_determinant: 0.0, offset: features.offset };
+    let identity = || Matrix::scaled_identity(features.size(), 1.0);
+    Problem::new(prior, Some(&features.region), said, identity).maximise(sites, until)
+}
+
+impl At {
+    /// Whether K was factored axis by axis.
+    pub(super) fn is_by_axis(&self) -> bool {
+        matches!(self, At::Grid(..))
+    }
+
+    pub(super) fn bound(&self) -> f64 {
+        match self {
+            At::Dense(_, _, optimum) => optimum.step.bound,
+            At::Grid(_, _, optimum) => optimum.step.bound,
+        }
+    }
+
+    /// Natural steps that were taken.
+    pub(super) fn steps(&self) -> usize {
+        match self {
+            At::Dense(_, _, optimum) => optimum.evaluations,
+            At::Grid(_, _, optimum) => optimum.evaluations,
+        }
+    }
+
+    /// Whether they reached the optimum.
+    pub(super) fn converged(&self) -> bool {
+        match self {
+            At::Dense(_, _, optimum) => optimum.converged,
+            At::Grid(_, _, optimum) => optimum.converged,
+        }
+    }
+
+    fn into_sites(self) -> Sites {
+        match self {
+            At::Dense(_, _, optimum) => optimum.sites,
+            At::Grid(_, _, optimum) => optimum.sites,
+        }
+    }
+
+    pub(super) fn region(&self) -> &RegionFeatures {
+        match self {
+            At::Dense(_, features, _) => &features.region,
+            At::Grid(_, features, _) => &features.region,
+        }
+    }
+
+    /// q as mean and root of the covariance.
+    pub(super) fn gaussian(&self) -> Result<Gaussian> {
+        let (mean, covariance) = match self {
+            At::Dense(_, _, optimum) => {
+                (optimum.step.mean.clone(), linalg::inverse_from_cholesky(&optimum.step.spread.0))
+            }
+            At::Grid(_, _, optimum) => (optimum.step.mean.clone(), optimum.step.spread.matrix().clone()),
+        };
+        Ok(Gaussian { mean, root: covariance.factor()?.0 })
+    }
+
+    /// The gradient by Θ (and Z): that at fixed q, which is the whole one at the optimum of q.
+    fn gradient(&self, on: &OnInducing<'_>) -> Result<HyperBar> {
+        match (self, &on.observed.seen) {
+            (At::Dense(basis, features, _), Seen::Points(points, weights)) => {
+                let (_, bar, _) = bound_adjoint(features, weights, &self.gaussian()?, false);
+                Ok(basis.features_adjoint(points, on.window, features, bar, &[]))
+            }
+            (At::Grid(basis, features, optimum), seen) => {
+                Ok(ByAxis { basis, features, spare: &on.spare }.gradient(optimum, seen.weights()))
+            }
+            _ => Err(Error::NoEvents), // dense matrices are for points alone
+        }
+    }
+
+    /// The bound of a q, in its parts: that of the optimum if it is axis by axis.
+    pub(super) fn parts(&self, on: &OnInducing<'_>, q: &Gaussian) -> Bound {
+        match self {
+            At::Dense(_, features, _) => bound::bound(features, on.observed.seen.weights(), q),
+            At::Grid(_, features, optimum) => {
+                let step = &optimum.step;
+                Bound::of_step(
+                    step.bound,
+                    step.sums[0],
+                    features.region.of_square(features.offset, &step.mean),
+                    features.region.of_variance(step.spread.matrix()),
+                )
+            }
+        }
+    }
+
+    /// The prior as it was factored.
+    pub(super) fn basis(&self) -> &dyn Basis {
+        match self {
+            At::Dense(basis, ..) => &**basis,
+            At::Grid(basis, ..) => &**basis,
+        }
+    }
+
+    /// Σ w E[log f²] over other nodes, for the q of [`At::parts`].
+    fn data_term(&self, seen: &Seen, q: &Gaussian, on: &OnInducing<'_>) -> Result<f64> {
+        let f = match (self, seen) {
+            (At::Grid(basis, _, optimum), Seen::Tensor(Tensor { axes, .. })) => {
+                let features = basis.tensor_features(axes, on.window)?;
+                let rows = ByAxis { basis, features: &features, spare: &on.spare };
+                rows.marginals(&optimum.step.mean, optimum.step.spread.matrix())
+            }
+            (At::Dense(basis, features, _), Seen::Points(points, _)) => {
+                bound::marginals(&basis.at(points), features.offset, q)
+            }
+            _ => return Err(Error::NoEvents), // both see the events in the same way
+        };
+        Ok(terms::expected_sum(&LOG_SQUARE, &f, seen.weights()))
+    }
+
+    /// What nodes in place of events leave out of the data term `own` of a q, as far as cells of another size show.
+    pub(super) fn left_out(&self, on: &OnInducing<'_>, q: &Gaussian, own: f64) -> Result<Option<f64>> {
+        let Some((other, share)) = &on.observed.other else { return Ok(None) };
+        Ok(Some(share * (self.data_term(other, q, on)? - own).abs()))
+    }
+}
+
+/// Whether a kernel asks for more inducing points than so many places of events could have a say in: a structure so fine is none of theirs.
+pub(super) fn is_crowded(kernel: &Kernel, places: usize) -> bool {
+    let needed: f64 = (0..kernel.dims).map(|r| kernel.points_needed(r)).product();
+    needed > (AUTO_PER_EVENT * places).max(AUTO_FEW) as f64
+}
+
+/// Points on an axis of length 1 for a kernel: as many as it needs, no fewer than `least`; one alone if it is constant.
+fn least_count(kernel: &Kernel, axis: usize, least: usize) -> usize {
+    let needed = kernel.points_needed(axis);
+    if kernel.length(axis).is_infinite() { 1 } else { least.max(needed.min(1e6).ceil() as usize) }
+}
+
+/// About half as many points again on every axis that does not yet have well over what the kernel needs, or on all.
+fn grown(counts: &[usize], kernel: &Kernel) -> Vec<usize> {
+    let coarse = |r: usize| (counts[r] as f64 - 1.0).max(1.0) < 2.0 * (kernel.points_needed(r) - 1.0);
+    let any = (0..counts.len()).any(coarse);
+    let varies = |r: usize| kernel.length(r).is_finite();
+    let grow = |r: usize| if varies(r) && (!any || coarse(r)) { (3 * counts[r]).div_ceil(2) } else { counts[r] };
+    (0..counts.len()).map(grow).collect()
+}
+
+/// These counts, a few more on an axis with many periods: points evenly apart must not all fall into the same phase. Taken is the number
+/// whose points are least alike.
+fn spread(counts: &[usize], kernel: &Kernel) -> Vec<usize> {
+    let most_alike = |r: usize, count: usize| {
+        let step = 1.0 / (count as f64 - 1.0).max(1.0);
+        (1..count).map(|i| kernel.likeness(r, step * i as f64)).fold(f64::NEG_INFINITY, f64::max)
+    };
+    let count = |r: usize| {
+        let few = counts[r] / 8 + 4;
+        let candidates = (counts[r]..=counts[r].saturating_add(few)).map(|count| (most_alike(r, count), count));
+        candidates.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(counts[r], |(_, count)| count)
+    };
+    let has_phases = |r: usize| kernel.has_short_waves(r) && counts[r] > 1 && counts[r] <= AUTO_AT_ALL;
+    (0..counts.len()).map(|r| if has_phases(r) { count(r) } else { counts[r] }).collect()
+}

@@ -1,0 +1,255 @@
+//! Learning Θ, the nodes and the margin on a lattice: what is asked, what comes of it.
+//!
+//! `search.rs` finds Θ; here the last natural steps are taken, and the story is told. The coordinates are those of the unit
+//! box: who calls has scaled them. Cost: about 25 natural steps at full size.
+
+use super::level::{Level, margin};
+use super::source::Detail;
+use super::{AUTO_FIRST, Named, OnLattice, Priors};
+use crate::data::points::Points;
+use crate::error::{Error, Result};
+use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
+use crate::gaussian::Diagonals;
+use crate::infer::lbfgs::Curvature;
+use crate::infer::search::{Run, Search, Start, describe};
+use crate::infer::size::{bytes, describe_bytes, largest};
+use crate::infer::tally::Tally;
+use crate::infer::tuning::LATTICE;
+use crate::infer::{AtBound, Stop};
+use crate::terms::{Link, Marginals};
+use crate::window::{Scaling, Window};
+
+pub(crate) use super::source::Source;
+
+/// Gain at which q has reached its optimum in the end, on a large lattice; in proportion on smaller ones.
+const LAST_GAIN: f64 = 1e-4;
+/// A margin this much (sides) narrower than the range asks for is set anew. A wider one does no harm.
+const MARGIN_OFF: f64 = 0.06;
+/// Nodes in place of events may change the data term by this many nats, and this many more per event; else the events
+/// themselves have the last word.
+const MOST_LEFT_OUT: f64 = 0.5;
+const LEFT_OUT_PER_EVENT: f64 = 2e-6;
+
+/// What is asked of a lattice fit.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    /// Nodes on each axis, those of the margin included; none for as many as pay.
+    pub(crate) nodes: Option<Vec<usize>>,
+    pub(crate) smoothness: Smoothness,
+    pub(crate) link: Link,
+    /// The prior standard deviation of the constant, if that is to be integrated over.
+    pub(crate) constant: Option<f64>,
+    /// Priors and held values of hyper-parameters, in the user's units.
+    pub(crate) priors: Priors,
+    pub(crate) fixed: Named<f64>,
+    /// The memory that may be used.
+    pub(crate) most_bytes: usize,
+    /// Gain of the bound, in nats, below which it has converged.
+    pub(crate) gain: f64,
+    /// The sign of f, ±1: f and −f are the same intensity.
+    pub(crate) sign: f64,
+    /// Whether events are never replaced by nodes.
+    pub(crate) exact: bool,
+    /// The bound of another basis: a lattice that cannot reach it is not refined.
+    pub(crate) rival: Option<f64>,
+}
+
+/// Nodes that stood for events.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Summarised {
+    /// How many there were.
+    pub(crate) nodes: usize,
+    /// What they left out of the data term, in nats, with its sign. The bound has it back.
+    pub(crate) error: f64,
+    /// Cells on each axis by which that was found, of a summary.
+    pub(crate) cells: Vec<usize>,
+}
+
+/// A lattice with its Θ and q, and the story.
+pub(crate) struct Learned {
+    pub(crate) lattice: Lattice,
+    pub(crate) theta: Theta,
+    pub(crate) optimum: Optimum,
+    /// What the sites add to the precision of the coefficients.
+    pub(crate) said: Diagonals,
+    /// log p(Θ).
+    pub(crate) log_prior: f64,
+    pub(crate) stop: Stop,
+    /// Steps of the optimiser over Θ.
+    pub(crate) iterations: usize,
+    /// Starting ranges (sides of the window) with their bounds.
+    pub(crate) starts: Vec<(f64, f64)>,
+    /// How the nodes were chosen, in a sentence.
+    pub(crate) choice: String,
+    pub(crate) summary: Option<Summarised>,
+    /// Σ E[log f²] over the events, as far as they are known.
+    pub(crate) log_rate: f64,
+    /// What ended at a bound of its search.
+    pub(crate) at_bounds: Vec<AtBound>,
+}
+
+/// Mean and variance of f at points.
+pub(crate) type FieldAt<'a> = Box<dyn Fn(&Points) -> Result<Marginals> + 'a>;
+
+/// What an earlier fit found.
+pub(crate) struct Before<'a> {
+    pub(crate) nodes: Vec<usize>,
+    pub(crate) margin: Vec<f64>,
+    pub(crate) theta: Theta,
+    pub(crate) f: FieldAt<'a>,
+}
+
+/// Learns Θ and q from points in a window whose bounding box is the unit box; `scaling` is how it came to be that.
+pub(crate) fn learn(
+    source: Source<'_>,
+    (window, scaling): (&Window, &Scaling),
+    wanted: &Wanted,
+    before: Option<&Before<'_>>,
+    tally: &Tally<'_>,
+) -> Result<Learned> {
+    check(source, window, wanted)?;
+    let mut search = Search::new(OnLattice::new(source, window, wanted, scaling)?, tally, source.events());
+    let (run, choice) = match (before, &wanted.nodes) {
+        (Some(before), _) => search.again(before)?,
+        (None, Some(nodes)) => {
+            let run = search.by_way_of_coarser(nodes)?;
+            search.kind.more_would_show.set(search.kind.is_short_of_nodes(&run.level));
+            let choice = match run.level.nodes == *nodes {
+                true => format!("{} nodes, as asked for", describe(nodes)),
+                false => format!("{} nodes: {}, to fit the summary", describe(nodes), describe(&run.level.nodes)),
+            };
+            (run, choice)
+        }
+        (None, None) => {
+            let dims = window.dims();
+            let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
+            search.auto(Some(&largest(&vec![AUTO_FIRST[dims - 1]; dims], fits)))?
+        }
+    };
+    search.finish(run, choice)
+}
+
+fn check(source: Source<'_>, window: &Window, wanted: &Wanted) -> Result<()> {
+    let dims = window.dims();
+    if dims > 3 {
+        let why = format!("has at most three axes, and there are {dims}; use inducing points");
+        return Err(Error::setting("basis", "lattice", why));
+    }
+    if source.events() == 0 {
+        return Err(Error::NoEvents);
+    }
+    let Some(nodes) = &wanted.nodes else { return Ok(()) };
+    if nodes.len() != dims {
+        return Err(Error::Dimension { what: "nodes of the lattice", expected: dims, found: nodes.len() });
+    }
+    if nodes.iter().any(|n| *n < 2) {
+        return Err(Error::setting("nodes", describe(nodes), "must be at least 2 on each axis"));
+    }
+    let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
+    if !fits(nodes) {
+        let needed = describe_bytes(bytes(nodes, wanted.smoothness));
+        let allowed = describe_bytes(wanted.most_bytes as f64);
+        let most = describe(&largest(nodes, fits));
+        let why = format!("need about {needed} of memory, and {allowed} may be used: {most} would fit");
+        return Err(Error::setting("nodes", describe(nodes), why));
+    }
+    Ok(())
+}
+
+impl<'a> Search<'_, '_, OnLattice<'a>> {
+    /// Learns Θ from where an earlier fit arrived, on its lattice.
+    fn again(&mut self, before: &Before<'_>) -> Result<(Run<OnLattice<'a>>, String)> {
+        self.loose = 0.0;
+        let level = self.kind.level_as(&before.nodes, before.margin.clone(), Detail::Nodes, None)?;
+        let sites = level.sites_of(self.kind.source, &before.f)?;
+        let choice = format!("{} nodes, as before", describe(&level.nodes));
+        let theta = self.kind.held(&before.theta);
+        Ok((self.climb(Start { level, theta, sites, curvature: Curvature::near() })?, choice))
+    }
+
+    /// The margin that the range asks for, q at its optimum, and the report.
+    fn finish(mut self, mut run: Run<OnLattice<'a>>, choice: String) -> Result<Learned> {
+        let wanted_margin = margin(&run.theta.ranges());
+        let is_off = run.level.margin.iter().zip(&wanted_margin).any(|(is, wanted)| wanted - is > MARGIN_OFF);
+        self.kind.on_the_way = false;
+        self.loose = 0.0;
+        if is_off || run.gain > self.last_gain(&run.level) || run.level.detail == Detail::Bins {
+            let margin = if is_off { wanted_margin } else { run.level.margin.clone() };
+            let start = self.kind.continued_with(&run.level.nodes, margin, &run)?;
+            run = self.climb(start)?;
+        }
+        self.refuse_unresolved(&run.level)?;
+        let (mut run, summary) = self.settle(run)?;
+        let at_bounds = self.kind.at_bounds(&run.level, &run.theta);
+        let log_prior = self.kind.layout.log_prior(&super::values(&run.theta));
+        if self.kind.link.formula().is_even() && run.theta.mean * self.kind.wanted.sign < 0.0 {
+            run.theta.mean = -run.theta.mean;
+            run.kept = run.kept.negated();
+        }
+        let error = summary.as_ref().map_or(0.0, |summary| summary.error);
+        Ok(Learned {
+            log_rate: run.kept.log_rate + error,
+            said: run.level.precision_of(&run.sites),
+            stop: if run.kept.converged { run.end.into() } else { Stop::Evaluations },
+            lattice: run.level.lattice,
+            theta: run.theta,
+            optimum: run.kept,
+            log_prior,
+            iterations: self.iterations,
+            starts: self.starts,
+            choice,
+            summary,
+            at_bounds,
+        })
+    }
+
+    fn last_gain(&self, level: &Level) -> f64 {
+        crate::infer::search::Kind::last_gain(&self.kind, level)
+    }
+
+    /// A range that is held must be one that the lattice can show.
+    fn refuse_unresolved(&self, level: &Level) -> Result<()> {
+        if !self.kind.is_too_coarse(&level.steps()) {
+            return Ok(());
+        }
+        let requirement = format!(
+            "is too coarse for the length-scale that is held; ask for more than {} nodes",
+            describe(&level.nodes)
+        );
+        Err(Error::setting("lattice", describe(&level.nodes), requirement))
+    }
+
+    /// Natural steps to the end at the last Θ. What nodes in place of events left out is added to the bound, which is
+    /// then that of the events at this q; if it is much, the events themselves have the last word.
+    fn settle(&mut self, mut run: Run<OnLattice<'a>>) -> Result<(Run<OnLattice<'a>>, Option<Summarised>)> {
+        run = self.settled(run)?;
+        if run.level.detail == Detail::Events {
+            return Ok((run, None));
+        }
+        let source = self.kind.source;
+        let error = run.level.left_out(&run.kept, source)?;
+        if error.abs() <= MOST_LEFT_OUT + LEFT_OUT_PER_EVENT * self.kind.events as f64 {
+            run.kept.bound += error;
+            let nodes = run.level.len();
+            let cells = source.cells_for(&run.level.lattice);
+            return Ok((run, Some(Summarised { nodes, error, cells })));
+        }
+        let level = run.level.with_detail(source, Detail::Events)?;
+        let grid = level.lattice.grid();
+        run.sites = level.sites_of(source, |places| Ok(run.kept.marginals(&grid.at(places)?)))?;
+        run.level = level;
+        Ok((self.settled(run)?, None))
+    }
+
+    /// q at its optimum.
+    fn settled(&mut self, mut run: Run<OnLattice<'a>>) -> Result<Run<OnLattice<'a>>> {
+        let tolerance = LAST_GAIN * (run.level.lattice.grid().size() as f64 / LATTICE.large).min(1.0);
+        let steps = (tolerance, LATTICE.most_steps);
+        let found = self.evaluate(&run.level, &run.theta, run.sites, steps, None)?;
+        (run.sites, run.kept, run.value) = (found.sites, found.kept, found.value);
+        Ok(run)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! One lattice of a search, with the events on it.
+
+use super::source::{self, Detail, Source};
+use crate::data::points::Points;
+use crate::data::summary::MANY;
+use crate::error::Result;
+use crate::field::lattice::{Hats, Lattice, Optimum, Weighted};
+use crate::gaussian::step::Clamp;
+use crate::gaussian::{Diagonals, Sites};
+use crate::terms::{self, LinkFormula, Marginals, Part};
+use crate::window::{AxisRule, Nodes, Window};
+
+/// Margin around the window, in ranges …
+const MARGIN: f64 = 0.5;
+/// … and at most in sides of the window.
+const MOST_MARGIN: f64 = 0.3;
+
+/// The margin on each axis for ranges on it, the window being the unit box.
+pub(super) fn margin(ranges: &[f64]) -> Vec<f64> {
+    ranges.iter().map(|range| (MARGIN * range).min(MOST_MARGIN)).collect()
+}
+
+/// The distance of the nodes on each axis.
+pub(super) fn steps(nodes: &[usize], margin: &[f64]) -> Vec<f64> {
+    nodes.iter().zip(margin).map(|(n, m)| (1.0 + 2.0 * m) / (n - 1) as f64).collect()
+}
+
+/// Hats at weighted points.
+struct Placed {
+    hats: Hats,
+    weights: Vec<f64>,
+}
+
+impl Placed {
+    fn said(&self) -> Weighted<'_> {
+        Weighted { hats: &self.hats, weights: &self.weights }
+    }
+}
+
+/// A lattice with the events, or the nodes that stand for them.
+pub(in crate::infer) struct Level {
+    pub(super) lattice: Lattice,
+    pub(super) nodes: Vec<usize>,
+    pub(super) margin: Vec<f64>,
+    pub(super) detail: Detail,
+    link: &'static dyn LinkFormula,
+    /// The nodes that stand for events, if they do.
+    summary: Option<Points>,
+    events: Placed,
+    /// Nodes of the integral, for a link that has sites there; and where they are.
+    integral: Option<(Placed, Points)>,
+}
+
+impl Level {
+    /// With events looked at in some detail. What is known of f (`before`) says where nodes may not stand for events.
+    pub(super) fn new(
+        (lattice, margin): (Lattice, Vec<f64>),
+        window: &Window,
+        link: &'static dyn LinkFormula,
+        source: Source<'_>,
+        detail: Detail,
+        before: Option<(&Level, &Optimum)>,
+    ) -> Result<Self> {
+        let (detail, summary, events) = seen(&lattice, source, detail, before)?;
+        let integral = match link.integral() {
+            Part::Quadratic => None,
+            Part::Sites(_) => Some(integral_nodes(&lattice, window)?),
+        };
+        let nodes = lattice.grid().nodes();
+        Ok(Self { lattice, nodes, margin, detail, link, summary, events, integral })
+    }
+
+    /// The same lattice, its events looked at otherwise.
+    pub(super) fn with_detail(self, source: Source<'_>, detail: Detail) -> Result<Self> {
+        let (detail, summary, events) = seen(&self.lattice, source, detail, None)?;
+        Ok(Self { detail, summary, events, ..self })
+    }
+
+    /// Number of weighted points that stand for events.
+    pub(super) fn len(&self) -> usize {
+        self.events.weights.len()
+    }
+
+    pub(super) fn clamp(&self) -> Clamp {
+        if self.len() < MANY { Clamp::UntilSettled } else { Clamp::Throughout }
+    }
+
+    /// All points that say something of f.
+    pub(super) fn said(&self) -> Vec<Weighted<'_>> {
+        std::iter::once(self.events.said()).chain(self.integral.as_ref().map(|(placed, _)| placed.said())).collect()
+    }
+
+    /// What they say where f is known to be `flat`.
+    pub(super) fn flat_sites(&self, flat: f64) -> Sites {
+        let events = Sites::flat(self.link.events(), flat, self.len());
+        match (self.link.integral(), &self.integral) {
+            (Part::Sites(potential), Some((placed, _))) => {
+                events.followed_by(Sites::flat(potential, flat, placed.weights.len()))
+            }
+            _ => events,
+        }
+    }
+
+    /// What they say for an f that is known at any place.
+    pub(super) fn sites_of(&self, source: Source<'_>, f: impl Fn(&Points) -> Result<Marginals>) -> Result<Sites> {
+        let events = Sites::of(self.link.events(), &f(self.places(source))?);
+        match (self.link.integral(), &self.integral) {
+            (Part::Sites(potential), Some((_, places))) => Ok(events.followed_by(Sites::of(potential, &f(places)?))),
+            _ => Ok(events),
+        }
+    }
+
+    /// What sites add to the precision of the coefficients.
+    pub(super) fn precision_of(&self, sites: &Sites) -> Diagonals {
+        let grid = self.lattice.grid();
+        let mut precision = Diagonals::zeros(grid.size(), grid.neighbour_shifts());
+        let mut from = 0;
+        for Weighted { hats, weights } in self.said() {
+            hats.add_squares(&mut precision, |n| weights[n] * sites.precision[from + n]);
+            from += weights.len();
+        }
+        precision
+    }
+
+    /// What q of another level says of f here, as sites.
+    pub(super) fn sites_from(
+        &self,
+        other: &Level,
+        (found, sites): (&Optimum, &Sites),
+        source: Source<'_>,
+    ) -> Result<Sites> {
+        if self.summary.is_none() && other.summary.is_none() && self.integral.is_none() {
+            return Ok(sites.clone()); // the same events
+        }
+        self.sites_of(source, |places| Ok(found.marginals(&other.lattice.grid().at(places)?)))
+    }
+
+    /// The events, or what stands for them.
+    pub(super) fn places<'a>(&'a self, source: Source<'a>) -> &'a Points {
+        self.summary.as_ref().unwrap_or(source.points())
+    }
+
+    /// The data term at this q.
+    pub(super) fn data_term(&self, found: &Optimum) -> f64 {
+        self.log_rate(found, &self.events.hats, &self.events.weights)
+    }
+
+    fn log_rate(&self, found: &Optimum, hats: &Hats, weights: &[f64]) -> f64 {
+        terms::expected_sum(self.link.events(), &found.marginals(hats), weights)
+    }
+
+    /// What nodes in place of events leave out of the data term at this q: Σ E[log λ] over the events, or in smaller cells where
+    /// there are no events any more, less its value here.
+    pub(super) fn left_out(&self, found: &Optimum, source: Source<'_>) -> Result<f64> {
+        if self.summary.is_none() {
+            return Ok(0.0);
+        }
+        let grid = self.lattice.grid();
+        let whole = match source {
+            Source::Points(points) => self.log_rate(found, &grid.at(points)?, &vec![1.0; points.len()]),
+            Source::Cells(cells) => {
+                let (at, weights) = source::finer(cells, &self.lattice).nodes();
+                self.log_rate(found, &grid.at(&at)?, &weights)
+            }
+        };
+        Ok(whole - self.data_term(found))
+    }
+
+    /// The step of the lattice on each axis.
+    pub(super) fn steps(&self) -> Vec<f64> {
+        (0..self.nodes.len()).map(|r| self.lattice.grid().axis(r).step).collect()
+    }
+}
+
+/// What stands for the events on a lattice, and its hats.
+fn seen(
+    lattice: &Lattice,
+    source: Source<'_>,
+    detail: Detail,
+    before: Option<(&Level, &Optimum)>,
+) -> Result<(Detail, Option<Points>, Placed)> {
+    let (detail, summary) = source.looked_at(lattice, detail, before)?;
+    let (summary, weights) = match (summary, source) {
+        (Some((at, weights)), _) => (Some(at), weights),
+        (None, Source::Points(points)) => (None, vec![1.0; points.len()]),
+        (None, Source::Cells(cells)) => {
+            let (at, weights) = cells.nodes();
+            (Some(at), weights)
+        }
+    };
+    let hats = lattice.grid().at(summary.as_ref().unwrap_or(source.points()))?;
+    Ok((detail, summary, Placed { hats, weights }))
+}
+
+/// Nodes of a quadrature over the window whose panels end at the lines of the lattice.
+fn integral_nodes(lattice: &Lattice, window: &Window) -> Result<(Placed, Points)> {
+    let grid = lattice.grid();
+    let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| grid.axis(r).places()).collect();
+    let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
+    let Nodes { points, weights, .. } = Nodes::of_pieces(&window.nodes(&rules));
+    Ok((Placed { hats: grid.at(&points)?, weights }, points))
+}

@@ -1,0 +1,439 @@
+//! A lattice as the search sees it: which lattices there are, and what a Θ is worth on one.
+//!
+//! `level.rs` (a lattice with the events on it), `source.rs` (what stands for the events), `learn.rs` (what is asked, what comes of it).
+
+pub(crate) mod learn;
+mod level;
+mod source;
+
+use super::at_bound::Bounded;
+use super::lbfgs::Curvature;
+use super::search::{By, Found, Kind, Run, Start, describe};
+use super::size::{bytes, describe_bytes, grown, ladder, seconds};
+use super::theta::{Layout, Slot, variances};
+use super::tuning::{self, Tuning};
+use super::{AtBound, Prior};
+use crate::error::Result;
+use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
+use crate::gaussian::Sites;
+use crate::gaussian::step::{Clamp, Until};
+use crate::kernel::Affine;
+use crate::terms::{Link, LinkStart};
+use crate::window::{Scaling, Window};
+use learn::Wanted;
+use level::{Level, margin, steps};
+use source::{Detail, Source};
+use std::cell::Cell;
+
+/// Nodes on each axis with which `auto` starts, in one, two and three dimensions.
+const AUTO_FIRST: [usize; 3] = [128, 24, 10];
+/// How many times as many nodes it tries next. In space a fit costs M^7/3.
+const AUTO_TIMES: [f64; 3] = [4.0, 4.0, 3.4];
+/// Where those are too many, so many times as many, if …
+const AUTO_FEWER: [f64; 3] = [2.8, 2.0, 1.5];
+/// … the last refinement gained this many nats per event.
+const AUTO_MUCH: f64 = 0.01;
+/// A refinement gains less than this many times what the one before gained.
+const AUTO_HOPE: f64 = 2.0;
+/// `auto` stops where it would need more nodes per event than this, …
+const AUTO_PER_EVENT: usize = 50;
+/// … or more work than this many seconds of natural steps, of which a lattice needs about so many.
+const AUTO_SECONDS: f64 = 60.0;
+const STEPS_PER_LATTICE: f64 = 25.0;
+/// A lattice hardly resolves a range of fewer steps than this.
+const ROUGH: f64 = 8.0;
+/// Seconds that an event costs a natural step.
+const EVENT_SECONDS: f64 = 1e-7;
+/// The range, at least in steps of the lattice: below, f is noise on its nodes …
+const LEAST_STEPS: f64 = 1.75;
+/// … at most in sides of the window …
+const LONGEST: f64 = 4.0;
+/// … and for α = 4 at most in steps: beyond, digits are lost.
+const MOST_STEPS: f64 = 80.0;
+/// A range is this many length-scales.
+const RANGE: f64 = 2.0;
+
+/// The data in unit coordinates, and the model's words on the lattice.
+pub(super) struct OnLattice<'a> {
+    source: Source<'a>,
+    window: &'a Window,
+    wanted: &'a Wanted,
+    link: Link,
+    /// Number of events, and their mean rate.
+    events: usize,
+    rate: f64,
+    /// Θ with its priors and what is held; the bounds of the ranges are those of a level.
+    layout: Layout,
+    /// How far apart nodes must be on each axis.
+    finest: Vec<f64>,
+    /// Whether the present lattice only leads to a finer one.
+    on_the_way: bool,
+    /// Whether a finer lattice might show what this one does not: it was not tried, and events are there to show it.
+    more_would_show: Cell<bool>,
+}
+
+impl<'a> OnLattice<'a> {
+    pub(super) fn new(source: Source<'a>, window: &'a Window, wanted: &'a Wanted, scaling: &Scaling) -> Result<Self> {
+        let events = source.events();
+        let rate = events as f64 / window.measure();
+        let flat = wanted.link.formula().start(rate).flat;
+        let mut layout = layout(window, scaling, rate, flat);
+        for (name, prior) in &wanted.priors {
+            for_named(&mut layout, name, |slot| slot.priors.push(*prior))?;
+        }
+        for (name, value) in &wanted.fixed {
+            for_named(&mut layout, name, |slot| slot.fixed = Some(slot.unit.inward(*value)))?;
+        }
+        check_held(&layout, &wanted.fixed)?;
+        Ok(Self {
+            source,
+            window,
+            wanted,
+            link: wanted.link,
+            events,
+            rate,
+            layout,
+            finest: source.finest(),
+            on_the_way: false,
+            more_would_show: Cell::new(false),
+        })
+    }
+
+    /// The f of a flat intensity.
+    fn flat(&self) -> f64 {
+        self.wanted.sign * self.link.formula().start(self.rate).flat
+    }
+
+    /// A lattice with about so many nodes and this margin around the window.
+    fn level(&self, nodes: &[usize], margin: Vec<f64>, before: Option<&Run<Self>>) -> Result<Level> {
+        let detail = match self.wanted.exact {
+            true => Detail::Events,
+            false if before.is_none() || self.on_the_way => Detail::Bins,
+            false => Detail::Nodes,
+        };
+        self.level_as(nodes, margin, detail, before)
+    }
+
+    fn level_as(&self, nodes: &[usize], margin: Vec<f64>, detail: Detail, before: Option<&Run<Self>>) -> Result<Level> {
+        let before = before.map(|run| (&run.level, &run.kept));
+        let (nodes, margin) = self.source.placed(nodes, margin);
+        let lattice = Lattice::new(self.window, &nodes, &margin, self.wanted.smoothness)?;
+        let lattice = lattice.with_constant(self.wanted.constant);
+        Level::new((lattice, margin), self.window, self.link.formula(), self.source, detail, before)
+    }
+
+    /// What was found on one lattice as a start on another with this margin.
+    fn continued_with(&self, nodes: &[usize], margin: Vec<f64>, before: &Run<Self>) -> Result<Start<Self>> {
+        let level = self.level(nodes, margin, Some(before))?;
+        let sites = level.sites_from(&before.level, (&before.kept, &before.sites), self.source)?;
+        let curvature = before.curvature.times(more_curved(&level, before));
+        Ok(Start { level, theta: before.theta.clone(), sites, curvature })
+    }
+
+    /// The layout of Θ on a level.
+    fn layout_on(&self, level: &Level) -> Layout {
+        let mut layout = self.layout.clone();
+        let longest = |step: f64| match self.wanted.smoothness {
+            Smoothness::Two => LONGEST,
+            Smoothness::Four => LONGEST.min(MOST_STEPS * step),
+        };
+        for (slot, step) in layout.slots.iter_mut().zip(level.steps()) {
+            slot.bounds = ((LEAST_STEPS * step).ln(), longest(step).max(2.0 * LEAST_STEPS * step).ln());
+        }
+        layout
+    }
+
+    /// Θ with whatever is held.
+    fn held(&self, theta: &Theta) -> Theta {
+        let mut values = values(theta);
+        let slots = self.layout.slots.iter().zip(&mut values);
+        slots.filter_map(|(slot, value)| Some((slot.fixed?, value))).for_each(|(held, value)| *value = held);
+        of_values(&values)
+    }
+
+    /// Whether a range is held that a lattice with these steps cannot show.
+    fn is_too_coarse(&self, steps: &[f64]) -> bool {
+        let mut ranges = self.layout.slots.iter().zip(steps);
+        ranges.any(|(slot, step)| slot.fixed.is_some_and(|range| range < LEAST_STEPS * step))
+    }
+
+    /// Whether there are events enough for nodes nearer than those of a lattice to show something: more than one for so many nodes, at
+    /// places that are not rounded.
+    fn is_short_of_nodes(&self, level: &Level) -> bool {
+        let nodes = &level.nodes;
+        let twice: Vec<usize> = nodes.iter().map(|n| n.saturating_mul(2)).collect();
+        let is_rounded = matches!(self.source, Source::Points(_)) && self.not_too_fine(&twice, level) == *nodes;
+        !is_rounded && self.too_many(&twice).is_none()
+    }
+
+    /// A lattice with its nodes no nearer than coordinates are rounded, and no fewer than a level has.
+    fn not_too_fine(&self, nodes: &[usize], level: &Level) -> Vec<usize> {
+        let most = |r: usize| ((1.0 + 2.0 * level.margin[r]) / self.finest[r] + 1.0) as usize; // any number if not rounded
+        (0..nodes.len()).map(|r| nodes[r].min(most(r)).max(level.nodes[r])).collect()
+    }
+
+    /// Why a lattice is more than `auto` uses.
+    fn too_much(&self, nodes: &[usize]) -> Option<String> {
+        let (needed, most) = (bytes(nodes, self.wanted.smoothness), self.wanted.most_bytes as f64);
+        let work = STEPS_PER_LATTICE * self.step_seconds(nodes, self.events);
+        if needed > most {
+            let (needed, most) = (describe_bytes(needed), describe_bytes(most));
+            return Some(format!("would need {needed} of memory, and {most} may be used"));
+        }
+        if work > AUTO_SECONDS {
+            return Some(format!("would take about {work:.0} s, and auto stops at {AUTO_SECONDS:.0}"));
+        }
+        self.too_many(nodes)
+    }
+
+    /// Whether there are far more nodes than events.
+    fn too_many(&self, nodes: &[usize]) -> Option<String> {
+        let size = nodes.iter().fold(1usize, |n, &axis| n.saturating_mul(axis));
+        let too_many = size > AUTO_PER_EVENT.saturating_mul(self.events);
+        too_many.then(|| format!("are more than {AUTO_PER_EVENT} per event, which is where auto stops"))
+    }
+
+    fn step_seconds(&self, nodes: &[usize], events: usize) -> f64 {
+        seconds(nodes, self.wanted.smoothness) + EVENT_SECONDS * events as f64
+    }
+
+    /// Finer lattices that `auto` may try after a level with these ranges, the finest first.
+    fn finer(&self, level: &Level, ranges: &[f64], last_gain: f64) -> std::result::Result<Vec<usize>, String> {
+        let lengths: Vec<f64> = ranges.iter().zip(margin(ranges)).map(|(r, m)| (1.0 + 2.0 * m) / r).collect();
+        let grown = |times: f64| self.not_too_fine(&grown(&level.nodes, &lengths, times), level);
+        let next = grown(AUTO_TIMES[lengths.len() - 1]);
+        if next == level.nodes {
+            return Err(self.source.why_no_finer().into());
+        }
+        let Some(why) = self.too_much(&next) else { return Ok(next) };
+        let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.events as f64;
+        let mut fewer = AUTO_FEWER.iter().map(|times| grown(*times));
+        let fitting = fewer.find(|nodes| pays && self.too_much(nodes).is_none());
+        fitting.ok_or_else(|| format!("{} {why}", describe(&next)))
+    }
+
+    fn at_bounds(&self, level: &Level, theta: &Theta) -> Vec<AtBound> {
+        let unresolved = self.more_would_show.get();
+        // as the summary has it: half the range
+        let length = |range: f64| Bounded::Length { axis: String::new(), sides: range / RANGE, unresolved };
+        let at_bounds = self.layout_on(level).at_bounds(&values(theta), length);
+        let matters = |at: &AtBound| match at.what {
+            Bounded::Length { .. } => true,
+            Bounded::Variance { .. } => at.end == super::RangeEnd::Lowest,
+            Bounded::Other => false,
+        };
+        at_bounds.into_iter().filter(matters).collect()
+    }
+}
+
+/// Θ as slots: the range along each axis, the variance, the prior mean.
+fn layout(window: &Window, scaling: &Scaling, rate: f64, flat: f64) -> Layout {
+    let axes: Vec<String> = window.axes().iter().map(|axis| axis.name.clone()).collect();
+    let of_axis = |(r, axis): (usize, &String)| {
+        let name = if axis.is_empty() { r.to_string() } else { axis.clone() };
+        let unit = Affine { scale: scaling.scale(r) / RANGE, shift: 0.0 };
+        Slot { axis: Some(r), ..Slot::positive(format!("lengthscale[{name}]"), unit, (0.0, 0.0)) }
+    };
+    let mut slots: Vec<Slot> = axes.iter().enumerate().map(of_axis).collect();
+    let per_volume = Affine { scale: 1.0 / scaling.volume(), shift: 0.0 };
+    slots.push(Slot::positive("variance".into(), per_volume, variances(rate, window.measure(), 1)));
+    slots.push(Slot::mean(Affine { scale: 1.0 / scaling.volume().sqrt(), shift: 0.0 }, flat));
+    Layout { slots, axes }
+}
+
+/// The slots called `name`: `lengthscale` means those of all axes, and an axis also has its number.
+fn for_named(layout: &mut Layout, name: &str, change: impl FnMut(&mut Slot)) -> Result<()> {
+    let meant =
+        |_: usize, slot: &Slot| slot.axis.is_some_and(|r| name == "lengthscale" || name == format!("lengthscale[{r}]"));
+    layout.for_named(name, meant, change)
+}
+
+/// What is held must be numbers that a field can have.
+fn check_held(layout: &Layout, fixed: &[(String, f64)]) -> Result<()> {
+    let is_bad =
+        |slot: &&Slot| slot.scale.is_none() && slot.fixed.is_some_and(|held| !(held.is_finite() && held > 0.0));
+    let bad_mean = |slot: &&Slot| slot.fixed.is_some_and(|held| !held.is_finite());
+    match layout.slots.iter().find(|slot| is_bad(slot) || bad_mean(slot)) {
+        Some(slot) => {
+            let value =
+                fixed.iter().map(|(_, value)| *value).find(|v| !(v.is_finite() && *v > 0.0)).unwrap_or(f64::NAN);
+            Err(crate::Error::setting(&slot.name, value, "must be a positive number"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The inner values of the slots of Θ.
+fn values(theta: &Theta) -> Vec<f64> {
+    let mut values = theta.ranges();
+    values.extend([theta.variance, theta.mean]);
+    values
+}
+
+fn of_values(values: &[f64]) -> Theta {
+    let dims = values.len() - 2;
+    Theta::of_ranges(&values[..dims], values[dims], values[dims + 1])
+}
+
+/// The gradient of the bound by the inner values of the slots. A log ρ_r moves the log of the range by a share of itself, and all stretches
+/// with it.
+fn bars(optimum: &Optimum, theta: &Theta) -> Vec<f64> {
+    let slopes = optimum.slopes();
+    let dims = slopes.log_stretch.len();
+    let common = (slopes.log_range - 2.0 * slopes.log_stretch.iter().sum::<f64>()) / dims as f64;
+    let of_range = |(r, range): (usize, f64)| (common + 2.0 * slopes.log_stretch[r]) / range;
+    let mut bars: Vec<f64> = theta.ranges().into_iter().enumerate().map(of_range).collect();
+    bars.extend([slopes.log_variance / theta.variance, slopes.mean]);
+    bars
+}
+
+/// How many times as much a lattice determines Θ as the one before. If that one hardly resolved f, every node is news.
+fn more_curved(level: &Level, before: &Run<OnLattice<'_>>) -> f64 {
+    let is_rough = before.theta.ranges().iter().zip(before.level.steps()).any(|(range, step)| *range < ROUGH * step);
+    let nodes = |level: &Level| level.lattice.grid().size() as f64;
+    if is_rough { nodes(level) / nodes(&before.level) } else { 1.0 }
+}
+
+impl Kind for OnLattice<'_> {
+    type Fineness = Vec<usize>;
+    type Level = Level;
+    type Theta = Theta;
+    type Kept = Optimum;
+
+    fn tuning(&self) -> &'static Tuning {
+        &tuning::LATTICE
+    }
+
+    fn size(&self, level: &Level) -> usize {
+        level.lattice.grid().size()
+    }
+
+    fn cost(&self, level: &Level) -> f64 {
+        self.step_seconds(&level.nodes, level.len())
+    }
+
+    fn last_gain(&self, level: &Level) -> f64 {
+        let share = self.size(level) as f64 / tuning::LATTICE.large;
+        self.wanted.gain.max(tuning::LATTICE.large_gain * share.min(1.0))
+    }
+
+    fn clamp(&self, level: &Level) -> Clamp {
+        level.clamp()
+    }
+
+    fn pack(&self, level: &Level, theta: &Theta) -> (Vec<f64>, Vec<(f64, f64)>) {
+        let layout = self.layout_on(level);
+        (layout.pack(&values(theta)), layout.bounds())
+    }
+
+    fn unpack(&self, _: &Level, x: &[f64], base: &Theta) -> Theta {
+        let mut values = values(base);
+        self.layout.unpack(x, &mut values);
+        of_values(&values)
+    }
+
+    fn evaluate(
+        &self,
+        level: &Level,
+        theta: &Theta,
+        sites: Sites,
+        until: Until<'_>,
+        by: By<'_>,
+    ) -> Result<Found<Optimum>> {
+        let mut kept = level.lattice.optimum(self.link.formula(), &level.said(), theta, sites, until)?;
+        let log_prior = match by {
+            Some((_, gradient)) => self.layout.gradient(&values(theta), &bars(&kept, theta), gradient),
+            None => self.layout.log_prior(&values(theta)),
+        };
+        let sites = std::mem::replace(&mut kept.sites, Sites::none());
+        Ok(Found { value: kept.bound + log_prior, sites, kept })
+    }
+
+    fn flat_sites(&self, level: &Level) -> Sites {
+        level.flat_sites(self.flat())
+    }
+
+    fn start(&self, nodes: Option<&Vec<usize>>, length: f64, before: Option<&Run<Self>>) -> Result<Start<Self>> {
+        let first = vec![AUTO_FIRST[self.window.dims() - 1]; self.window.dims()];
+        let nodes = nodes.unwrap_or(&first);
+        let level = self.level(nodes, margin(&vec![length; nodes.len()]), None)?;
+        let resolved = |step: &f64| length.max(tuning::LATTICE.resolved * step);
+        let ranges: Vec<f64> = level.steps().iter().map(resolved).collect();
+        let LinkStart { mean, variance, .. } = self.link.formula().start(self.rate);
+        let theta = self.held(&Theta::of_ranges(&ranges, variance, self.wanted.sign * mean));
+        let sites = match before {
+            Some(run) => level.sites_from(&run.level, (&run.kept, &run.sites), self.source)?,
+            None => self.flat_sites(&level),
+        };
+        Ok(Start { level, theta, sites, curvature: Curvature::default() })
+    }
+
+    fn shortest(&self, nodes: Option<&Vec<usize>>, length: f64) -> bool {
+        let Some(nodes) = nodes else { return true };
+        let margin = margin(&vec![length; nodes.len()]);
+        steps(nodes, &margin).iter().any(|step| length >= tuning::LATTICE.resolved * step)
+    }
+
+    fn scans(&self) -> bool {
+        self.layout.slots.iter().any(|slot| slot.axis.is_some() && slot.fixed.is_none())
+    }
+
+    fn continued(&self, nodes: &Vec<usize>, before: &Run<Self>) -> Result<Start<Self>> {
+        self.continued_with(nodes, margin(&before.theta.ranges()), before)
+    }
+
+    /// Where nodes in place of events lead nowhere, their negative weights can be at fault.
+    fn safer(&self, level: Level) -> Result<Option<Level>> {
+        let detail = match level.detail {
+            Detail::Nodes => Detail::Bins,
+            Detail::Bins => Detail::Events,
+            Detail::Events => return Ok(None),
+        };
+        level.with_detail(self.source, detail).map(Some)
+    }
+
+    fn leads_on(&mut self, on: bool) {
+        self.on_the_way = on;
+    }
+
+    fn ladder(&self, nodes: &Vec<usize>) -> Vec<Vec<usize>> {
+        ladder(nodes, tuning::LATTICE.direct[nodes.len() - 1])
+    }
+
+    fn next(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Vec<usize>, String> {
+        self.finer(&run.level, &run.theta.ranges(), last_gain).map_err(|why| {
+            self.more_would_show.set(self.is_short_of_nodes(&run.level));
+            format!(" nodes: {why}")
+        })
+    }
+
+    /// The bound with the events themselves, at the q that was found.
+    fn worth(&self, run: &Run<Self>) -> Result<f64> {
+        Ok(run.value + run.level.left_out(&run.kept, self.source)?)
+    }
+
+    fn enough(&self, run: &Run<Self>, next: &Vec<usize>, gain: f64) -> Result<Option<String>> {
+        let enough = gain < tuning::LATTICE.auto_gain && !self.is_too_coarse(&run.level.steps());
+        Ok(enough.then(|| format!(" nodes: {} would gain {:.2} nats", describe(next), gain.max(0.0))))
+    }
+
+    fn leaves(&self, run: &Run<Self>, gain: f64) -> Option<String> {
+        let rival = self.wanted.rival?;
+        let behind = self.worth(run).ok()? + AUTO_HOPE * gain < rival;
+        behind.then(|| " nodes: too far below another basis to go on".into())
+    }
+
+    fn describe(&self, level: &Level) -> String {
+        describe(&level.nodes)
+    }
+
+    fn describe_fineness(&self, nodes: &Vec<usize>) -> String {
+        describe(nodes)
+    }
+}
+
+/// A prior or a held value, by name.
+pub(super) type Named<T> = Vec<(String, T)>;
+
+/// The priors that a lattice is asked to have.
+pub(super) type Priors = Named<Prior>;

@@ -1,0 +1,444 @@
+//! The one search over Θ and over how fine a field is, for every family.
+//!
+//! Starting lengths are compared by a few natural steps each, and every local best is followed where that is cheap; a finer field starts from
+//! what the coarser one learned: Θ, the curvature around it, and what the events said of f (the sites), so that few steps run at full
+//! size. At each Θ natural steps bring q to its optimum, so that the gradient by Θ is the partial one (envelope theorem) and L-BFGS moves Θ
+//! alone. What differs between families is behind [`Kind`]; the numbers are in `tuning.rs`.
+
+use super::lbfgs::{self, Curvature, End};
+use super::tally::Tally;
+use super::tuning::Tuning;
+use crate::error::{Error, Result};
+use crate::gaussian::Sites;
+use crate::gaussian::step::{Clamp, Until};
+
+/// A kind of field, as the search sees it.
+pub(super) trait Kind: Sized {
+    /// How fine it is: points or nodes per axis.
+    type Fineness: Clone;
+    /// A field that fine, with what is seen of the events on it.
+    type Level;
+    /// Θ (and Z).
+    type Theta: Clone;
+    /// What is kept of q at its optimum.
+    type Kept;
+
+    fn tuning(&self) -> &'static Tuning;
+
+    /// Number of unknowns.
+    fn size(&self, level: &Self::Level) -> usize;
+
+    /// Cost of a natural step.
+    fn cost(&self, level: &Self::Level) -> f64;
+
+    /// The gain at which learning Θ has converged in the end.
+    fn last_gain(&self, level: &Self::Level) -> f64;
+
+    fn clamp(&self, level: &Self::Level) -> Clamp;
+
+    /// The optimiser's vector, its bounds, and Θ from it.
+    fn pack(&self, level: &Self::Level, theta: &Self::Theta) -> (Vec<f64>, Vec<(f64, f64)>);
+    fn unpack(&self, level: &Self::Level, x: &[f64], base: &Self::Theta) -> Self::Theta;
+
+    /// Natural steps at one Θ, and, if it is asked for, the gradient by the optimiser's vector.
+    fn evaluate(
+        &self,
+        level: &Self::Level,
+        theta: &Self::Theta,
+        sites: Sites,
+        until: Until<'_>,
+        by: By<'_>,
+    ) -> Result<Found<Self::Kept>>;
+
+    /// What is said of f where nothing is known.
+    fn flat_sites(&self, level: &Self::Level) -> Sites;
+
+    /// A start at this length; on a field that fine, or on one that suits the length. `before` is the start that was tried last.
+    fn start(&self, fineness: Option<&Self::Fineness>, length: f64, before: Option<&Run<Self>>) -> Result<Start<Self>>;
+
+    /// The shortest length that is worth a start.
+    fn shortest(&self, fineness: Option<&Self::Fineness>, length: f64) -> bool;
+
+    /// Whether starting lengths change anything.
+    fn scans(&self) -> bool;
+
+    /// What was found on one field as a start on another.
+    fn continued(&self, fineness: &Self::Fineness, before: &Run<Self>) -> Result<Start<Self>>;
+
+    /// The same field, seen in a way that is slower and safer, where this one leads nowhere.
+    fn safer(&self, _level: Self::Level) -> Result<Option<Self::Level>> {
+        Ok(None)
+    }
+
+    /// Whether, after this error, it is worth beginning again: the kind has changed something.
+    fn relaxed(&mut self, _error: &Error) -> bool {
+        false
+    }
+
+    /// Whether Θ is to be learned by another scheme than this one, which is then [`Kind::otherwise`].
+    fn goes_otherwise(&self) -> bool {
+        false
+    }
+
+    fn otherwise(&self, start: Start<Self>, _tally: &Tally<'_>) -> Result<(Run<Self>, usize)> {
+        let _ = start;
+        Err(Error::Cancelled)
+    }
+
+    /// Whether what is fitted next only leads to something finer.
+    fn leads_on(&mut self, _on: bool) {}
+
+    /// Coarser fields on the way to one, and that one last.
+    fn ladder(&self, fineness: &Self::Fineness) -> Vec<Self::Fineness>;
+
+    /// What to try after a run, or why nothing.
+    fn next(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Self::Fineness, String>;
+
+    /// The bound of a run, as far as the events are known.
+    fn worth(&self, run: &Run<Self>) -> Result<f64> {
+        Ok(run.value)
+    }
+
+    /// Whether so small a gain is enough to stop at the run before, in a sentence after the numbers of points or nodes.
+    fn enough(&self, run: &Run<Self>, next: &Self::Fineness, gain: f64) -> Result<Option<String>>;
+
+    /// Whether to stop at a run although more would gain, and why.
+    fn leaves(&self, _run: &Run<Self>, _gain: f64) -> Option<String> {
+        None
+    }
+
+    fn describe(&self, level: &Self::Level) -> String;
+    fn describe_fineness(&self, fineness: &Self::Fineness) -> String;
+}
+
+/// A vector and room for the gradient by it, if that is asked for.
+pub(super) type By<'a> = Option<(&'a [f64], &'a mut [f64])>;
+
+/// What natural steps at one Θ found.
+pub(super) struct Found<Q> {
+    /// The bound and log p(Θ).
+    pub(super) value: f64,
+    pub(super) sites: Sites,
+    pub(super) kept: Q,
+}
+
+/// A point of the search on its field.
+pub(super) struct Start<K: Kind> {
+    pub(super) level: K::Level,
+    pub(super) theta: K::Theta,
+    pub(super) sites: Sites,
+    pub(super) curvature: Curvature,
+}
+
+/// Where L-BFGS arrived on a field.
+pub(super) struct Run<K: Kind> {
+    pub(super) level: K::Level,
+    pub(super) theta: K::Theta,
+    pub(super) sites: Sites,
+    pub(super) kept: K::Kept,
+    pub(super) value: f64,
+    pub(super) curvature: Curvature,
+    /// That at which it has converged.
+    pub(super) gain: f64,
+    pub(super) end: End,
+}
+
+impl<K: Kind> From<Run<K>> for Start<K> {
+    fn from(run: Run<K>) -> Self {
+        Self { level: run.level, theta: run.theta, sites: run.sites, curvature: run.curvature }
+    }
+}
+
+/// The search in progress.
+pub(super) struct Search<'a, 'w, K: Kind> {
+    pub(super) kind: K,
+    pub(super) tally: &'a Tally<'w>,
+    /// Number of events.
+    events: usize,
+    pub(super) iterations: usize,
+    /// Starting lengths with their bounds.
+    pub(super) starts: Vec<(f64, f64)>,
+    /// Starting lengths below this have not been tried.
+    tried_down_to: f64,
+    /// What the refinement before promises of the next: so much gain is not worth learning Θ closer now.
+    pub(super) loose: f64,
+}
+
+impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
+    pub(super) fn new(kind: K, tally: &'a Tally<'w>, events: usize) -> Self {
+        let tuning = kind.tuning();
+        let loose = tuning.large_gain + tuning.loose_per_event * events as f64;
+        Self { kind, tally, events, iterations: 0, starts: vec![], tried_down_to: f64::INFINITY, loose }
+    }
+
+    /// A field as asked for, after coarser ones.
+    pub(super) fn by_way_of_coarser(&mut self, fineness: &K::Fineness) -> Result<Run<K>> {
+        let ladder = self.kind.ladder(fineness);
+        let (mut run, last) = (None, ladder.len() - 1);
+        for (at, coarser) in ladder.iter().enumerate() {
+            self.kind.leads_on(at < last);
+            if at == last {
+                self.loose = 0.0;
+            }
+            let finer = self.fit(Some(coarser), run.as_ref())?;
+            if let Some(before) = &run {
+                self.loosen(finer.value - Run::value(before));
+            }
+            run = Some(finer);
+        }
+        run.ok_or(Error::NoEvents) // there is always a first one
+    }
+
+    /// Finer fields until nothing is gained, from `first` or from what suits the best starting length; and the story.
+    pub(super) fn auto(&mut self, first: Option<&K::Fineness>) -> Result<(Run<K>, String)> {
+        let mut run = self.fit(first, None)?;
+        let mut story = self.kind.describe(&run.level);
+        let mut bound = self.kind.worth(&run)?;
+        let mut last_gain = f64::INFINITY;
+        loop {
+            let next = match self.kind.next(&run, last_gain) {
+                Ok(next) => next,
+                Err(why) => return Ok((run, format!("{story}{why}"))),
+            };
+            let finer = self.fit(Some(&next), Some(&run))?;
+            let finer_bound = self.kind.worth(&finer)?;
+            let gain = finer_bound - bound;
+            if let Some(why) = self.kind.enough(&run, &next, gain)? {
+                return Ok((run, format!("{story}{why}")));
+            }
+            self.loosen(gain);
+            story = format!("{story} → {}", self.kind.describe_fineness(&next));
+            (run, bound, last_gain) = (finer, finer_bound, gain);
+            if let Some(why) = self.kind.leaves(&run, gain) {
+                return Ok((run, format!("{story}{why}")));
+            }
+        }
+    }
+
+    /// Takes note of what a refinement gained.
+    fn loosen(&mut self, gain: f64) {
+        let tuning = self.kind.tuning();
+        self.loose = tuning.large_gain + tuning.loose * gain.max(0.0);
+    }
+
+    /// Learns Θ on a field: from what a coarser one found, and from the starting lengths that none could resolve so far.
+    pub(super) fn fit(&mut self, fineness: Option<&K::Fineness>, before: Option<&Run<K>>) -> Result<Run<K>> {
+        let tried_down_to = self.tried_down_to;
+        loop {
+            match self.fit_once(fineness, before) {
+                Err(error) if self.kind.relaxed(&error) => self.tried_down_to = tried_down_to,
+                other => return other,
+            }
+        }
+    }
+
+    fn fit_once(&mut self, fineness: Option<&K::Fineness>, before: Option<&Run<K>>) -> Result<Run<K>> {
+        let tuning = self.kind.tuning();
+        let mut best: Option<Run<K>> = None;
+        if let (Some(before), Some(fineness)) = (before, fineness) {
+            let start = self.kind.continued(fineness, before)?;
+            best = Some(self.climb(start)?);
+        }
+        let cost = best.as_ref().map_or(0.0, |run| self.kind.cost(&run.level));
+        let scanned = if cost < tuning.scan_below { self.scan(fineness)? } else { vec![] };
+        let enough = best.as_ref().map_or(f64::NEG_INFINITY, |run| run.value) - self.margin(tuning.hopeless);
+        for start in scanned {
+            let is_dear = best.is_some() && self.kind.cost(&start.level) >= tuning.cheap;
+            if start.value <= enough || is_dear {
+                continue;
+            }
+            let run = self.climb(start.into())?;
+            if best.as_ref().is_none_or(|best| self.is_better(&run, best)) {
+                best = Some(run);
+            }
+        }
+        let best = best.ok_or(Error::NotANumber { parameters: vec![] })?;
+        let is_cheap = self.kind.cost(&best.level) < tuning.cheap && !self.kind.goes_otherwise();
+        if is_cheap && (before.is_some() || tuning.afresh_first) { self.afresh(best) } else { Ok(best) }
+    }
+
+    /// Whether a run is better than another: more unknowns must earn their keep.
+    fn is_better(&self, run: &Run<K>, best: &Run<K>) -> bool {
+        let larger = self.kind.size(&run.level) > self.kind.size(&best.level);
+        run.value > best.value + if larger { self.kind.tuning().auto_gain } else { 0.0 }
+    }
+
+    /// The same Θ with nothing known of f, if that leads higher. Where there are few events f can have either sign; what came from
+    /// another Θ keeps the signs it had there.
+    fn afresh(&mut self, best: Run<K>) -> Result<Run<K>> {
+        let tuning = self.kind.tuning();
+        let sites = self.kind.flat_sites(&best.level);
+        let found = match self.evaluate(&best.level, &best.theta, sites, (best.gain, tuning.afresh_steps), None) {
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(_) => return Ok(best),
+            Ok(found) => found,
+        };
+        if found.value < best.value + best.gain {
+            return Ok(best);
+        }
+        self.climb(Start { level: best.level, theta: best.theta, sites: found.sites, curvature: best.curvature })
+    }
+
+    /// So many nats, and more where there are many events.
+    fn margin(&self, nats: f64) -> f64 {
+        nats + self.kind.tuning().per_event * self.events as f64
+    }
+
+    /// The best of the starting lengths that none so far could resolve, the very best first.
+    fn scan(&mut self, fineness: Option<&K::Fineness>) -> Result<Vec<Run<K>>> {
+        let tuning = self.kind.tuning();
+        let mut found: Vec<Run<K>> = vec![];
+        let mut best = f64::NEG_INFINITY;
+        for length in self.untried(fineness) {
+            let run = self.compared(fineness, length, found.last())?;
+            self.starts.push((length, run.value - self.tally.log_units()));
+            best = best.max(run.value);
+            let given_up = run.value < best - self.margin(tuning.given_up);
+            found.push(run);
+            if given_up {
+                break; // shorter ones are worse still
+            }
+        }
+        let mut found = peaks(found, |run| run.value);
+        found.sort_by(|a, b| b.value.total_cmp(&a.value));
+        found.truncate(tuning.most_runs);
+        let margin = self.margin(tuning.followed);
+        found.retain(|run| run.value > best - margin);
+        Ok(found)
+    }
+
+    /// Starting lengths that are resolved here, and were not before.
+    fn untried(&mut self, fineness: Option<&K::Fineness>) -> Vec<f64> {
+        let tuning = self.kind.tuning();
+        let is_first = self.tried_down_to.is_infinite();
+        if !self.kind.scans() {
+            self.tried_down_to = 0.0;
+            return if is_first { vec![tuning.longest_start] } else { vec![] };
+        }
+        let halves = std::iter::successors(Some(tuning.longest_start), |length| Some(0.5 * length));
+        let mut lengths: Vec<f64> = halves
+            .take_while(|length| *length > tuning.shortest_start && self.kind.shortest(fineness, *length))
+            .filter(|length| *length < 0.99 * self.tried_down_to)
+            .collect();
+        if lengths.is_empty() && is_first {
+            lengths.push(tuning.longest_start);
+        }
+        self.tried_down_to = lengths.last().copied().unwrap_or(self.tried_down_to);
+        lengths
+    }
+
+    /// A start after a few natural steps.
+    fn compared(&mut self, fineness: Option<&K::Fineness>, length: f64, before: Option<&Run<K>>) -> Result<Run<K>> {
+        let tuning = self.kind.tuning();
+        let Start { mut level, theta, mut sites, curvature } = self.kind.start(fineness, length, before)?;
+        let steps = (tuning.quick_gain, tuning.quick_steps);
+        loop {
+            let found = match self.evaluate(&level, &theta, sites, steps, None) {
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(error) => {
+                    level = self.kind.safer(level)?.ok_or(error)?;
+                    sites = self.kind.flat_sites(&level);
+                    continue;
+                }
+                Ok(found) => found,
+            };
+            let Found { value, sites, kept, .. } = found;
+            return Ok(Run {
+                level,
+                theta,
+                sites,
+                kept,
+                value,
+                curvature,
+                gain: tuning.quick_gain,
+                end: End::Evaluations,
+            });
+        }
+    }
+
+    /// Natural steps at one Θ until one gains less than so much, at most so many.
+    pub(super) fn evaluate(
+        &self,
+        level: &K::Level,
+        theta: &K::Theta,
+        sites: Sites,
+        (tolerance, most): (f64, usize),
+        by: By<'_>,
+    ) -> Result<Found<K::Kept>> {
+        self.tally.resize(self.kind.size(level));
+        let pulse = || self.tally.pulse();
+        let until = Until { tolerance, most, clamp: self.kind.clamp(level), pulse: &pulse };
+        let found = self.kind.evaluate(level, theta, sites, until, by)?;
+        self.tally.theta(found.value)?;
+        Ok(found)
+    }
+
+    /// L-BFGS over Θ on one field; the best Θ that was seen.
+    pub(super) fn climb(&mut self, start: Start<K>) -> Result<Run<K>> {
+        if self.kind.goes_otherwise() {
+            let (run, iterations) = self.kind.otherwise(start, self.tally)?;
+            self.iterations += iterations;
+            return Ok(run);
+        }
+        let tuning = self.kind.tuning();
+        let Start { level, theta, mut sites, curvature } = start;
+        let gain = self.kind.last_gain(&level).max(self.loose);
+        let settings =
+            lbfgs::Settings { gain, most_evaluations: self.tally.thetas_left(), first_step: tuning.first_step };
+        let mut best: Option<(K::Theta, Found<K::Kept>)> = None;
+        // What the next Θ may gain: at first so much per event, then what the last one did.
+        let is_large = self.kind.size(&level) as f64 > tuning.large;
+        let mut promised = if is_large { tuning.promised_per_event * self.events as f64 } else { 0.0 };
+        let (x, bounds) = self.kind.pack(&level, &theta);
+        let outcome = lbfgs::maximise(x, curvature, &bounds, settings, |x, gradient| {
+            let theta = self.kind.unpack(&level, x, &theta);
+            // The envelope gradient is wrong by the root of what q still lacks, so q must be nearer its optimum than Θ.
+            let steps = (0.3 * gain.max(tuning.nearer * promised), tuning.most_steps);
+            let found = match self.evaluate(&level, &theta, sites.clone(), steps, Some((x, gradient))) {
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(_) => return Ok(None),
+                Ok(found) => found,
+            };
+            promised = best.as_ref().map_or(promised, |(_, best)| (found.value - best.value).abs());
+            sites.clone_from(&found.sites);
+            let value = found.value;
+            if best.as_ref().is_none_or(|(_, best)| value > best.value) {
+                best = Some((theta, found));
+            }
+            Ok(Some(value))
+        })?;
+        match (outcome, best) {
+            (Some(outcome), Some((theta, Found { value, sites, kept, .. }))) => {
+                self.iterations += outcome.iterations;
+                Ok(Run { level, theta, sites, kept, value, curvature: outcome.curvature, gain, end: outcome.end })
+            }
+            _ => {
+                let steps = (gain, tuning.most_steps);
+                let error = self.evaluate(&level, &theta, sites, steps, None).err();
+                let error = error.unwrap_or(Error::NotANumber { parameters: vec![] });
+                let level = self.kind.safer(level)?.ok_or(error)?;
+                let sites = self.kind.flat_sites(&level);
+                self.climb(Start { level, theta, sites, curvature: Curvature::default() })
+            }
+        }
+    }
+}
+
+impl<K: Kind> Run<K> {
+    fn value(run: &Self) -> f64 {
+        run.value
+    }
+}
+
+/// What is better than its neighbours in the list.
+fn peaks<T>(list: Vec<T>, value: impl Fn(&T) -> f64) -> Vec<T> {
+    let values: Vec<f64> = list.iter().map(value).collect();
+    let is_peak =
+        |i: usize| (i == 0 || values[i] >= values[i - 1]) && values.get(i + 1).is_none_or(|next| values[i] > *next);
+    list.into_iter().enumerate().filter(|(i, _)| is_peak(*i)).map(|(_, one)| one).collect()
+}
+
+/// `12` or `8×8`.
+pub(crate) fn describe(counts: &[usize]) -> String {
+    counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
+}

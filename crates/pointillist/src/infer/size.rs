@@ -1,0 +1,141 @@
+//! What a lattice costs, and which one to try next. Estimates from numbers of nodes alone: the same on every machine.
+
+use crate::field::lattice::Smoothness;
+
+/// Products and sums a second that the block factor reaches on two threads.
+const SPEED: f64 = 4e10;
+/// Of `band.rs`, which has no blocks.
+const BAND_SPEED: f64 = 4e8;
+/// Copies of Q's diagonals in a natural step: Q, P with its turned and filled up likenesses, S in parts, the best so far.
+const COPIES: f64 = 12.0;
+/// Blocks beside the factor: those that the inverse works in, on two chains.
+const SPARE_BLOCKS: f64 = 14.0;
+/// An axis is not made coarser than this on the way to a fine one.
+const COARSEST: usize = 7;
+/// Most times as many nodes on one axis of the next lattice.
+const FASTEST: f64 = 4.0;
+
+/// M, as a number that cannot overflow.
+fn total(nodes: &[usize]) -> f64 {
+    nodes.iter().map(|n| *n as f64).product()
+}
+
+/// How wide the band of Q is: α rows of nodes across the longest axis.
+fn width(nodes: &[usize], smoothness: Smoothness) -> f64 {
+    let longest = nodes.iter().max().copied().unwrap_or(1) as f64;
+    smoothness.alpha() as f64 * total(nodes) / longest
+}
+
+/// Diagonals of Q on and above its main one: offsets whose lengths sum to at most α.
+fn diagonals(dims: usize, smoothness: Smoothness) -> f64 {
+    let alpha = smoothness.alpha() as f64;
+    let ball = match dims {
+        1 => 2.0 * alpha + 1.0,
+        2 => 2.0 * alpha * (alpha + 1.0) + 1.0,
+        _ => (2.0 * alpha + 1.0) * (2.0 * alpha * (alpha + 1.0) + 3.0) / 3.0,
+    };
+    0.5 * (ball + 1.0)
+}
+
+/// The bytes that a fit holds at once, its events not counted.
+pub(crate) fn bytes(nodes: &[usize], smoothness: Smoothness) -> f64 {
+    let (size, width) = (total(nodes), width(nodes, smoothness));
+    let factor =
+        if nodes.len() == 1 { 2.0 * size * (width + 1.0) } else { 2.0 * size * width + SPARE_BLOCKS * width * width };
+    8.0 * (factor + COPIES * diagonals(nodes.len(), smoothness) * size)
+}
+
+/// The seconds that a natural step takes, its events not counted.
+pub(super) fn seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
+    let (size, width) = (total(nodes), width(nodes, smoothness));
+    if nodes.len() == 1 { size * width * width / BAND_SPEED } else { 10.0 * size * width * width / SPEED }
+}
+
+/// This lattice, or one of its shape that is as large as `fits` allows.
+pub(super) fn largest(nodes: &[usize], fits: impl Fn(&[usize]) -> bool) -> Vec<usize> {
+    let scaled = |share: f64| -> Vec<usize> { nodes.iter().map(|n| ((*n as f64 * share) as usize).max(2)).collect() };
+    if fits(nodes) {
+        return nodes.to_vec();
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if fits(&scaled(middle)) { low = middle } else { high = middle }
+    }
+    scaled(low)
+}
+
+/// Lattices from one with at most `direct` nodes up to this one, each with about half as many nodes an axis (a quarter on
+/// a line, where nodes are cheap) as the next.
+pub(super) fn ladder(nodes: &[usize], direct: usize) -> Vec<Vec<usize>> {
+    let share = if nodes.len() == 1 { 4 } else { 2 };
+    let mut ladder = vec![nodes.to_vec()];
+    while let Some(last) = ladder.last()
+        && last.iter().product::<usize>() > direct
+    {
+        let coarser: Vec<usize> = last.iter().map(|n| n.div_ceil(share).max(COARSEST.min(*n))).collect();
+        if coarser == *last {
+            break;
+        }
+        ladder.push(coarser);
+    }
+    ladder.reverse();
+    ladder
+}
+
+/// A lattice with about `times` as many nodes that are, if they can be, equally far apart in units of the range; `lengths`
+/// are those of its axes in those units. No axis loses nodes.
+pub(super) fn grown(nodes: &[usize], lengths: &[f64], times: f64) -> Vec<usize> {
+    let wanted = times * total(nodes);
+    let counts = |density: f64| -> Vec<usize> {
+        let count = |(n, length): (&usize, &f64)| (density * length).clamp(*n as f64, FASTEST * *n as f64) as usize;
+        nodes.iter().zip(lengths).map(count).collect()
+    };
+    let (mut low, mut high): (f64, f64) = (-20.0, 40.0); // logarithms of nodes a range
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if total(&counts(middle.exp())) < wanted { low = middle } else { high = middle }
+    }
+    counts(high.exp())
+}
+
+/// `3.2 GB`, or what is shorter.
+pub(super) fn describe_bytes(bytes: f64) -> String {
+    if bytes < 1e9 { format!("{:.0} MB", (1e-6 * bytes).max(1.0)) } else { format!("{:.1} GB", 1e-9 * bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ladder_ends_at_what_was_asked_for_and_starts_small() {
+        assert_eq!(ladder(&[110, 55], 600), [vec![28, 14], vec![55, 28], vec![110, 55]]);
+        assert_eq!(
+            ladder(&[2000, 5], 600),
+            [vec![63, 5], vec![125, 5], vec![250, 5], vec![500, 5], vec![1000, 5], vec![2000, 5]]
+        );
+        assert_eq!(ladder(&[5, 5], 600), [vec![5, 5]]);
+    }
+
+    #[test]
+    fn nodes_go_where_the_range_is_short() {
+        assert_eq!(grown(&[20, 20], &[10.0, 10.0], 4.0), [40, 40]);
+        assert_eq!(grown(&[20, 20], &[50.0, 5.0], 4.0), [80, 20]);
+        assert_eq!(grown(&[20], &[5.0], 4.0), [80]);
+    }
+
+    #[test]
+    fn the_largest_lattice_that_fits_keeps_its_shape() {
+        let fits = |nodes: &[usize]| bytes(nodes, Smoothness::Two) < 1e9;
+        let found = largest(&[100_000, 50_000], fits);
+        assert!(fits(&found) && !fits(&[found[0] + 4, found[1] + 2]), "{found:?}");
+        assert!(found[0].abs_diff(2 * found[1]) <= 1);
+    }
+
+    #[test]
+    fn the_diagonals_are_those_of_q() {
+        assert_eq!([1, 2, 3].map(|dims| diagonals(dims, Smoothness::Two)), [3.0, 7.0, 13.0]);
+        assert_eq!([1, 2, 3].map(|dims| diagonals(dims, Smoothness::Four)), [5.0, 21.0, 65.0]);
+    }
+}

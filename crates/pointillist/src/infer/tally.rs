@@ -1,0 +1,76 @@
+//! What is counted while a fit runs, and who is told: one for all stages, told at every natural step.
+
+use super::{Progress, Watch};
+use crate::error::{Error, Result};
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+
+/// Counts, and the watcher.
+pub(super) struct Tally<'a> {
+    watch: RefCell<&'a mut Watch<'a>>,
+    /// Natural steps.
+    steps: Cell<usize>,
+    /// Evaluations by Θ, and how many are allowed.
+    thetas: Cell<usize>,
+    most_thetas: usize,
+    /// Bound outside = bound inside − this.
+    log_units: f64,
+    /// Of the field in use, and the last bound found on it.
+    size: Cell<usize>,
+    bound: Cell<f64>,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(watch: &'a mut Watch<'a>, most_thetas: usize, log_units: f64) -> Self {
+        Self {
+            watch: RefCell::new(watch),
+            steps: Cell::new(0),
+            thetas: Cell::new(0),
+            most_thetas,
+            log_units,
+            size: Cell::new(0),
+            bound: Cell::new(f64::NAN),
+        }
+    }
+
+    /// Work goes on with a field of this size.
+    pub(super) fn resize(&self, size: usize) {
+        self.size.set(size);
+    }
+
+    /// A natural step begins.
+    pub(super) fn pulse(&self) -> Result<()> {
+        self.steps.set(self.steps.get() + 1);
+        self.tell()
+    }
+
+    /// A Θ was evaluated. The first of its natural steps had no pulse.
+    pub(super) fn theta(&self, value: f64) -> Result<()> {
+        self.thetas.set(self.thetas.get() + 1);
+        self.steps.set(self.steps.get() + 1);
+        self.bound.set(value - self.log_units);
+        self.tell()
+    }
+
+    fn tell(&self) -> Result<()> {
+        let progress = Progress { evaluations: self.steps.get(), bound: self.bound.get(), size: self.size.get() };
+        match (self.watch.borrow_mut())(&progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Cancelled),
+        }
+    }
+
+    /// Natural steps so far.
+    pub(super) fn steps(&self) -> usize {
+        self.steps.get()
+    }
+
+    /// Evaluations by Θ that are left.
+    pub(super) fn thetas_left(&self) -> usize {
+        self.most_thetas.saturating_sub(self.thetas.get())
+    }
+
+    pub(super) fn log_units(&self) -> f64 {
+        self.log_units
+    }
+}

@@ -1,0 +1,181 @@
+//! Θ as a vector without constraints, which the optimiser moves, and gradients by it: one layout for every family.
+//!
+//! A [`Slot`] is one number that the search may move. Positive ones go by their logarithm, the prior mean in units of what f is for the mean
+//! rate. Slots held fixed are left out. Log-priors are added here, in the user's units. What a slot stands for (parameters of a kernel, the
+//! range of a lattice) is its family's: `kernel_theta.rs`, `on_lattice.rs`.
+
+use super::at_bound::{AtBound, Bounded, RangeEnd};
+use super::prior::Prior;
+use crate::error::{Error, Result};
+use crate::kernel::Affine;
+use crate::window::Axis;
+
+/// The variance, up to this multiple of the mean rate …
+const MOST_VARIANCE: f64 = 1e3;
+/// … and down to this over the window's measure. N events leave f uncertain by ½/√|T| however flat they are; a prior variance that
+/// maximum likelihood takes to 0 would deny it, and the band with it.
+const LEAST_VARIANCE: f64 = 4.0;
+/// The prior mean, between these multiples of the root of the mean rate.
+const MEANS: (f64, f64) = (-10.0, 10.0);
+
+/// The floor of the variance in unit coordinates, for a window of this measure; with very few events no more than half their rate.
+pub(super) fn least_variance(rate: f64, measure: f64) -> f64 {
+    (LEAST_VARIANCE / measure).min(0.5 * rate)
+}
+
+/// The range of a variance, as logarithms of inner values; of one of so many terms.
+pub(super) fn variances(rate: f64, measure: f64, terms: usize) -> (f64, f64) {
+    ((least_variance(rate, measure) / terms as f64).ln(), (MOST_VARIANCE * rate).ln())
+}
+
+/// One number that the search may move: one parameter, or several that are tied.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    pub(super) name: String,
+    /// What it is also called, if it is tied by a label.
+    pub(super) label: Option<String>,
+    /// What it is worth outside.
+    pub(super) unit: Affine,
+    pub(super) bounds: (f64, f64),
+    /// What a coordinate of 1 is worth inside; none if coordinates are logarithms.
+    pub(super) scale: Option<f64>,
+    pub(super) priors: Vec<Prior>,
+    /// The inner value at which it is held.
+    pub(super) fixed: Option<f64>,
+    /// The axis along which it is a length, if it is one; a period is none.
+    pub(super) axis: Option<usize>,
+}
+
+impl Slot {
+    /// A positive number.
+    pub(super) fn positive(name: String, unit: Affine, bounds: (f64, f64)) -> Self {
+        Self { name, label: None, unit, bounds, scale: None, priors: vec![], fixed: None, axis: None }
+    }
+
+    /// The prior mean of f, in units of its level.
+    pub(super) fn mean(unit: Affine, level: f64) -> Self {
+        Self { scale: Some(level.abs()), ..Self::positive("mean".into(), unit, MEANS) }
+    }
+
+    fn coordinate(&self, value: f64) -> f64 {
+        self.scale.map_or_else(|| value.ln(), |scale| value / scale)
+    }
+
+    fn value(&self, coordinate: f64) -> f64 {
+        self.scale.map_or_else(|| coordinate.exp(), |scale| coordinate * scale)
+    }
+
+    /// Σ log p at an inner value, and its derivative by that value.
+    fn log_prior(&self, value: f64) -> (f64, f64) {
+        self.priors
+            .iter()
+            .map(|prior| prior.log_density(self.unit.outward(value)))
+            .fold((0.0, 0.0), |(sum, slope), (p, d)| (sum + p, slope + d * self.unit.scale))
+    }
+
+    fn is_variance(&self) -> bool {
+        self.name.starts_with("variance")
+    }
+}
+
+/// The map between Θ, one inner value per slot, and the optimiser's vector.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) slots: Vec<Slot>,
+    /// Names of the window's axes.
+    pub(super) axes: Vec<String>,
+}
+
+impl Layout {
+    /// The slots that are meant by a name, for `change` to work on.
+    pub(super) fn for_named(
+        &mut self,
+        name: &str,
+        meant: impl Fn(usize, &Slot) -> bool,
+        mut change: impl FnMut(&mut Slot),
+    ) -> Result<()> {
+        let is_meant =
+            |i: usize, slot: &Slot| slot.name == name || slot.label.as_deref() == Some(name) || meant(i, slot);
+        let mut found = false;
+        for (_, slot) in self.slots.iter_mut().enumerate().filter(|(i, slot)| is_meant(*i, slot)) {
+            change(slot);
+            found = true;
+        }
+        let known = || self.slots.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
+        if found { Ok(()) } else { Err(Error::setting("parameter", name, format!("the model has {}", known()))) }
+    }
+
+    /// Number of slots that are not held.
+    pub(super) fn free(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.fixed.is_none()).count()
+    }
+
+    /// log p(Θ).
+    pub(super) fn log_prior(&self, values: &[f64]) -> f64 {
+        self.slots.iter().zip(values).map(|(slot, v)| slot.log_prior(*v).0).sum()
+    }
+
+    /// The vector at Θ.
+    pub(super) fn pack(&self, values: &[f64]) -> Vec<f64> {
+        let free = self.slots.iter().zip(values).filter(|(slot, _)| slot.fixed.is_none());
+        free.map(|(slot, v)| slot.coordinate(*v).clamp(slot.bounds.0, slot.bounds.1)).collect()
+    }
+
+    /// Bounds of the vector.
+    pub(super) fn bounds(&self) -> Vec<(f64, f64)> {
+        self.slots.iter().filter(|slot| slot.fixed.is_none()).map(|slot| slot.bounds).collect()
+    }
+
+    /// Θ from the vector; what is held stays as it is.
+    pub(super) fn unpack(&self, x: &[f64], values: &mut [f64]) {
+        let free = self.slots.iter().zip(values).filter(|(slot, _)| slot.fixed.is_none());
+        free.zip(x).for_each(|((slot, value), x)| *value = slot.value(*x));
+    }
+
+    /// log p(Θ), and the gradient of the objective by the vector: that of the bound by inner values (`bars`) plus that of log p.
+    pub(super) fn gradient(&self, values: &[f64], bars: &[f64], gradient: &mut [f64]) -> f64 {
+        let mut log_prior = 0.0;
+        let mut at = 0;
+        for ((slot, value), bar) in self.slots.iter().zip(values).zip(bars) {
+            let (log_density, slope) = slot.log_prior(*value);
+            log_prior += log_density;
+            if slot.fixed.is_none() {
+                gradient[at] = (bar + slope) * slot.scale.unwrap_or(*value);
+                at += 1;
+            }
+        }
+        log_prior
+    }
+
+    /// The parameters that stand at a bound of their search. `length` makes of the inner value of a length what is said of it.
+    pub(super) fn at_bounds(&self, values: &[f64], length: impl Fn(f64) -> Bounded) -> Vec<AtBound> {
+        let variances = self.slots.iter().filter(|slot| slot.is_variance()).count();
+        let at_bound = |(slot, v): (&Slot, &f64)| {
+            let end = RangeEnd::of(slot.coordinate(*v), slot.bounds).filter(|_| slot.fixed.is_none())?;
+            let what = match slot.axis {
+                Some(r) => match length(*v) {
+                    Bounded::Length { sides, unresolved, .. } => {
+                        Bounded::Length { axis: self.axes[r].clone(), sides, unresolved }
+                    }
+                    other => other,
+                },
+                None if slot.is_variance() => Bounded::Variance { of_term: variances > 1 },
+                None => Bounded::Other,
+            };
+            Some(AtBound { name: slot.name.clone(), what, end })
+        };
+        self.slots.iter().zip(values).filter_map(at_bound).collect()
+    }
+}
+
+/// `lengthscale[0]` as `lengthscale[lon]`, where axis 0 has a name.
+pub(super) fn with_axis_name(name: &str, axes: &[Axis]) -> String {
+    let number = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+    let axis = number
+        .filter(|(base, _)| *base != "variance")
+        .and_then(|(base, r)| Some((base, axes.get(r.parse::<usize>().ok()?)?)));
+    match axis {
+        Some((base, axis)) if !axis.name.is_empty() => format!("{base}[{}]", axis.name),
+        _ => name.into(),
+    }
+}
