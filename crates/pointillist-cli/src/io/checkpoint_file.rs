@@ -4,7 +4,7 @@ use super::checksum::{Header, check_seal, sealed};
 use super::output::{OutputError, write_atomically};
 use super::source::read_file;
 use super::table::InputError;
-use pointillist::baseline::sgcp::SgcpState;
+use pointillist_rivals::sgcp::SgcpState;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

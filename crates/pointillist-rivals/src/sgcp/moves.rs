@@ -12,15 +12,15 @@
 //!
 //! Cost, for n points held and rank r: n r² for each of these, and n r for a slice step.
 
-use super::field::{self, Keep, Root};
+use super::field::{self, Keep, Noise, Root};
 use super::regions;
 use super::settings::Parameters;
 use super::state::{Latent, Likelihood, Problem, sigmoid};
 use super::walk::{self, Side, Walk};
-use crate::error::{Error, Result};
-use crate::numerics::linalg;
-use crate::points::Points;
-use crate::sample::{elliptical_slice, gaussian};
+use pointillist::Points;
+use pointillist::internals::numerics::linalg;
+use pointillist::internals::sample;
+use pointillist::{Error, Result};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Gamma, StandardNormal};
 
@@ -111,7 +111,7 @@ impl<'a> Function<'a> {
 
     /// Its values at new points, and their white noise.
     fn look(&self, rng: &mut impl Rng, new: &Points, lengthscales: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
-        let white = gaussian::standard_normal(rng, new.len());
+        let white = sample::standard_normal(rng, new.len());
         Ok((self.values(new, &white, lengthscales)?, white))
     }
 
@@ -132,7 +132,8 @@ impl<'a> Function<'a> {
 
     fn values(&self, new: &Points, white: &[f64], lengthscales: &[f64]) -> Result<Vec<f64>> {
         let failed = Error::NotPositiveDefinite { pivot: 0, size: self.h.len() + new.len(), jitter: self.jitter };
-        field::continued(self.root, &self.points, &self.white, new, white, lengthscales, self.jitter).ok_or(failed)
+        let (known, new) = (Noise { points: &self.points, white: &self.white }, Noise { points: new, white });
+        field::continued(self.root, known, new, lengthscales, self.jitter).ok_or(failed)
     }
 }
 
@@ -260,7 +261,7 @@ pub(super) fn slices(rng: &mut impl Rng, problem: &Problem, latent: &mut Latent,
     let mut tried = 0;
     for mut draw in root.draws(rng, problem.settings.slices) {
         draw.iter_mut().for_each(|d| *d *= variance.sqrt());
-        tried += elliptical_slice::step(rng, &mut centred, &draw, &mut height, &mut of);
+        tried += sample::elliptical_slice(rng, &mut centred, &draw, &mut height, &mut of);
     }
     latent.f = centred.iter().map(|c| c + mean).collect();
     tried
@@ -286,9 +287,9 @@ mod tests {
     use super::super::settings::{self, LogNormal, Normal, Settings, Thinning};
     use super::super::walk::Over;
     use super::*;
-    use crate::events::Events;
-    use crate::sample::stream;
-    use crate::window::Window;
+    use pointillist::Events;
+    use pointillist::Window;
+    use pointillist::internals::sample::stream;
 
     /// Nothing but walks, thinned events and fresh data: the parameters must keep to their priors. In a whole sweep the other moves
     /// would cover up for a walk that is slightly wrong.

@@ -135,7 +135,7 @@ fn between(lo: f64, hi: f64) -> f64 {
 /// Near the root: the series' first term for what lies far below the mean, Wilson and Hilferty's cube for the rest.
 fn start(a: f64, p: f64) -> f64 {
     let low = ((p.ln() + libm::lgamma(a + 1.0)) / a).exp();
-    let z = crate::numerics::special::normal_quantile(p);
+    let z = pointillist::internals::numerics::normal_quantile(p);
     let cube = a * (1.0 - 1.0 / (9.0 * a) + z / (3.0 * a.sqrt())).powi(3);
     if low < 0.2 * (a + 1.0) || !(cube > 0.0 && cube.is_finite()) { low.max(f64::MIN_POSITIVE) } else { cube }
 }

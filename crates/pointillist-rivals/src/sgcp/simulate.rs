@@ -4,12 +4,12 @@ use super::field;
 use super::regions::Regions;
 use super::settings::{Parameters, Settings, Thinning};
 use super::state::{refuse_exposure, sigmoid};
-use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::limits;
-use crate::points::Points;
-use crate::sample::{self, thinning};
-use crate::window::Window;
+use pointillist::Events;
+use pointillist::Points;
+use pointillist::Window;
+use pointillist::internals::limits;
+use pointillist::internals::sample;
+use pointillist::{Error, Result};
 use rand::Rng;
 
 /// Most points f is drawn at together.
@@ -54,7 +54,7 @@ pub fn draw(window: &Window, parameters: &Parameters, grid: &Points, sets: usize
         let f = white.iter().map(|w| parameters.mean + parameters.variance.sqrt() * w);
         f.map(|f| parameters.ceiling * sigmoid(f)).collect()
     };
-    let kept = |((set, white), rng)| events(set, &thinning::keep(rng, &rates(white), parameters.ceiling), window);
+    let kept = |((set, white), rng)| events(set, &sample::keep(rng, &rates(white), parameters.ceiling), window);
     let sets = candidates.iter().zip(&white).zip(&mut streams).map(kept).collect::<Result<_>>()?;
     Ok(Simulated { rate: white.last().map(rates).unwrap_or_default(), sets })
 }

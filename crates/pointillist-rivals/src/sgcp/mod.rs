@@ -8,7 +8,7 @@
 //! by side until R̂ and effective numbers of draws are as asked for.
 //!
 //! ```
-//! use pointillist::baseline::sgcp::{Settings, Sgcp};
+//! use pointillist_rivals::sgcp::{Settings, Sgcp};
 //! use pointillist::{Events, Points, Window};
 //! use std::ops::ControlFlow;
 //!
@@ -29,6 +29,7 @@
 mod chain;
 mod diagnostics;
 mod field;
+mod hmc;
 mod hyper;
 mod moves;
 mod posterior;
@@ -45,10 +46,10 @@ pub use settings::{Fixed, Gamma, LogNormal, Normal, Parameters, Settings, Thinni
 pub use simulate::{Simulated, draw};
 pub use state::Latent;
 
-use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::points::Points;
-use crate::window::Window;
+use pointillist::Events;
+use pointillist::Points;
+use pointillist::Window;
+use pointillist::{Error, Result};
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use state::Problem;
 use std::ops::ControlFlow;

@@ -3,16 +3,16 @@
 //! Two scores that all can have: the log-likelihood of the held-out events at the mean rate (plug-in), and, where a method has a posterior,
 //! log E[p(H|λ)] with its Monte Carlo error. The window of the held-out events says where and how often they were looked for; their rate is that of the training events.
 
-use crate::average::Averaged;
-use crate::baseline::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpScore};
-use crate::baseline::{EdgeCorrection, Homogeneous, KernelSmoother};
-use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::infer::Model;
-use crate::points::Points;
-use crate::posterior::Posterior;
-use crate::sample;
-use crate::sample::importance::LogMean;
+use crate::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpScore};
+use crate::{EdgeCorrection, Homogeneous, KernelSmoother};
+use pointillist::Averaged;
+use pointillist::Events;
+use pointillist::LogMean;
+use pointillist::Model;
+use pointillist::Points;
+use pointillist::Posterior;
+use pointillist::internals::sample;
+use pointillist::{Error, Result};
 use rand::RngExt;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::ops::ControlFlow;

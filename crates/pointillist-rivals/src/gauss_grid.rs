@@ -18,8 +18,8 @@
 
 use super::gauss_cells::Cells;
 use super::gauss_sum::{Cloud, Job, Sums, TOLERANCE};
-use crate::numerics::vector::exp_in_place;
-use crate::parallel;
+use pointillist::internals::numerics::exp_in_place;
+use pointillist::internals::parallel;
 use std::ops::Range;
 
 /// Δ, in bandwidths.

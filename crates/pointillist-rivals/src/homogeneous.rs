@@ -11,8 +11,8 @@
 //! where e is the exposure of that window, 1 if it has none.
 
 use super::gamma;
-use crate::error::{Error, Result};
-use crate::events::Events;
+use pointillist::Events;
+use pointillist::{Error, Result};
 
 /// The posterior of a constant rate.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,7 @@
 //! other. Cost: the sort, 5^(d−1) searches a cell that holds targets, and the pairs.
 
 use super::gauss_sum::{Cloud, Job, Near, Sums, TOLERANCE};
-use crate::parallel;
+use pointillist::internals::parallel;
 use std::ops::Range;
 
 /// The width of a cell, in bandwidths.

@@ -3,16 +3,16 @@
 //! A sweep: twice a step of a walk, then levels and thinned events; λ*, slices of f, mean of f, Hamiltonian trajectory. Which numbers come
 //! out depends on the seed and the number of the chain alone, not on how sweeps are grouped into calls, on threads or on interruptions.
 
-use super::field::{self, Root};
+use super::field::{self, Noise, Root};
 use super::hyper::Tuner;
 use super::moves::{self, Looked};
 use super::settings::Parameters;
 use super::state::{Latent, Problem, log_sigmoid, sigmoid};
 use super::walk::{Over, Walk};
-use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::points::Points;
-use crate::sample::{self, gaussian};
+use pointillist::Events;
+use pointillist::Points;
+use pointillist::internals::sample;
+use pointillist::{Error, Result};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::sync::Arc;
@@ -305,7 +305,8 @@ pub(super) fn rate_given(
     let Parameters { ceiling, ref lengthscales, variance, mean } = latent.parameters;
     let known = head.followed_by(&latent.thinned);
     let failed = Error::NotPositiveDefinite { pivot: 0, size: known.len() + points.len(), jitter };
-    let (white, fresh) = (root.whiten(&latent.standardised(), rng), gaussian::standard_normal(rng, points.len()));
-    let h = field::continued(root, &known, &white, points, &fresh, lengthscales, jitter).ok_or(failed)?;
+    let (white, fresh) = (root.whiten(&latent.standardised(), rng), sample::standard_normal(rng, points.len()));
+    let (known, new) = (Noise { points: &known, white: &white }, Noise { points, white: &fresh });
+    let h = field::continued(root, known, new, lengthscales, jitter).ok_or(failed)?;
     Ok(h.iter().map(|h| ceiling * sigmoid(mean + variance.sqrt() * h)).collect())
 }

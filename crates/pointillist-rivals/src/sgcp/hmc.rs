@@ -6,28 +6,28 @@
 //!
 //! What it does not do: choose the length of trajectories (no U-turn rule). Cost: one evaluation of density and force a leapfrog step.
 
-use super::gaussian;
+use pointillist::internals::sample;
 use rand::{Rng, RngExt};
 
 /// A place, its log density, the force there, and whatever else the target computed on the way.
 #[derive(Debug, Clone)]
-pub(crate) struct Place<T> {
-    pub(crate) position: Vec<f64>,
-    pub(crate) log_density: f64,
-    pub(crate) force: Vec<f64>,
-    pub(crate) extra: T,
+pub(super) struct Place<T> {
+    pub(super) position: Vec<f64>,
+    pub(super) log_density: f64,
+    pub(super) force: Vec<f64>,
+    pub(super) extra: T,
 }
 
 /// The outcome of one trajectory.
-pub(crate) struct Outcome<T> {
+pub(super) struct Outcome<T> {
     /// Where it led, if it was accepted.
-    pub(crate) accepted: Option<Place<T>>,
+    pub(super) accepted: Option<Place<T>>,
     /// The probability with which it was.
-    pub(crate) probability: f64,
+    pub(super) probability: f64,
 }
 
 /// One trajectory of `steps` leapfrog steps of size `step` in coordinates of which one unit is `scales`.
-pub(crate) fn trajectory<T>(
+pub(super) fn trajectory<T>(
     rng: &mut impl Rng,
     start: &Place<T>,
     scales: &[f64],
@@ -35,7 +35,7 @@ pub(crate) fn trajectory<T>(
     steps: usize,
     mut evaluate: impl FnMut(Vec<f64>) -> Option<Place<T>>,
 ) -> Outcome<T> {
-    let mut momentum = gaussian::standard_normal(rng, scales.len());
+    let mut momentum = sample::standard_normal(rng, scales.len());
     let chance = 1.0 - rng.random::<f64>();
     let before = start.log_density - kinetic(&momentum);
     push(&mut momentum, &start.force, scales, 0.5 * step);
@@ -69,7 +69,7 @@ fn push(momentum: &mut [f64], force: &[f64], scales: &[f64], step: f64) {
 /// A step size that learns from acceptance probabilities.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct DualAveraging {
+pub(super) struct DualAveraging {
     centre: f64,
     count: u64,
     shortfall: f64,
@@ -81,27 +81,27 @@ impl DualAveraging {
     /// Acceptance aimed at.
     const TARGET: f64 = 0.8;
 
-    pub(crate) fn starting_at(step: f64) -> Self {
+    pub(super) fn starting_at(step: f64) -> Self {
         // The search is drawn towards somewhat larger steps: too small ones cost more than they show.
         Self { centre: (2.0 * step).ln(), count: 0, shortfall: 0.0, log_step: step.ln(), log_average: step.ln() }
     }
 
     /// Whether both of its steps are numbers.
-    pub(crate) fn is_finite(&self) -> bool {
+    pub(super) fn is_finite(&self) -> bool {
         [self.centre, self.shortfall, self.trial(), self.learned()].iter().all(|number| number.is_finite())
     }
 
     /// The step to try next while learning.
-    pub(crate) fn trial(&self) -> f64 {
+    pub(super) fn trial(&self) -> f64 {
         self.log_step.exp()
     }
 
     /// The step to use once learning is over.
-    pub(crate) fn learned(&self) -> f64 {
+    pub(super) fn learned(&self) -> f64 {
         self.log_average.exp()
     }
 
-    pub(crate) fn learn(&mut self, probability: f64) {
+    pub(super) fn learn(&mut self, probability: f64) {
         self.count += 1;
         let count = self.count as f64;
         self.shortfall += (Self::TARGET - probability - self.shortfall) / (count + 10.0);
@@ -113,7 +113,7 @@ impl DualAveraging {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::stream;
+    use pointillist::internals::sample::stream;
 
     /// A correlated Gaussian tilted by a quartic term in its first coordinate, with a force that is off by a tenth if asked.
     fn place(position: Vec<f64>, quartic: f64, force_scale: f64) -> Place<()> {
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_tilted_gaussian_comes_out_right_even_with_a_wrong_force() {
         // E x² under exp(−x²/2 − x⁴/10), by quadrature.
-        let rule = crate::numerics::gauss::GaussLegendre::new(200);
+        let rule = pointillist::internals::numerics::GaussLegendre::new(200);
         let weigh = |x: f64| (-0.5 * x * x - 0.1 * x.powi(4)).exp();
         let total: f64 = rule.on(-8.0, 8.0).map(|(x, w)| w * weigh(x)).sum();
         let want = rule.on(-8.0, 8.0).map(|(x, w)| w * x * x * weigh(x)).sum::<f64>() / total;

@@ -12,10 +12,10 @@
 
 use super::gauss_cells::Cells;
 use super::gauss_grid::Grid;
-use crate::numerics::linalg::dot;
-use crate::numerics::vector::exp_in_place;
-use crate::parallel;
-use crate::points::Points;
+use pointillist::Points;
+use pointillist::internals::numerics::dot;
+use pointillist::internals::numerics::exp_in_place;
+use pointillist::internals::parallel;
 use std::ops::Range;
 
 /// The error of a sum that is allowed, relative to it.

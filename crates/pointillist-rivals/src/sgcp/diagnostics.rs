@@ -4,7 +4,7 @@
 //! Carpenter and Bürkner 2021). Effective number: split chains, autocorrelations summed over Geyer's initial monotone sequence.
 //! A run is watched by both for every parameter that is sampled, the integral of the rate and the log-likelihood.
 
-use crate::numerics::special::normal_quantile;
+use pointillist::internals::numerics::normal_quantile;
 
 /// What is known of one watched quantity.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,10 +14,11 @@
 use super::field::{self, Keep, Root};
 use super::regions::{self, Regions};
 use super::settings::{Gamma, Parameters, Settings};
-use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::points::Points;
-use crate::window::{AxisRule, Nodes, Window, node_count};
+use pointillist::Events;
+use pointillist::Points;
+use pointillist::Window;
+use pointillist::internals::{self, Nodes};
+use pointillist::{Error, Result};
 use rand::Rng;
 
 /// Most nodes for the integral that is watched while sampling.
@@ -62,7 +63,7 @@ impl Problem {
             ceiling_prior: settings.ceiling_prior(window, events.len()),
             most_ceiling: 0.5 * settings.most_points as f64 / window.measure(),
             medians: sides.iter().map(|side| settings.lengthscale.median * side).collect(),
-            nodes: integration_nodes(window, &lengths, WATCHED_NODES),
+            nodes: internals::nodes(window, &lengths, WATCHED_NODES),
             window: window.clone(),
             settings: settings.clone(),
             regions,
@@ -105,19 +106,6 @@ impl Problem {
             size,
             jitter,
         })
-    }
-}
-
-/// Quadrature nodes over a window for what varies over these lengths; over longer ones if there would be more than `most`.
-pub(super) fn integration_nodes(window: &Window, lengths: &[f64], most: usize) -> Nodes {
-    let mut stretch = 1.0;
-    loop {
-        let rules: Vec<AxisRule<'_>> = lengths.iter().map(|l| AxisRule::smooth(l * stretch)).collect();
-        let nodes = window.nodes(&rules);
-        if node_count(&nodes) <= most || stretch > 1e3 {
-            return Nodes::of_pieces(&nodes);
-        }
-        stretch *= 1.25;
     }
 }
 
@@ -240,7 +228,7 @@ fn log_room(f: f64, bound: f64) -> f64 {
 mod tests {
     use super::super::settings::Thinning;
     use super::*;
-    use crate::testing::check_gradient;
+    use pointillist::testing::check_gradient;
 
     #[test]
     fn slopes_are_those_of_the_log_likelihood() {

@@ -7,10 +7,10 @@
 //!
 //! Cost for n points of numerical rank r: a root n r². Where f is rough r nears n: the cube.
 
-use crate::numerics::linalg::{self, Matrix};
-use crate::numerics::vector::exp_in_place;
-use crate::points::Points;
-use crate::sample::gaussian;
+use pointillist::Points;
+use pointillist::internals::numerics::exp_in_place;
+use pointillist::internals::numerics::{Matrix, linalg};
+use pointillist::internals::sample;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::TAU;
@@ -204,7 +204,7 @@ impl Root {
 
     /// White noise that stands for values; what does not matter is drawn.
     pub(super) fn whiten(&self, values: &[f64], rng: &mut impl Rng) -> Vec<f64> {
-        let mut white = gaussian::standard_normal(rng, self.order.len());
+        let mut white = sample::standard_normal(rng, self.order.len());
         self.active.iter().zip(self.solved(values)).for_each(|(&j, w)| white[j] = w);
         white
     }
@@ -235,7 +235,7 @@ impl Root {
         if self.active.is_empty() {
             return vec![vec![0.0; size]; count];
         }
-        let white = gaussian::standard_normal(rng, self.active.len() * count);
+        let white = sample::standard_normal(rng, self.active.len() * count);
         let mut out = vec![0.0; size * count];
         linalg::product_columns(&self.columns, &white, &mut out);
         out.chunks_exact(size).map(|draw| self.outward(draw)).collect()
@@ -316,27 +316,32 @@ fn unit_ball(dims: usize) -> f64 {
     }
 }
 
+/// Points, and white noise at them.
+#[derive(Clone, Copy)]
+pub(super) struct Noise<'a> {
+    pub(super) points: &'a Points,
+    pub(super) white: &'a [f64],
+}
+
 /// What white noise stands for at new points, given what other white noise stands for at those of a root. The length-scales may be others
 /// than the root's: then both are what the noise stands for under these. None if a factorisation fails.
 pub(super) fn continued(
     root: &Root,
-    points: &Points,
-    white: &[f64],
-    new: &Points,
-    new_white: &[f64],
+    known: Noise<'_>,
+    new: Noise<'_>,
     lengthscales: &[f64],
     jitter: f64,
 ) -> Option<Vec<f64>> {
-    let held = points.len();
-    let order = root.order.iter().copied().chain(held..held + new.len()).collect();
-    let longer = Root::new(&points.followed_by(new), order, lengthscales, Keep::Above(jitter))?;
-    Some(longer.colour(&[white, new_white].concat()).split_off(held))
+    let held = known.points.len();
+    let order = root.order.iter().copied().chain(held..held + new.points.len()).collect();
+    let longer = Root::new(&known.points.followed_by(new.points), order, lengthscales, Keep::Above(jitter))?;
+    Some(longer.colour(&[known.white, new.white].concat()).split_off(held))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::stream;
+    use pointillist::internals::sample::stream;
     use rand::RngExt;
 
     const JITTER: f64 = 1e-8;
@@ -350,8 +355,9 @@ mod tests {
     }
 
     fn further(rng: &mut impl Rng, root: &Root, known: &Points, values: &[f64], new: &Points, l: f64) -> Vec<f64> {
-        let (white, fresh) = (root.whiten(values, rng), gaussian::standard_normal(rng, new.len()));
-        continued(root, known, &white, new, &fresh, &[l], JITTER).unwrap()
+        let (white, fresh) = (root.whiten(values, rng), sample::standard_normal(rng, new.len()));
+        continued(root, Noise { points: known, white: &white }, Noise { points: new, white: &fresh }, &[l], JITTER)
+            .unwrap()
     }
 
     #[test]

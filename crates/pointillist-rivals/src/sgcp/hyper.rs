@@ -10,11 +10,11 @@
 //! Step size by dual averaging during warm-up; scales from the spread of the warm-up's draws. Cost: (axes + 1) roots a leapfrog step.
 
 use super::field::{Keep, Root};
+use super::hmc::{self, DualAveraging, Place};
 use super::settings::Parameters;
 use super::state::{Latent, Likelihood, Problem};
-use crate::numerics::linalg;
-use crate::points::Points;
-use crate::sample::hmc::{self, DualAveraging, Place};
+use pointillist::Points;
+use pointillist::internals::numerics::linalg;
 use rand::{Rng, RngExt};
 
 /// The relative step of ℓ for the force: small against any bend, large against rounding.
@@ -213,8 +213,7 @@ impl Tuner {
             return 1.0;
         }
         let step = if warming.is_some() { self.step.trial() } else { self.step.learned() };
-        let steps = rng.random_range(1..=2 * problem.settings.leapfrogs - 1);
-        let (accepted, probability) = self.trajectory(rng, problem, latent, root, step, steps);
+        let (accepted, probability) = self.trajectory(rng, problem, latent, root, step);
         if let Some(held) = accepted {
             (latent.parameters, latent.f) = (held.parameters, held.f);
             if let Some(moved) = held.root {
@@ -234,8 +233,8 @@ impl Tuner {
         latent: &Latent,
         root: &Root,
         step: f64,
-        steps: usize,
     ) -> (Option<Held>, f64) {
+        let steps = rng.random_range(1..=2 * problem.settings.leapfrogs - 1);
         let target = Target::new(rng, problem, latent, root);
         let Some(start) = target.evaluate(target.free.position(&latent.parameters)) else { return (None, 0.0) };
         let outcome = hmc::trajectory(rng, &start, &self.scales, step, steps, |position| target.evaluate(position));
@@ -275,10 +274,10 @@ mod tests {
     use super::super::settings::{Settings, Thinning};
     use super::super::walk::{Over, Walk};
     use super::*;
-    use crate::events::Events;
-    use crate::sample::stream;
-    use crate::testing::check_gradient;
-    use crate::window::Window;
+    use pointillist::Events;
+    use pointillist::Window;
+    use pointillist::internals::sample::stream;
+    use pointillist::testing::check_gradient;
 
     #[test]
     fn the_force_is_the_slope_of_the_log_density() {

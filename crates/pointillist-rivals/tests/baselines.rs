@@ -1,18 +1,23 @@
 //! The baselines: kernel smoothing against plain double loops, quadrature and known answers; the constant rate against its identities.
 
-mod common;
-
-use pointillist::baseline::{EdgeCorrection, Homogeneous, KernelSmoother};
-use pointillist::numerics::gauss::GaussLegendre;
+use pointillist::internals::numerics::GaussLegendre;
 use pointillist::testing::check_gradient;
 use pointillist::window::{Exposure, Polygons, Ring};
 use pointillist::{Error, Events, Points, Window};
+use pointillist_rivals::{EdgeCorrection, Homogeneous, KernelSmoother};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::PI;
 
 const BOTH: [EdgeCorrection; 2] = [EdgeCorrection::Truncate, EdgeCorrection::None];
+
+/// The coal-mining disasters, in years.
+fn coal() -> Vec<f64> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/coal/coal.csv");
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect()
+}
 
 fn interval() -> Window {
     Window::interval(-1.0, 3.0).unwrap()
@@ -518,8 +523,8 @@ fn what_makes_no_sense_is_refused() {
 
 #[test]
 fn the_mines_show_their_decline() {
-    let (lo, hi) = common::COAL_WINDOW;
-    let events = Events::new(Points::line(&common::coal()).unwrap(), Window::interval(lo, hi).unwrap()).unwrap();
+    let (lo, hi) = (1851.2026009582, 1962.2197125257);
+    let events = Events::new(Points::line(&coal()).unwrap(), Window::interval(lo, hi).unwrap()).unwrap();
     let smoother = KernelSmoother::fit(&events, EdgeCorrection::Truncate).unwrap();
     let constant = Homogeneous::fit(&events).unwrap();
     assert!(smoother.bandwidth()[0] > 1.0 && smoother.bandwidth()[0] < 8.0, "{:?}", smoother.bandwidth());

@@ -12,10 +12,11 @@
 //! standard deviation √3 √variance/ℓ², and the margin is more than four of these.
 
 use super::settings::{Settings, Thinning};
-use crate::error::Result;
-use crate::points::Points;
-use crate::sample::thinning;
-use crate::window::{Span, Window};
+use pointillist::Points;
+use pointillist::Result;
+use pointillist::Window;
+use pointillist::internals::{self, sample};
+use pointillist::window::Span;
 use rand::{Rng, RngExt};
 
 /// Levels 0..=TIGHTEST, each half the one before.
@@ -239,11 +240,11 @@ impl Regions {
         ceiling: f64,
         levels: &[u8],
     ) -> (Points, Vec<usize>) {
-        let most = window.most_coverage();
+        let most = internals::most_coverage(window);
         let (mut rows, mut boxes) = (Vec::new(), Vec::new());
         for (index, &level) in levels.iter().enumerate().filter(|(index, _)| self.measures[*index] > 0.0) {
             let (lo, hi): (Vec<f64>, Vec<f64>) = self.ends(index).into_iter().unzip();
-            let everywhere = thinning::candidates(rng, &lo, &hi, ceiling * bound(level) * most);
+            let everywhere = sample::candidates(rng, &lo, &hi, ceiling * bound(level) * most);
             for row in everywhere.chunks_exact(lo.len()) {
                 if rng.random::<f64>() * most < window.coverage(row) {
                     rows.extend_from_slice(row);
@@ -258,7 +259,7 @@ impl Regions {
     pub(super) fn expected_candidates(&self, window: &Window, ceiling: f64, levels: &[u8]) -> f64 {
         let volume = |r: usize| self.ends(r).iter().map(|(lo, hi)| hi - lo).product::<f64>();
         let filled = |(r, &level): (usize, &u8)| if self.measures[r] > 0.0 { volume(r) * bound(level) } else { 0.0 };
-        ceiling * window.most_coverage() * levels.iter().enumerate().map(filled).sum::<f64>()
+        ceiling * internals::most_coverage(window) * levels.iter().enumerate().map(filled).sum::<f64>()
     }
 }
 
@@ -276,7 +277,7 @@ fn default_side(events: usize, dims: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::stream;
+    use pointillist::internals::sample::stream;
 
     fn adaptive(regions: &[usize]) -> Settings {
         Settings { thinning: Thinning::Adaptive { regions: Some(regions.to_vec()) }, ..Settings::default() }

@@ -2,10 +2,10 @@
 //!
 //! λ(x) = λ* σ(f(x)), f ~ GP(mean, variance · exp(−½ Σ_r (x_r−y_r)²/ℓ_r²)). λ* is called the ceiling: no rate lies above it.
 
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::sample;
-use crate::window::Window;
+use pointillist::Window;
+use pointillist::internals::limits;
+use pointillist::internals::sample;
+use pointillist::{Error, Result};
 use rand::Rng;
 use rand_distr::{Distribution, Gamma as GammaDraw, StandardNormal};
 use std::ops::Range;

@@ -15,11 +15,13 @@
 //! Error: 1e-12 of the mass by closed forms and edges, 1e-10 by nodes. Not: exposures.
 
 use super::gauss_sum::{Cloud, Job, sums};
-use crate::numerics::gauss::GaussLegendre;
-use crate::numerics::special::erf_difference;
-use crate::parallel;
-use crate::points::Points;
-use crate::window::{AxisRule, Piece, Polygons, Span, Weights, Window};
+use pointillist::Points;
+use pointillist::Window;
+use pointillist::internals;
+use pointillist::internals::numerics::GaussLegendre;
+use pointillist::internals::numerics::erf_difference;
+use pointillist::internals::parallel;
+use pointillist::window::{Piece, Polygons, Span};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 use std::sync::Arc;
 
@@ -127,19 +129,10 @@ fn outline_masses(outline: &Polygons, points: &Points, bandwidth: &[f64]) -> Vec
 /// Sums over the quadrature nodes of the area.
 fn by_nodes(outline: &Polygons, points: &Points, bandwidth: &[f64]) -> Vec<Flat> {
     // The nodes are made for a product of two Gaussians of a length: one of length/√2.
-    let rules = [0, 1].map(|r| AxisRule::smooth(SQRT_2 * bandwidth[r]));
-    let mut sources = Cloud { axes: vec![vec![], vec![]] };
-    let mut weights = vec![];
-    for piece in Window::inside(outline.clone()).nodes(&rules) {
-        let Weights::Pair(joint) = &piece.weights else { continue };
-        for (i, x) in piece.axes[0].x.iter().enumerate() {
-            for (j, y) in piece.axes[1].x.iter().enumerate().filter(|(j, _)| joint[(i, *j)] != 0.0) {
-                sources.axes[0].push(x / bandwidth[0]);
-                sources.axes[1].push(y / bandwidth[1]);
-                weights.push(joint[(i, j)] / (2.0 * PI * bandwidth[0] * bandwidth[1]));
-            }
-        }
-    }
+    let lengths = [0, 1].map(|r| SQRT_2 * bandwidth[r]);
+    let nodes = internals::nodes(&Window::inside(outline.clone()), &lengths, usize::MAX);
+    let sources = Cloud::new(&nodes.points, bandwidth);
+    let weights: Vec<f64> = nodes.weights.iter().map(|w| w / (2.0 * PI * bandwidth[0] * bandwidth[1])).collect();
     let targets = Cloud { axes: Cloud::new(points, bandwidth).axes[..2].to_vec() };
     let job = Job { targets: &targets, sources: &sources, weights: &weights, leave_out: false, squares: true };
     sums(job).rows().map(|s| [s[0], s[1] - s[0], s[2] - s[0]]).collect()
@@ -369,7 +362,9 @@ mod tests {
     #[test]
     fn an_outlined_box_is_the_box() {
         let spans = [Span { lo: 0.1, hi: 0.9 }, Span { lo: 0.3, hi: 0.6 }];
-        let outline = Polygons::of_box(spans[0], spans[1]);
+        let [x, y] = spans;
+        let corners = vec![[x.lo, y.lo], [x.hi, y.lo], [x.hi, y.hi], [x.lo, y.hi]];
+        let outline = Polygons::new(vec![vec![corners]]).unwrap();
         let points = Points::from_rows(&[[0.1, 0.3], [0.5, 0.45], [0.9, 0.4], [0.2, 0.59], [0.05, 0.2], [0.5, 0.6]]);
         let points = points.unwrap();
         for bandwidth in [[8.0, 4.0], [0.5, 0.2], [0.03, 0.05], [0.003, 0.002]] {

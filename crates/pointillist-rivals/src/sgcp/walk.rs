@@ -13,8 +13,8 @@
 
 use super::settings::Parameters;
 use super::state::{Problem, log_sigmoid};
-use crate::numerics::linalg::{self, Matrix};
-use crate::sample::gaussian;
+use pointillist::internals::numerics::{Matrix, linalg};
+use pointillist::internals::sample;
 use rand::Rng;
 use std::ops::RangeInclusive;
 
@@ -153,7 +153,7 @@ impl Walk {
         if coordinates.is_empty() {
             return None;
         }
-        let white = gaussian::standard_normal(rng, coordinates.len());
+        let white = sample::standard_normal(rng, coordinates.len());
         let step = linalg::columns_times(&self.root, coordinates.len(), &white);
         let mut to = from.clone();
         for (coordinate, step) in coordinates.iter().zip(step) {

@@ -23,11 +23,11 @@
 
 use super::gauss_sum::{Cloud, Job, sums};
 use super::mass::Masses;
-use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::infer::lbfgs::{self, Curvature, Settings};
-use crate::points::Points;
-use crate::window::{Scaling, Window};
+use pointillist::Events;
+use pointillist::Points;
+use pointillist::Window;
+use pointillist::internals::{self, Climb, Scaling};
+use pointillist::{Error, Result};
 use std::f64::consts::{LN_2, PI};
 
 /// Bounds of a fitted bandwidth, in sides of the window.
@@ -179,14 +179,15 @@ impl KernelSmoother {
             let requirement = format!("lies outside the window {}", ends(&self.user_window));
             return Err(Error::setting("region", ends(region), requirement));
         };
-        let masses = Masses::new(&inside.scaled(&self.scaling), &self.events.points, &self.inner_bandwidth);
+        let masses =
+            Masses::new(&internals::scaled(&inside, &self.scaling), &self.events.points, &self.inner_bandwidth);
         Ok(masses.rows().zip(&self.weights).map(|(row, w)| w * row[0]).sum())
     }
 
     /// log p(H|λ) = Σ log λ(x_k) − ∫_H λ of held-out events, whose window lies inside that of the fit and says how often they were looked
     /// for; −∞ if one of them lies so far from all events that λ is 0 in double precision.
     pub fn log_likelihood(&self, held_out: &Events) -> Result<f64> {
-        self.user_window.check_covers(held_out.window())?;
+        internals::check_covers(&self.user_window, held_out.window())?;
         refuse_exposure(held_out.window())?;
         let logs: f64 = self.rate(held_out.points())?.iter().map(|rate| rate.ln()).sum();
         Ok(logs - self.expected(held_out.window())?)
@@ -269,7 +270,7 @@ impl Inner {
         let sorted = Points::of_rows(window.dims(), rows.concat());
         let repeats = sorted.rows().map(|row| window.coverage(row)).collect();
         let points = scaling.points_inward(&sorted);
-        Ok((scaling.clone(), Self { window: window.scaled(&scaling), points, repeats, edges }))
+        Ok((scaling.clone(), Self { window: internals::scaled(window, &scaling), points, repeats, edges }))
     }
 
     /// What a change of units adds to a log-likelihood of all events, to be taken away.
@@ -326,12 +327,11 @@ impl Inner {
         let mut best: Option<(f64, Vec<f64>)> = None;
         for start in self.starts() {
             let bounds = vec![(BOUNDS.0.ln(), BOUNDS.1.ln()); dims];
-            let settings = Settings { gain: GAIN, most_evaluations: EVALUATIONS, first_step: 0.3 };
+            let climb = Climb { gain: GAIN, most_evaluations: EVALUATIONS, first_step: 0.3 };
             let evaluate = |x: &[f64], gradient: &mut [f64]| Ok(self.loo(&exp(x), Some(gradient)));
-            let outcome = lbfgs::maximise(vec![start; dims], Curvature::default(), &bounds, settings, evaluate)?;
-            let Some(outcome) = outcome else { continue };
-            if best.as_ref().is_none_or(|(value, _)| outcome.value > *value) {
-                best = Some((outcome.value, exp(&outcome.x)));
+            let Some((top, x)) = internals::maximise(vec![start; dims], &bounds, climb, evaluate)? else { continue };
+            if best.as_ref().is_none_or(|(value, _)| top > *value) {
+                best = Some((top, exp(&x)));
             }
         }
         // Without any start that has a gradient: two events further apart than the widest Gaussian reaches.

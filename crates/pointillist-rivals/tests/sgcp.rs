@@ -1,11 +1,11 @@
 //! The sigmoidal Gaussian Cox process: is the sampler right? Joint-distribution tests, a case small enough for brute force, checkpoints,
 //! and diagnostics against known answers.
 
-use pointillist::baseline::sgcp::{
-    Chain, Fixed, Gamma, LogNormal, Normal, Parameters, Settings, Sgcp, Thinning, draw, effective, r_hat,
-};
 use pointillist::window::{Exposure, Polygons};
 use pointillist::{Error, Events, Points, Window};
+use pointillist_rivals::sgcp::{
+    Chain, Fixed, Gamma, LogNormal, Normal, Parameters, Settings, Sgcp, Thinning, draw, effective, r_hat,
+};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -306,12 +306,12 @@ fn a_resumed_run_is_the_run_that_was_never_interrupted() {
 }
 
 #[cfg(feature = "serde")]
-fn through_a_file(state: pointillist::baseline::sgcp::SgcpState) -> pointillist::baseline::sgcp::SgcpState {
+fn through_a_file(state: pointillist_rivals::sgcp::SgcpState) -> pointillist_rivals::sgcp::SgcpState {
     serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap()
 }
 
 #[cfg(not(feature = "serde"))]
-fn through_a_file(state: pointillist::baseline::sgcp::SgcpState) -> pointillist::baseline::sgcp::SgcpState {
+fn through_a_file(state: pointillist_rivals::sgcp::SgcpState) -> pointillist_rivals::sgcp::SgcpState {
     state
 }
 

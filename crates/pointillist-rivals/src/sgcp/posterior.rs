@@ -6,14 +6,15 @@
 use super::chain::rate_given;
 use super::diagnostics::{self, Diagnostics};
 use super::field::{self, Keep, Root};
-use super::state::{Latent, integration_nodes, refuse_exposure};
-use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::points::Points;
-use crate::posterior::Rate;
-use crate::sample;
-use crate::sample::importance::{self, LogMean};
-use crate::window::{Nodes, Window};
+use super::state::{Latent, refuse_exposure};
+use pointillist::Events;
+use pointillist::LogMean;
+use pointillist::Points;
+use pointillist::Rate;
+use pointillist::Window;
+use pointillist::internals::sample;
+use pointillist::internals::{self, Nodes};
+use pointillist::{Error, Result};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Most quadrature nodes for a score.
@@ -147,7 +148,7 @@ impl SgcpPosterior {
         let (mut known, mut nodes): (Vec<&Window>, Vec<NodePlaces>) = (vec![], vec![]);
         let mut of_set = Vec::with_capacity(held_out.len());
         for set in held_out {
-            self.window.check_covers(set.window())?;
+            internals::check_covers(&self.window, set.window())?;
             refuse_exposure(set.window())?;
             let place = known.iter().position(|window| *window == set.window()).unwrap_or(known.len());
             if place == known.len() {
@@ -176,7 +177,7 @@ impl SgcpPosterior {
             rates[events.clone()].iter().map(|rate| rate.ln()).sum::<f64>() - integral
         };
         let logs: Vec<f64> = rates.iter().map(|rates| log_likelihood(rates)).collect();
-        let mut log_predictive = importance::log_mean(&logs);
+        let mut log_predictive = sample::log_mean(&logs);
         log_predictive.se *= self.dependence(&logs);
         SgcpScore {
             events: events.len(),
@@ -194,7 +195,7 @@ impl SgcpPosterior {
             0.5 * all.get(all.len() / 10).copied().unwrap_or(1.0)
         };
         let lengths: Vec<f64> = (0..self.window.dims()).map(length).collect();
-        integration_nodes(window, &lengths, SCORE_NODES)
+        internals::nodes(window, &lengths, SCORE_NODES)
     }
 
     /// By what factor the autocorrelation of the chains widens the standard error of a mean of exp(logs).
