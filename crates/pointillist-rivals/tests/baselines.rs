@@ -14,7 +14,7 @@ const BOTH: [EdgeCorrection; 2] = [EdgeCorrection::Truncate, EdgeCorrection::Non
 
 /// The coal-mining disasters, in years.
 fn coal() -> Vec<f64> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/coal/coal.csv");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../pointillist-io/data/coal/coal.csv");
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect()
 }

@@ -1,13 +1,14 @@
 //! Files in, files out: tables of events, trials and exposure, borders, dates as numbers, models, summaries, results written whole or not at all.
 //!
-//! Everything the command reads is [`Opened`] once; tables then come through [`read_bytes`], or if they are too large for that through [`Stream`]. Everything it writes leaves
-//! through [`write_atomically`] or [`stdout_text`]. The module fits nothing and draws nothing, and it never prints: an error is one
-//! sentence for the caller to show.
+//! Everything that is read is [`Opened`] once; tables then come through [`read_bytes`], or if they are too large for that through [`Stream`].
+//! Everything that is written leaves through [`write_atomically`]. The crate fits nothing and draws nothing, and it never prints: an error is
+//! one sentence for the caller to show.
 
 mod base64;
 mod checkpoint_file;
 mod checksum;
 mod columns;
+pub mod datasets;
 mod exposure;
 mod filter;
 mod finite;
@@ -36,9 +37,7 @@ pub use finite::not_finite;
 pub use geojson::{Feature, GROWTH as BORDER_GROWTH, Ring, read_features, read_polygons, ring_name};
 pub use memory::{given_limit, set_limit};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};
-pub use output::{
-    OutputError, Written, check_name, check_target, give_up, stdout_is_closed, stdout_text, write_atomically,
-};
+pub use output::{OutputError, Written, begin_writing, check_name, check_target, give_up, write_atomically};
 pub use pattern::Pattern;
 pub use source::{Input, Opened, read_file};
 pub use stream::{Chunk, Extent, Stream};

@@ -1,10 +1,10 @@
-//! The checkpoint of `sgcp`: all numbers of a run, as one JSON document with its checksum.
+//! The checkpoint of a sampler (`SgcpState` of the sister crate for rivals): all numbers of a run, as one JSON document with its checksum.
 
 use super::checksum::{Header, check_seal, sealed};
 use super::output::{OutputError, write_atomically};
 use super::source::read_file;
 use super::table::InputError;
-use pointillist_rivals::sgcp::SgcpState;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -37,31 +37,31 @@ pub enum CheckpointError {
 
 /// The whole document.
 #[derive(Serialize, Deserialize)]
-struct Document {
+struct Document<State> {
     format: String,
     version: u64,
-    state: SgcpState,
+    state: State,
 }
 
 /// The text of a checkpoint of this run.
-pub fn checkpoint_text(state: SgcpState) -> String {
+pub fn checkpoint_text(state: impl Serialize) -> String {
     let document = Document { format: FORMAT.into(), version: VERSION, state };
     // Names and finite numbers always serialise.
     sealed(serde_json::to_string(&document).unwrap_or_default())
 }
 
 /// Writes a checkpoint of this run to `path`, whole or not at all.
-pub fn write_checkpoint(path: &Path, state: SgcpState) -> Result<(), OutputError> {
+pub fn write_checkpoint(path: &Path, state: impl Serialize) -> Result<(), OutputError> {
     write_atomically(path, checkpoint_text(state).as_bytes())
 }
 
 /// The run that the checkpoint at `path` holds. Whether its parts fit together is for the run to say.
-pub fn read_checkpoint(path: &Path) -> Result<SgcpState, CheckpointError> {
+pub fn read_checkpoint<State: DeserializeOwned>(path: &Path) -> Result<State, CheckpointError> {
     checkpoint_from(&path.display().to_string(), &read_file(&path.to_string_lossy())?)
 }
 
 /// The run that a checkpoint in `bytes` holds; `file` stands for it in messages.
-pub fn checkpoint_from(file: &str, bytes: &[u8]) -> Result<SgcpState, CheckpointError> {
+pub fn checkpoint_from<State: DeserializeOwned>(file: &str, bytes: &[u8]) -> Result<State, CheckpointError> {
     let file = || file.to_string();
     let damaged = |why: String| CheckpointError::Damaged { file: file(), why };
     let header: Header = serde_json::from_slice(bytes).map_err(|_| CheckpointError::Foreign { file: file() })?;
@@ -72,7 +72,7 @@ pub fn checkpoint_from(file: &str, bytes: &[u8]) -> Result<SgcpState, Checkpoint
         return Err(CheckpointError::Version { file: file(), found: header.version });
     }
     check_seal(bytes).map_err(|unsealed| damaged(unsealed.to_string()))?;
-    let document: Document =
+    let document: Document<State> =
         serde_json::from_slice(bytes).map_err(|error| damaged(super::model_file::one_line(&error)))?;
     Ok(document.state)
 }

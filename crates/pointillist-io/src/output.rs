@@ -3,7 +3,7 @@
 //! A file is written under a hidden temporary name next to its place, brought to the disk and then renamed, so that no
 //! crash, full disk or signal leaves half a result or harms the old one. Devices and pipes cannot be replaced and are
 //! written directly. A ledger says what is being written and what has been, so that a program that is told to end can tidy up and
-//! tell the truth. This module does not format anything, and `-` for standard output is the caller's to recognise.
+//! tell the truth. This module does not format anything, and standard output is the caller's to write to.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -27,9 +27,6 @@ pub enum OutputError {
     /// The path names a directory.
     #[error("cannot write {path}: it is a directory; give the name of a file")]
     IsDirectory { path: String },
-    /// Standard output is no place at all.
-    #[error("cannot write {path}: it is closed; send it somewhere, for example with `> FILE`, or use -o FILE")]
-    Closed { path: String },
     /// A number that is infinite or none must not leave.
     #[error(
         "`{name}` is infinite or not a number, so nothing was written; the numbers that led there (in the model, the window or the options) \
@@ -47,7 +44,8 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    fn new(path: impl Into<String>, error: io::Error) -> Self {
+    /// What the system said when the file, or whatever else is called `path`, was written.
+    pub fn new(path: impl Into<String>, error: io::Error) -> Self {
         let path = path.into();
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull { path },
@@ -148,57 +146,6 @@ pub fn check_target(path: &Path) -> Result<(), OutputError> {
 /// It takes a lock: call it from a thread that waits for the signal, not from inside a raw signal handler.
 pub fn give_up() -> Vec<String> {
     close(&LEDGER)
-}
-
-/// Whether there was no standard output when the program began.
-pub fn stdout_is_closed() -> bool {
-    at_start::STDOUT_CLOSED.load(Ordering::Relaxed)
-}
-
-/// What can only be seen before `main`: Rust puts /dev/null where a standard stream is closed, and all that is written is lost.
-mod at_start {
-    use std::sync::atomic::AtomicBool;
-
-    pub(super) static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
-
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    extern "C" fn look() {
-        // SAFETY: asks the system about a number; nothing is read or written through it.
-        let found = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
-        STDOUT_CLOSED.store(found == -1, std::sync::atomic::Ordering::Relaxed);
-    }
-
-    // SAFETY: the loader calls the functions of this section once before `main`, as `extern "C"` functions; this one needs nothing of
-    // Rust's runtime, which does not exist yet.
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    #[used]
-    #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
-    #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
-    static LOOK: extern "C" fn() = look;
-}
-
-/// What standard output is called.
-const STDOUT: &str = "standard output";
-
-/// Writes `text` to standard output; a reader that has closed the pipe has had enough, and that is success.
-pub fn stdout_text(text: &str) -> Result<(), OutputError> {
-    stdout_through(|stream| stream.write_all(text.as_bytes()))
-}
-
-/// The same for a content that is written piece by piece.
-pub fn stdout_through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), OutputError> {
-    if stdout_is_closed() {
-        return Err(OutputError::Closed { path: STDOUT.into() });
-    }
-    begin(&LEDGER, STDOUT);
-    write_stream(&mut io::stdout().lock(), write).map_err(|error| OutputError::new(STDOUT, error))
-}
-
-fn write_stream(stream: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    match write(stream).and_then(|()| stream.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result,
-    }
 }
 
 fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -302,6 +249,11 @@ fn close(ledger: &Mutex<Ledger>) -> Vec<String> {
         let _ = fs::remove_file(path);
     }
     ledger.written.clone()
+}
+
+/// Notes that what is called `name`, and is no file, is about to be written to: it will be among what [`give_up`] lists.
+pub fn begin_writing(name: &str) {
+    begin(&LEDGER, name);
 }
 
 /// Notes that what is called `name` is about to be written to, in place.
@@ -453,27 +405,5 @@ mod tests {
         assert_eq!(error.to_string(), "cannot write /dev/full: the disk is full; make room or write to another place");
         write_atomically(Path::new("/dev/null"), b"x").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-    }
-
-    #[test]
-    fn a_reader_that_left_is_success_and_a_failed_write_is_not() {
-        struct Refuses(ErrorKind);
-        impl Write for Refuses {
-            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(self.0.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let put = |stream: &mut dyn Write| stream.write_all(b"x");
-        assert!(write_stream(&mut Refuses(ErrorKind::BrokenPipe), put).is_ok());
-        assert!(write_stream(&mut Refuses(ErrorKind::StorageFull), put).is_err());
-        // A buffered stream fails only when it is flushed.
-        #[cfg(target_os = "linux")]
-        {
-            let device = OpenOptions::new().write(true).open("/dev/full").unwrap();
-            assert!(write_stream(&mut io::BufWriter::new(device), put).is_err());
-        }
     }
 }

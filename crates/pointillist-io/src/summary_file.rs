@@ -5,7 +5,7 @@
 
 use super::checksum::{Checksum, Summed};
 use super::model_file::one_line;
-use super::output::{OutputError, stdout_through, write_through};
+use super::output::{OutputError, write_through};
 use super::source::Opened;
 use super::table::InputError;
 use super::window::show_window;
@@ -90,10 +90,9 @@ pub fn is_summary(bytes: &[u8]) -> bool {
 }
 
 impl SummaryFile {
-    /// Writes it to `path` (`-` for standard output), whole or not at all.
+    /// Writes it to the file at `path`, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<(), OutputError> {
-        let write = |file: &mut dyn Write| self.write_to(file);
-        if path == Path::new("-") { stdout_through(write) } else { write_through(path, write) }
+        write_through(path, |file: &mut dyn Write| self.write_to(file))
     }
 
     /// The same as bytes.
@@ -104,7 +103,8 @@ impl SummaryFile {
         bytes
     }
 
-    fn write_to(&self, file: &mut dyn Write) -> io::Result<()> {
+    /// The same to anything that can be written to.
+    pub fn write_to(&self, file: &mut dyn Write) -> io::Result<()> {
         let summary = &self.summary;
         let sizes = summary.records().map(|record| 16 + 8 * record.values.len() as u64);
         let (records, bytes) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));

@@ -95,6 +95,11 @@ impl Trials {
         self.trials.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.trials.is_empty()
+    }
+
     /// The stretches of all trials.
     pub fn intervals(&self) -> Vec<(f64, f64)> {
         self.trials.iter().flat_map(|trial| &trial.stretches).map(|stretch| (stretch.lo, stretch.hi)).collect()

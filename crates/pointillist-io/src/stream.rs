@@ -81,6 +81,11 @@ impl Chunk {
         self.rows.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The line on which a row begins, or its number in a Parquet file.
     pub fn line(&self, row: usize) -> u64 {
         self.before + self.rows.lines[row]
@@ -230,7 +235,7 @@ impl Stream {
     }
 
     /// The next rows, in chunks; none at the end.
-    pub fn next(&mut self) -> Result<Option<Vec<Chunk>>, InputError> {
+    pub fn next_chunks(&mut self) -> Result<Option<Vec<Chunk>>, InputError> {
         let chunks = self.read_on()?;
         for chunk in chunks.iter().flatten() {
             self.taken += chunk.len() as u64;
@@ -455,7 +460,7 @@ fn end_of_rows(bytes: &[u8], separator: Option<Separator>) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{Input, read_bytes};
+    use crate::{Input, read_bytes};
 
     fn leak(text: impl Into<Vec<u8>>) -> Opened {
         Opened::new("events.csv", Input::Memory(text.into().leak())).unwrap()
@@ -468,7 +473,7 @@ mod tests {
     /// The rows and lines that a stream gives.
     fn all(mut stream: Stream) -> Result<(Vec<f64>, Vec<u64>), InputError> {
         let (mut values, mut lines) = (Vec::new(), Vec::new());
-        while let Some(chunks) = stream.next()? {
+        while let Some(chunks) = stream.next_chunks()? {
             for mut chunk in chunks {
                 lines.extend((0..chunk.len()).map(|row| chunk.line(row)));
                 values.extend(chunk.coordinates(&[None, None]));
@@ -534,7 +539,7 @@ mod tests {
         assert!(error(0).contains(&format!("line {}:", last - 1)) && error(0).contains("`oops`"), "{}", error(0));
         assert!(error(1).contains(&format!("line {last}:")) && error(1).contains("1 bad line"), "{}", error(1));
         let mut stream = open(text.clone(), &ReadOptions { skip_bad: 2, ..Default::default() });
-        while stream.next().unwrap().is_some() {}
+        while stream.next_chunks().unwrap().is_some() {}
         assert_eq!(stream.skipped(), 2);
         assert_eq!(stream.share(), Some(1.0));
     }
@@ -577,7 +582,7 @@ mod tests {
             "t,x\n2016-02-23T12:00Z,3\n2016-02-25,-1\n",
             &ReadOptions { columns: Some(vec!["t".into(), "x".into()]), ..Default::default() },
         );
-        let chunks = stream.next().unwrap().unwrap();
+        let chunks = stream.next_chunks().unwrap().unwrap();
         let extents = chunks[0].extents(stream.dates()).unwrap();
         let time = extents[0].time_axis(TimeUnit::Days);
         assert_eq!(extents[0].ends(time), (0.5, 2.0));

@@ -67,7 +67,7 @@ pub const DATASETS: [Dataset; 6] = [
         border: None,
         source: "Jarrett (1979), Biometrika 66; R package boot",
         licence: "unlimited distribution",
-        csv: include_bytes!("../../../data/coal/coal.csv"),
+        csv: include_bytes!("../data/coal/coal.csv"),
     },
     Dataset {
         name: "tweets",
@@ -82,7 +82,7 @@ pub const DATASETS: [Dataset; 6] = [
         border: None,
         source: "Trump Twitter Archive; R package dslabs",
         licence: "Artistic-2.0; times only",
-        csv: include_bytes!("../../../data/tweets/tweets.csv"),
+        csv: include_bytes!("../data/tweets/tweets.csv"),
     },
     Dataset {
         name: "aftershocks",
@@ -94,7 +94,7 @@ pub const DATASETS: [Dataset; 6] = [
         border: None,
         source: "USGS ANSS ComCat",
         licence: "public domain",
-        csv: include_bytes!("../../../data/aftershocks/aftershocks.csv"),
+        csv: include_bytes!("../data/aftershocks/aftershocks.csv"),
     },
     Dataset {
         name: "kenya",
@@ -105,11 +105,11 @@ pub const DATASETS: [Dataset; 6] = [
         repeats: 1,
         border: Some(Border {
             source: "Natural Earth 1:10m, public domain; npm package world-atlas",
-            geojson: include_bytes!("../../../data/kenya/border.geojson"),
+            geojson: include_bytes!("../data/kenya/border.geojson"),
         }),
         source: "Malaria Atlas Project",
         licence: "CC BY, Malaria Atlas Project",
-        csv: include_bytes!("../../../data/kenya/kenya.csv"),
+        csv: include_bytes!("../data/kenya/kenya.csv"),
     },
     Dataset {
         name: "quakes",
@@ -125,7 +125,7 @@ pub const DATASETS: [Dataset; 6] = [
         border: None,
         source: "USGS ANSS ComCat",
         licence: "public domain",
-        csv: include_bytes!("../../../data/quakes/quakes.csv"),
+        csv: include_bytes!("../data/quakes/quakes.csv"),
     },
     Dataset {
         name: "spikes",
@@ -137,7 +137,7 @@ pub const DATASETS: [Dataset; 6] = [
         border: None,
         source: "simulated for this project (data/spikes/README.md)",
         licence: "CC0 1.0",
-        csv: include_bytes!("../../../data/spikes/spikes.csv"),
+        csv: include_bytes!("../data/spikes/spikes.csv"),
     },
 ];
 

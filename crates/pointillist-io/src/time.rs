@@ -4,7 +4,6 @@
 //! a large date and a small fraction loses nothing. The calendar is the Gregorian one, also before 1582, in UTC.
 //! There are no time zones by name, no week dates or ordinal dates, and a leap second is the second after it.
 
-use clap::ValueEnum;
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,30 +11,39 @@ pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
 /// The unit in which dates are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeUnit {
-    /// Seconds
-    #[value(aliases = ["s", "sec", "secs", "second"])]
+    /// Seconds.
     Seconds,
-    /// Of 60 seconds
-    #[value(aliases = ["min", "mins", "minute"])]
+    /// Of 60 seconds.
     Minutes,
-    /// Of 3600 seconds
-    #[value(aliases = ["h", "hour"])]
+    /// Of 3600 seconds.
     Hours,
-    /// Of 86 400 seconds
-    #[value(aliases = ["d", "day"])]
+    /// Of 86 400 seconds.
     #[default]
     Days,
-    /// Of seven days
-    #[value(aliases = ["w", "week"])]
+    /// Of seven days.
     Weeks,
-    /// Julian ones, of 365.25 days
-    #[value(aliases = ["y", "year"])]
+    /// Julian ones, of 365.25 days.
     Years,
 }
 
 impl TimeUnit {
+    /// All of them, from the shortest to the longest.
+    pub const ALL: [Self; 6] = [Self::Seconds, Self::Minutes, Self::Hours, Self::Days, Self::Weeks, Self::Years];
+
+    /// What it may be called; the first is its name.
+    pub fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Seconds => &["seconds", "s", "sec", "secs", "second"],
+            Self::Minutes => &["minutes", "min", "mins", "minute"],
+            Self::Hours => &["hours", "h", "hour"],
+            Self::Days => &["days", "d", "day"],
+            Self::Weeks => &["weeks", "w", "week"],
+            Self::Years => &["years", "y", "year"],
+        }
+    }
+
     /// The length of the unit in microseconds.
     fn micros(self) -> i64 {
         match self {
@@ -56,14 +64,7 @@ impl TimeUnit {
 
 impl fmt::Display for TimeUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Seconds => "seconds",
-            Self::Minutes => "minutes",
-            Self::Hours => "hours",
-            Self::Days => "days",
-            Self::Weeks => "weeks",
-            Self::Years => "years",
-        })
+        f.pad(self.names()[0])
     }
 }
 
@@ -76,7 +77,8 @@ impl FromStr for TimeUnit {
     type Err = UnknownTimeUnit;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        <Self as ValueEnum>::from_str(text.trim(), true).map_err(|_| UnknownTimeUnit(text.to_string()))
+        let is_called = |unit: &Self| unit.names().iter().any(|name| name.eq_ignore_ascii_case(text.trim()));
+        Self::ALL.into_iter().find(is_called).ok_or_else(|| UnknownTimeUnit(text.to_string()))
     }
 }
 
