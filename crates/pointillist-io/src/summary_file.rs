@@ -9,7 +9,7 @@ use super::output::{OutputError, write_through};
 use super::source::Opened;
 use super::table::InputError;
 use super::window::show_window;
-use pointillist::summary::Record;
+use pointillist::Record;
 use pointillist::{Axis, Summary, Window};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufWriter, Write};

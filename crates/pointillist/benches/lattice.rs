@@ -1,7 +1,7 @@
 //! `cargo bench -p pointillist --bench lattice`: what a natural step on a lattice costs beside the bare operations on blocks, on one thread,
 //! and what whole fits cost in seconds and memory, on all cores. Events are draws from the prior, whose Θ is learned anew.
 
-use pointillist::lattice::{Lattice, Sites, Theta};
+use pointillist::field::lattice::{Lattice, Start, Theta};
 use pointillist::numerics::linalg::{self, Matrix};
 use pointillist::testing::Drawn;
 use pointillist::{Events, Family, LatticeChoice, Model, Points, Smoothness, Window};
@@ -47,8 +47,7 @@ fn one_step(nodes: &[usize], smoothness: Smoothness) {
     let theta = Theta { range: 0.2, variance: 1e4, mean: 100.0, stretch: vec![1.0; dims] };
     let seconds = |steps: usize| {
         let start = Instant::now();
-        let sites = Sites::flat(100.0, events.len());
-        lattice.maximise(&events, &vec![1.0; events.len()], &theta, sites, 0.0, steps).unwrap();
+        lattice.maximise(&events, &vec![1.0; events.len()], &theta, Start::Flat(100.0), (0.0, steps)).unwrap();
         start.elapsed().as_secs_f64()
     };
     let step = (least(3, || seconds(4)) - least(3, || seconds(1))) / 3.0;

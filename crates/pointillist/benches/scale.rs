@@ -1,7 +1,7 @@
 //! `cargo bench -p pointillist --bench scale [-- --data DIR]`: what events, inducing points and nodes cost. The events are drawn from a ramp and
 //! three bumps. With a directory of data (an absolute path) it says instead how far fits of summaries are from fits of the events themselves.
 
-use pointillist::basis::Hyper;
+use pointillist::field::inducing::Hyper;
 use pointillist::numerics::linalg::{self, Matrix};
 use pointillist::{Events, Family, Fit, Inducing, Kernel, LatticeChoice, Model, Points, Smoothness, Summary, Window};
 use rand::{RngExt, SeedableRng};

@@ -3,7 +3,7 @@
 //! Beside every evaluation stands its floor: the bare factorisations, solves and products of the same sizes, through the same
 //! library, that an evaluation of the bound and its gradient cannot avoid. Absolute times mean little on a shared machine.
 
-use pointillist::basis::{Basis, Hyper, Scattered, ScatteredBasis};
+use pointillist::field::inducing::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::bound::{Gaussian, bound_adjoint};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::{self, Matrix};

@@ -22,37 +22,44 @@
 //! # Ok::<(), pointillist::Error>(())
 //! ```
 //!
-//! Modules stand in the order in which data walks through them.
+//! Data walks through `data` → `window` → `kernel` → `field` → `terms` → `gaussian` → `infer` → `posterior`.
 
-pub mod error;
-mod reading;
-pub mod window;
-pub mod data;
-mod text;
-pub mod kernel;
-pub mod terms;
-pub mod gaussian;
-pub mod field;
-pub mod bound;
-pub mod infer;
-pub mod posterior;
-pub mod score;
-pub mod intensity;
-pub mod exact;
-pub mod average;
-mod sample;
-pub mod numerics;
+mod data;
+mod error;
+mod exact;
+mod infer;
+mod intensity;
 mod parallel;
-pub mod limits;
+mod posterior;
+mod reading;
+mod sample;
+mod score;
+mod text;
 pub mod testing;
+
+// The engine's rooms: for its own tests and measurements and, through `internals`, for the sister crates. They promise nothing.
+#[doc(hidden)]
+pub mod bound;
+#[doc(hidden)]
+pub mod field;
+#[doc(hidden)]
+pub mod gaussian;
 #[doc(hidden)]
 pub mod internals;
+#[doc(hidden)]
+pub mod numerics;
+#[doc(hidden)]
+pub mod terms;
 
+pub mod kernel;
+pub mod limits;
+pub mod window;
+
+pub mod average;
 pub use average::Averaged;
 pub use data::events::Events;
 pub use data::points::Points;
-pub use data::summary;
-pub use data::summary::Summary;
+pub use data::summary::{Record, Summary};
 pub use error::{Error, Result};
 pub use exact::{ExactDraws, ExactWatch, Sampling};
 pub use field::inducing::PriorMean;

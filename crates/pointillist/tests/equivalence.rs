@@ -2,7 +2,7 @@
 
 mod common;
 
-use pointillist::basis::{Hyper, Scattered};
+use pointillist::field::inducing::{Hyper, Scattered};
 use pointillist::{
     BasisState, Error, Events, Fit, Inducing, InducingState, Kernel, Method, Model, Points, Posterior, PosteriorState,
     Prior, PriorMean, Progress, Stop, Window,

@@ -1,8 +1,8 @@
 //! Exposures: weights stand for the exposure they are spread to, cells that are cut finer change nothing, regions add up, rates are found.
 
-use pointillist::infer::bound_at;
+use pointillist::internals::bound_at;
 use pointillist::kernel::{Part, Term};
-use pointillist::lattice::{Grid, Mass};
+use pointillist::field::lattice::{Grid, Mass};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::window::{Exposure, Polygons};
 use pointillist::{Error, Events, Factor, Family, Fit, Inducing, Kernel, Model, Points, PriorMean, Window, simulate};

@@ -4,7 +4,7 @@ mod common;
 
 use common::{golden, number, numbers, rows};
 use pointillist::bound::Bound;
-use pointillist::infer::{Gradient, bound_at};
+use pointillist::internals::{Gradient, bound_at};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::{BasisState, Events, InducingState, Kernel, Points, Posterior, PosteriorState, PriorMean, Window};

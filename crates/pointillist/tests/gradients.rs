@@ -1,8 +1,8 @@
 //! Every gradient against finite differences, at points in general position, with the one generic checker.
 
-use pointillist::basis::{Features, Hyper, Scattered};
+use pointillist::field::inducing::{Features, Hyper, Scattered};
 use pointillist::bound::{Gaussian, bound, bound_adjoint};
-use pointillist::infer::bound_at;
+use pointillist::internals::bound_at;
 use pointillist::kernel::SquaredExponential;
 use pointillist::numerics::linalg::Matrix;
 use pointillist::testing::{check_gradient, check_kernel};

@@ -2,7 +2,7 @@
 
 mod common;
 
-use pointillist::basis::{Basis, Hyper, Scattered, ScatteredBasis};
+use pointillist::field::inducing::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::bound::{Gaussian, bound, kl_divergence};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::numerics::special::{erf_difference, expected_log_square, normal_cdf, square_quantile};

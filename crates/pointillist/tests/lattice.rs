@@ -4,11 +4,12 @@
 mod common;
 
 use common::{golden, number, numbers, rows};
-use pointillist::lattice::{
-    Diagonals, Factor, Grid, Lattice, Mass, Optimum, Prior, PriorSlopes, Sites, Smoothness, Theta,
-};
+use pointillist::Smoothness;
+use pointillist::field::lattice::{Grid, Lattice, Mass, Optimum, Prior, PriorSlopes, Start, Theta};
+use pointillist::gaussian::{BandedFactor, Diagonals, Factor};
 use pointillist::numerics::gauss::GaussLegendre;
 use pointillist::numerics::linalg::{self, Matrix};
+use pointillist::terms::Marginals;
 use pointillist::testing::check_gradient;
 use pointillist::window::{Exposure, Polygons, Span};
 use pointillist::{Points, Window};
@@ -29,23 +30,30 @@ fn close(what: &str, got: f64, want: f64, tolerance: f64) {
 
 /// q of events with weight 1, brought as near its optimum as rounding allows.
 fn optimum(lattice: &Lattice, events: &Points, theta: &Theta) -> Optimum {
-    let mut sites = Sites::flat(theta.mean, events.len());
+    let mut start = Start::Flat(theta.mean);
     // The bound is flat at its optimum: steps that no longer change it still bring q nearer.
     for _ in 0..8 {
-        let found = lattice.maximise(events, &vec![1.0; events.len()], theta, sites, 1e-13, 200).unwrap();
+        let found = lattice.maximise(events, &vec![1.0; events.len()], theta, start, (1e-13, 200)).unwrap();
         assert!(found.converged);
-        sites = found.sites;
+        start = Start::Sites(found.sites);
     }
-    lattice.maximise(events, &vec![1.0; events.len()], theta, sites, 1e-13, 200).unwrap()
+    lattice.maximise(events, &vec![1.0; events.len()], theta, start, (1e-13, 200)).unwrap()
 }
 
-/// The sites from which the golden values start: q = N(0, (Q + 2𝓜)⁻¹), which has seen the window and no event.
-fn blank(lattice: &Lattice, events: &Points, theta: &Theta) -> Sites {
+/// What the golden values start from: q = N(0, (Q + 2𝓜)⁻¹), which has seen the window and no event.
+fn blank(lattice: &Lattice, events: &Points, theta: &Theta) -> Start {
     let mut precision = lattice.prior().precision(theta);
-    precision.add_scaled(2.0, &lattice.mass().square);
-    let covariance = Factor::new(&precision).unwrap().selected_inverse(precision.shifts());
-    let none = vec![0.0; lattice.grid().size()];
-    Sites::of(&lattice.grid().at(events).unwrap().marginals(theta.mean, &none, &covariance))
+    precision.add_scaled(2.0, &lattice.region().square.inner);
+    let factor = BandedFactor::new(&precision).unwrap();
+    let hats = lattice.grid().at(events).unwrap();
+    let variance = |n: usize| {
+        let mut row = vec![0.0; lattice.grid().size()];
+        hats.pairs(n).for_each(|(i, value)| row[i] = value);
+        factor.solve_lower(&mut row);
+        linalg::dot(&row, &row)
+    };
+    let variance = (0..events.len()).map(variance).collect();
+    Start::Known(Marginals { mean: vec![theta.mean; events.len()], variance })
 }
 
 /// The oracle took `steps` full natural steps from a blank q, which leaves means and variances 1e-7 from their optimum:
@@ -66,11 +74,11 @@ fn golden_values() {
         let events = points(&rows(&case["events"]));
         close("log|Q|", lattice.prior().log_determinant(&theta), number(&case["log_det_Q"]), 1e-12);
         let steps = case["steps"].as_u64().unwrap() as usize;
-        let sites = blank(&lattice, &events, &theta);
-        let found = lattice.maximise(&events, &vec![1.0; events.len()], &theta, sites, 0.0, steps).unwrap();
+        let start = blank(&lattice, &events, &theta);
+        let found = lattice.maximise(&events, &vec![1.0; events.len()], &theta, start, (0.0, steps)).unwrap();
         assert_eq!(found.evaluations, steps);
         close("bound", found.bound, number(&case["elbo"]), 1e-10);
-        close("integral", found.integral(lattice.mass()), number(&case["integral"]), 1e-10);
+        close("integral", found.expected(lattice.region()), number(&case["integral"]), 1e-10);
         let at = found.marginals(&lattice.grid().at(&points(&rows(&case["at"]))).unwrap());
         for (n, (mean, variance)) in numbers(&case["f_mean"]).into_iter().zip(numbers(&case["f_var"])).enumerate() {
             close("mean of f", at.mean[n], mean, 1e-10);
@@ -93,7 +101,7 @@ fn the_integral_at_the_optimum() {
         let [range, variance, mean] = ["range", "variance", "mean"].map(|name| number(&case[name]));
         let theta = Theta { range, variance, mean, stretch: vec![1.0] };
         let found = optimum(&lattice, &points(&rows(&case["events"])), &theta);
-        close("integral", found.integral(lattice.mass()), want, 1e-9);
+        close("integral", found.expected(lattice.region()), want, 1e-9);
     }
 }
 
@@ -198,7 +206,7 @@ fn prior_in_the_middle(nodes: &[usize], side: f64, smoothness: Smoothness, theta
     let middle: Vec<usize> = nodes.iter().map(|n| n / 2).collect();
     let mut column = vec![0.0; grid.size()];
     column[grid.index(&middle)] = 1.0;
-    Factor::new(&Prior::new(&grid, smoothness).precision(theta)).unwrap().solve(&mut column);
+    BandedFactor::new(&Prior::new(&grid, smoothness).precision(theta)).unwrap().solve(&mut column);
     (middle[0]..nodes[0]).map(|i| column[grid.index(&[&[i], &middle[1..]].concat())]).collect()
 }
 
@@ -446,7 +454,7 @@ fn one_region_in_three_shapes_has_one_bound() {
     let bound = |window: &Window| {
         let lattice = Lattice::new(window, &[14, 10], &[0.3, 0.3], Smoothness::Two).unwrap();
         let found = optimum(&lattice, &events, &theta);
-        (found.bound, found.integral(lattice.mass()))
+        (found.bound, found.expected(lattice.region()))
     };
     let (want, integral) = bound(&whole);
     for other in [halves, polygon] {
@@ -465,11 +473,10 @@ fn an_event_of_weight_two_is_two_events_and_repeats_are_weights() {
     let lattice = Lattice::new(&twice, &[30], &[0.3], Smoothness::Two).unwrap();
     let theta = Theta { mean: 3.0, variance: 2.0, ..theta(1) };
     let want = optimum(&lattice, &doubled, &theta);
-    let sites = Sites::flat(theta.mean, events.len());
-    let got = lattice.maximise(&events, &[2.0; 30], &theta, sites, 1e-12, 100).unwrap();
+    let got = lattice.maximise(&events, &[2.0; 30], &theta, Start::Flat(theta.mean), (1e-12, 100)).unwrap();
     close("bound", got.bound, want.bound, 1e-10);
     // At the optimum f could be anything times one factor: the expected number of events is about that of the events.
-    close("integral", got.integral(lattice.mass()), 60.0, 0.05);
+    close("integral", got.expected(lattice.region()), 60.0, 0.05);
 }
 
 #[test]
@@ -482,14 +489,13 @@ fn the_same_bits_on_one_and_two_threads() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let sites = Sites::flat(level, events.len());
-            lattice.maximise(&events, &vec![1.0; events.len()], &theta, sites, 1e-6, 50).unwrap()
+            lattice.maximise(&events, &vec![1.0; events.len()], &theta, Start::Flat(level), (1e-6, 50)).unwrap()
         })
     };
     let (one, two) = (run(1), run(2));
     assert_eq!(one.bound.to_bits(), two.bound.to_bits());
     assert_eq!(one.mean, two.mean);
-    assert_eq!(one.covariance, two.covariance);
+    assert_eq!(one.covariance(), two.covariance());
     assert_eq!(one.slopes(), two.slopes());
 }
 
@@ -499,17 +505,22 @@ fn draws_have_the_covariance_of_q() {
     let window = Window::new(&[(0.0, 3.0), (0.0, 2.0)]).unwrap();
     let lattice = Lattice::new(&window, &[8, 6], &[0.3, 0.3], Smoothness::Two).unwrap();
     let theta = Theta { mean: 3.0, variance: 2.0, ..theta(2) };
-    let found = optimum(&lattice, &scattered(&window, 50), &theta);
-    let (size, factor) = (lattice.grid().size(), found.factor().unwrap());
+    let events = scattered(&window, 50);
+    let found = optimum(&lattice, &events, &theta);
+    let mut precision = lattice.prior().precision(&theta);
+    precision.add_scaled(2.0, &lattice.region().square.inner);
+    lattice.grid().at(&events).unwrap().add_squares(&mut precision, |n| found.sites.precision()[n]);
+    let (size, factor) = (lattice.grid().size(), BandedFactor::new(&precision).unwrap());
     let mut sums = Matrix::zeros(size, size);
     for j in 0..size {
-        let mut draw = found.draw(&factor, (0..size).map(|i| if i == j { 1.0 } else { 0.0 }).collect());
-        linalg::add_scaled(&mut draw, -1.0, &found.mean);
+        let mut draw: Vec<f64> = (0..size).map(|i| if i == j { 1.0 } else { 0.0 }).collect();
+        factor.solve_lower_transposed(&mut draw);
         (0..size).for_each(|i| linalg::add_scaled(sums.col_mut(i), draw[i], &draw));
     }
-    for &shift in found.covariance.shifts() {
+    let covariance = found.covariance();
+    for &shift in covariance.shifts() {
         for i in 0..size - shift {
-            close("covariance", found.covariance.entry(i, i + shift), sums[(i, i + shift)], 1e-11);
+            close("covariance", covariance.entry(i, i + shift), sums[(i, i + shift)], 1e-11);
         }
     }
 }
@@ -521,7 +532,7 @@ fn what_is_no_lattice_or_no_theta_is_refused() {
     let lattice = Lattice::new(&window, &[10], &[0.1], Smoothness::Two).unwrap();
     let events = scattered(&window, 5);
     let fit = |theta: &Theta, weights: &[f64]| {
-        lattice.maximise(&events, weights, theta, Sites::flat(1.0, 5), 1e-6, 50).is_ok()
+        lattice.maximise(&events, weights, theta, Start::Flat(1.0), (1e-6, 50)).is_ok()
     };
     assert!(fit(&theta(1), &[1.0; 5]));
     assert!(!fit(&theta(1), &[1.0; 4]));
@@ -543,7 +554,7 @@ fn log_determinants_keep_their_digits_where_the_search_goes() {
         let grid = Grid::around(&window, &[91, 61], &[0.0, 0.0]).unwrap();
         let prior = Prior::new(&grid, smoothness);
         let theta = Theta { range: steps / 60.0, variance: 1.0, mean: 1.0, stretch: vec![1.0; 2] };
-        let by_factor = Factor::new(&prior.precision(&theta)).unwrap().log_determinant();
+        let by_factor = BandedFactor::new(&prior.precision(&theta)).unwrap().log_determinant();
         let difference = by_factor - prior.log_determinant(&theta);
         assert!(difference.abs() < digits, "{smoothness:?}, a range of {steps} steps: {difference}");
     }

@@ -1,6 +1,6 @@
 //! Every kernel on every kind of window: gradients, and windows that are the same written in two ways.
 
-use pointillist::infer::bound_at;
+use pointillist::internals::bound_at;
 use pointillist::kernel::{Expression, Part, Term};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::testing::check_gradient;

@@ -39,6 +39,11 @@ impl Sites {
         self
     }
 
+    /// The precision of each.
+    pub fn precision(&self) -> &[f64] {
+        &self.precision
+    }
+
     /// Number of points.
     pub fn len(&self) -> usize {
         self.linear.len()

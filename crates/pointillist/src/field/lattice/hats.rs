@@ -88,7 +88,7 @@ impl Hats {
     }
 
     /// Adds Σ_n weight(n) ψ(x_n)ψ(x_n)ᵀ.
-    pub(crate) fn add_squares(&self, out: &mut Diagonals, weight: impl Fn(usize) -> f64) {
+    pub fn add_squares(&self, out: &mut Diagonals, weight: impl Fn(usize) -> f64) {
         let pairs = self.pair_places(out);
         let corners = self.shifts.len();
         for n in 0..self.len() {

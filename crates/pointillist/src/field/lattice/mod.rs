@@ -23,8 +23,7 @@ use crate::error::{Error, Result};
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Bordered, Diagonals, Region, Sites, bordered};
 use crate::infer::size;
-use crate::terms::LOG_SQUARE;
-use crate::terms::Link;
+use crate::terms::{LOG_SQUARE, Link, Marginals};
 use crate::window::{Span, Window};
 
 /// Most nodes of a lattice that goes on beyond the window, and most memory.
@@ -151,6 +150,7 @@ impl Lattice {
     ) -> Result<Optimum> {
         let sites = match start {
             Start::Flat(level) => Sites::flat(&LOG_SQUARE, level, points.len()),
+            Start::Known(f) => Sites::of(&LOG_SQUARE, &f),
             Start::Sites(sites) => sites,
         };
         if weights.len() != points.len() || sites.len() != points.len() {
@@ -169,6 +169,8 @@ impl Lattice {
 pub enum Start {
     /// A flat f of this height.
     Flat(f64),
-    /// What events said of f before.
+    /// f as it is known at each of the points.
+    Known(Marginals),
+    /// What they said of f before.
     Sites(Sites),
 }
