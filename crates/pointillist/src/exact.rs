@@ -9,7 +9,7 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
-use crate::posterior::Posterior;
+use crate::posterior::{Component, Posterior};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, elliptical_slice, gaussian};
 use crate::score::SquareProduct;
@@ -57,6 +57,14 @@ impl ExactDraws {
 }
 
 impl Posterior {
+    fn only_component(&self) -> Result<&Component> {
+        let [component] = self.components() else {
+            let requirement = "are more than the exact sampler checks at a time: take one of them, or fit without averaging";
+            return Err(Error::setting("components", self.components().len(), requirement));
+        };
+        Ok(component)
+    }
+
     /// The intensity at `points` drawn from the exact posterior given `events`, those that this posterior was fitted to.
     pub fn sample_exact(&self, events: &Points, points: &Points, sampling: Sampling) -> Result<ExactDraws> {
         self.sample_exact_watched(events, points, sampling, &|_| ControlFlow::Continue(()))
@@ -75,8 +83,9 @@ impl Posterior {
             return Err(Error::setting("draws", 0, "must be at least 1"));
         }
         limits::numbers("draws", sampling.draws, points.len().saturating_mul(sampling.chains))?;
+        let component = self.only_component()?;
         let [seen, asked] = [events, points].map(|points| self.scaling().points_inward(points));
-        let reference = self.field().exact(&seen, &asked, &self.window().scaled(self.scaling()))?;
+        let reference = component.field().exact(&seen, &asked, &self.window().scaled(self.scaling()))?;
         let volume = self.scaling().volume();
         let each = sampling.warm_up + sampling.draws;
         let progress = Progress { done: AtomicUsize::new(0), of: sampling.chains * each, watch };
@@ -114,7 +123,7 @@ impl Posterior {
         limits::draws("samples", samples)?;
         let points = self.scaling().points_inward(events);
         let units = self.scaling().log_units(self.window(), events);
-        let (field, window) = (self.field(), self.window().scaled(self.scaling()));
+        let (field, window) = (self.only_component()?.field(), self.window().scaled(self.scaling()));
         let (at, over) = (field.at(&points)?, field.over(&window)?);
         let progress = Progress { done: AtomicUsize::new(0), of: samples, watch };
         let weight = |draw: usize| -> Result<f64> {

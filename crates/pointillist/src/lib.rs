@@ -55,8 +55,6 @@ pub mod kernel;
 pub mod limits;
 pub mod window;
 
-pub mod average;
-pub use average::Averaged;
 pub use data::events::Events;
 pub use data::points::Points;
 pub use data::summary::{Record, Summary};
@@ -71,8 +69,8 @@ pub use infer::{
 pub use intensity::Intensity;
 pub use kernel::{Factor, Kernel};
 pub use posterior::{
-    BasisState, Count, CountProgress, CountStage, CountWatch, InducingState, JointCounts, LatticeState, LatticeSummary,
-    Posterior, PosteriorState, Rate,
+    BasisState, ComponentState, ConstantState, Contrast, Count, CountProgress, CountStage, CountWatch, Estimate,
+    InducingState, JointCounts, LatticeState, LatticeSummary, Posterior, PosteriorState, Rate,
 };
 pub use sample::importance::LogMean;
 pub use sample::simulate::{Simulation, simulate};

@@ -7,12 +7,14 @@
 //! or too far from Gaussian, which the weights' Pareto k̂ tells, the average is annealed instead (`sample/annealing.rs`).
 
 use crate::data::events::Events;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::newton::{self, Concave};
-use crate::numerics::special::expected_log_square;
-use crate::posterior::{Field, Posterior, in_blocks};
+use crate::posterior::{Component as PosteriorComponent, Field, Posterior, in_blocks};
+use crate::terms;
+use crate::window::Window;
 use crate::sample::annealing::{self, Effort};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
@@ -29,6 +31,9 @@ const CHEAP: usize = 2_000_000;
 /// Modes with less than e^−this of the largest mass are left to the wide components.
 const NEGLIGIBLE_MODE: f64 = 10.0;
 
+/// Weights up to which a component is left out of a score, and the fewest draws for one that is not.
+const UNHEARD: f64 = 1e-3;
+const FEWEST: usize = 1000;
 /// Newton steps to a mode.
 const MOST_NEWTON: usize = 50;
 /// k̂ above which importance weights are not trusted.
@@ -63,8 +68,7 @@ impl Posterior {
         self.window().check_covers(window)?;
         let rates = self.rate(held_out.points())?.mean;
         let log = |(row, rate): (&[f64], &f64)| (window.exposure_at(row) * rate).ln();
-        let expected = self.field().expected(&window.scaled(self.scaling()))?;
-        Ok(held_out.points().rows().zip(&rates).map(log).sum::<f64>() - expected)
+        Ok(held_out.points().rows().zip(&rates).map(log).sum::<f64>() - self.expected(window)?)
     }
 
     /// Scores held-out events, with `samples` draws for M_p and M_0. Their window, which lies inside that of the fit, says where, how often
@@ -75,24 +79,66 @@ impl Posterior {
             return Err(Error::setting("samples", samples, "must be at least 2"));
         }
         limits::draws("samples", samples)?;
-        let points = self.scaling().points_inward(held_out.points());
-        let window = held_out.window().scaled(self.scaling());
-        let units = self.scaling().log_units(held_out.window(), held_out.points());
-        let expected = |field: &dyn Field| {
-            let f = in_blocks(field, &points)?;
-            let log_rate: f64 = f.mean.iter().zip(&f.variance).map(|(m, v)| expected_log_square(*m, *v).value).sum();
-            Ok(log_rate - field.expected(&window)? - units)
+        let held = HeldOut {
+            points: self.scaling().points_inward(held_out.points()),
+            window: held_out.window().scaled(self.scaling()),
+            units: self.scaling().log_units(held_out.window(), held_out.points()),
         };
-        let sampled =
-            |field: &dyn Field| Ok::<_, Error>(field.log_predictive(&points, &window, samples, seed)?.times(-units));
-        let (field, collapsed) = (self.field(), self.field().collapsed());
+        // Draws where they count; a part that hardly counts is not heard.
+        let alone = self.components().len() == 1;
+        let heard = self.components().iter().filter(|component| alone || component.weight > UNHEARD);
+        let share = |weight: f64| if alone { samples } else { ((samples as f64 * weight) as usize).max(FEWEST.min(samples)) };
+        let scores = heard.map(|component| Ok((component.weight, held.score(component, share(component.weight), seed)?)));
+        Ok(Score::mixed(&scores.collect::<Result<Vec<_>>>()?))
+    }
+}
+
+/// Held-out events, in the coordinates of the unit box.
+struct HeldOut {
+    points: Points,
+    window: Window,
+    units: f64,
+}
+
+impl HeldOut {
+    fn score(&self, component: &PosteriorComponent, samples: usize, seed: u64) -> Result<Score> {
+        let potential = component.link.formula().events();
+        let expected = |field: &dyn Field| {
+            let log_rate: f64 = terms::expected(potential, &in_blocks(field, &self.points)?).value.iter().sum();
+            Ok(log_rate - field.expected(&self.window)? - self.units)
+        };
+        let sampled = |field: &dyn Field| {
+            Ok::<_, Error>(field.log_predictive(&self.points, &self.window, samples, seed)?.times(-self.units))
+        };
+        let (field, collapsed) = (component.field(), component.field().collapsed());
         Ok(Score {
-            events: points.len(),
+            events: self.points.len(),
             l_p: expected(field)?,
             l_0: expected(&*collapsed)?,
             m_p: sampled(field)?,
             m_0: sampled(&*collapsed)?,
         })
+    }
+}
+
+impl Score {
+    /// Of a mixture: log-likelihoods average, likelihoods average.
+    fn mixed(parts: &[(f64, Score)]) -> Self {
+        if let [(_, one)] = parts {
+            return one.clone();
+        }
+        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        let average = |of: &dyn Fn(&Score) -> f64| parts.iter().map(|(weight, score)| weight / total * of(score)).sum();
+        let log_average = |of: &dyn Fn(&Score) -> LogMean| {
+            LogMean::mixed(&parts.iter().map(|(weight, score)| (weight / total, of(score))).collect::<Vec<_>>())
+        };
+        Self {
+            events: parts[0].1.events,
+            l_p: average(&|score| score.l_p),
+            l_0: average(&|score| score.l_0),
+            m_p: log_average(&|score| score.m_p),
+            m_0: log_average(&|score| score.m_0),
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use crate::numerics::linalg::{self, Matrix};
 /// [[P, B], [Bᵀ, C]].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bordered<P> {
-    pub(crate) inner: P,
+    /// P. // (M, M)
+    pub inner: P,
     /// B. // (M, k)
     pub(crate) border: Vec<f64>,
     /// C. // (k, k)
@@ -103,6 +104,15 @@ impl<F: Factor> BorderedFactor<F> {
 
     fn column(&self, k: usize) -> &[f64] {
         &self.turned[k * self.size..][..self.size]
+    }
+}
+
+impl<F: Factor> BorderedFactor<F> {
+    /// From what variances are read; `inner` says that of the inner factor.
+    pub(crate) fn into_spread<S>(self, inner: impl FnOnce(F) -> S) -> BorderedSpread<S> {
+        let Self { inner: factor, size, turned: mut border, corner } = self;
+        border.chunks_exact_mut(size.max(1)).for_each(|column| factor.solve_lower_transposed(column));
+        BorderedSpread { inner: inner(factor), border, corner }
     }
 }
 
@@ -202,9 +212,7 @@ impl<D: Design> Design for BorderedDesign<D> {
     }
 
     fn spread(&self, factor: <Self::Precision as Precision>::Factor) -> Self::Spread {
-        let BorderedFactor { inner, size, turned: mut border, corner } = factor;
-        border.chunks_exact_mut(size.max(1)).for_each(|column| inner.solve_lower_transposed(column));
-        BorderedSpread { inner: self.inner.spread(inner), border, corner }
+        factor.into_spread(|inner| self.inner.spread(inner))
     }
 
     fn levels(&self, v: &[f64]) -> Vec<f64> {

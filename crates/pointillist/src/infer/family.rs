@@ -177,7 +177,8 @@ impl Model {
 
     /// Whether nothing is asked for that only one family has.
     fn is_open(&self) -> bool {
-        self.family == Family::Auto && !self.asks_for_inducing() && !self.asks_for_lattice()
+        let is_plain = self.priors.is_empty() && self.fixed.is_empty();
+        self.family == Family::Auto && is_plain && !self.asks_for_inducing() && !self.asks_for_lattice()
     }
 
     fn asks_for_inducing(&self) -> bool {
@@ -185,13 +186,13 @@ impl Model {
             || self.inducing != Inducing::Auto
             || self.optimise_inducing
             || self.method != Method::default()
-            || self.prior_mean != PriorMean::default()
-            || !self.priors.is_empty()
-            || !self.fixed.is_empty()
+            || self.prior_mean == PriorMean::Paper
     }
 
     fn asks_for_lattice(&self) -> bool {
-        self.lattice.nodes.is_some() || self.lattice.smoothness.is_some()
+        self.lattice.nodes.is_some()
+            || self.lattice.smoothness.is_some()
+            || self.prior_mean == PriorMean::Integrated
     }
 
     fn trials(&self, data: Data<'_>) -> Result<Vec<Trial>> {
@@ -202,15 +203,14 @@ impl Model {
         let lattices = smoothness.into_iter().map(Trial::Lattice);
         let wants_lattice = self.family == Family::Lattice || (self.family == Family::Auto && self.asks_for_lattice());
         if wants_lattice && self.asks_for_inducing() {
-            let requirement = "has no kernel, inducing points, priors, fixed values, joint method or prior mean other than constant; leave \
-                these out, or take inducing points";
+            let requirement = "has no kernel, inducing points, joint method or the paper's prior mean; leave these out, or take inducing points";
             return Err(Error::setting("basis", "lattice", requirement));
         }
         if self.family == Family::Inducing && self.asks_for_lattice() {
             return Err(Error::setting(
                 "basis",
                 "inducing",
-                "has no nodes and no smoothness; take a lattice for these",
+                "has no nodes, no smoothness and no integrated constant; take a lattice for these",
             ));
         }
         if wants_lattice {

@@ -7,6 +7,7 @@ use crate::bound::Bound;
 use crate::data::points::Points;
 use crate::data::seen::Data;
 use crate::error::Result;
+use crate::field::inducing::PriorMean;
 use crate::field::lattice::{Smoothness, Theta};
 use crate::posterior::{Field, LatticeField, Posterior, PosteriorBasis};
 use crate::terms::{Link, Marginals};
@@ -28,7 +29,7 @@ impl Model {
             nodes: self.lattice.nodes.clone(),
             smoothness,
             link: Link::Square,
-            constant: None,
+            integrates_constant: self.prior_mean == PriorMean::Integrated,
             priors: self.priors.clone(),
             fixed: self.fixed.clone(),
             most_bytes: self.lattice.most_bytes,
@@ -52,14 +53,14 @@ impl Model {
         };
         let report = report(&learned, &tally);
         let field = LatticeField::new(learned);
-        let posterior = Posterior::new(data.window().clone(), scaling, PosteriorBasis::Lattice(field));
+        let posterior = Posterior::new(data.window().clone(), scaling, Link::Square, PosteriorBasis::Lattice(field));
         Ok(Fit { posterior, report })
     }
 }
 
 /// What was learned before as a start, if the lattice is of the same smoothness. f grows with the root of the number of events.
 fn continued<'a>(before: &'a Posterior, smoothness: Smoothness, data: Data<'_>, window: &Window) -> Option<Before<'a>> {
-    let PosteriorBasis::Lattice(field) = before.basis() else { return None };
+    let PosteriorBasis::Lattice(field) = &before.components()[0].basis else { return None };
     if field.smoothness() != smoothness {
         return None;
     }

@@ -4,6 +4,7 @@
 //! (default) or `joint.rs` (the paper's); on grids from coarse to fine (`schedule.rs`); natural steps to the end at the last Θ.
 
 mod at_bound;
+mod average;
 mod family;
 mod given;
 mod inducing;
@@ -293,7 +294,7 @@ impl Model {
     /// This model with the inducing points, or the lattice, of an earlier fit.
     fn continuing(&self, before: &Posterior) -> Result<Self> {
         let mut model = self.clone();
-        match before.basis() {
+        match &before.components()[0].basis {
             PosteriorBasis::Inducing(field) => {
                 model.family = Family::Inducing;
                 model.inducing = match GridPoints::of(&field.locations) {
@@ -381,7 +382,7 @@ impl Model {
         let observed = self.observed_for(data, &scaling, times)?;
         let tally = Tally::new(watch, self.most_evaluations, data.log_units(&scaling));
         let on = self.on_inducing(data, &scaling, &window, &observed)?;
-        let again = before.and_then(|before| match before.basis() {
+        let again = before.and_then(|before| match &before.components()[0].basis {
             PosteriorBasis::Inducing(field) => on.again(field),
             PosteriorBasis::Lattice(_) => None,
         });
@@ -596,7 +597,7 @@ impl Model {
             report.warnings.push(raised);
         }
         let field = InducingField::new(hyper, self.prior_mean, on.jitter, by_axis, locations, q)?;
-        let posterior = Posterior::new(data.window().clone(), scaling.clone(), PosteriorBasis::Inducing(field));
+        let posterior = Posterior::new(data.window().clone(), scaling.clone(), Link::Square, PosteriorBasis::Inducing(field));
         Ok(InCells { fit: Fit { posterior, report }, left_out: relative, can_be_finer: on.observed.can_be_finer })
     }
 }

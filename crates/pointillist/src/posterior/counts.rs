@@ -49,7 +49,7 @@ pub type CountWatch<'a> = dyn FnMut(CountProgress) -> ControlFlow<()> + 'a;
 
 /// The expected numbers of events in several regions, with joint draws of them: sums, differences and ratios of regions are those of the
 /// draws.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct JointCounts {
     moments: Vec<Count>,
     draws: usize,
@@ -96,7 +96,7 @@ impl JointCounts {
     }
 
     /// The draws of a region, scaled so that their mean is the exact one.
-    fn matched(&self, region: usize) -> Vec<f64> {
+    pub(super) fn matched(&self, region: usize) -> Vec<f64> {
         let draws = self.of(region);
         let mean = draws.iter().sum::<f64>() / draws.len() as f64;
         let factor = if mean > 0.0 { self.moments[region].mean / mean } else { 1.0 };
@@ -105,7 +105,7 @@ impl JointCounts {
 }
 
 /// Quantiles of a list: the smallest value that at least a part `p` of them does not exceed, so that a count stays a count.
-fn quantiles(mut values: Vec<f64>, probabilities: &[f64]) -> Vec<f64> {
+pub(super) fn quantiles(mut values: Vec<f64>, probabilities: &[f64]) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     let rank = |p: &f64| ((p * values.len() as f64).ceil() as usize).clamp(1, values.len());
     probabilities.iter().map(|p| values[rank(p) - 1]).collect()
@@ -133,9 +133,51 @@ impl Posterior {
             return Err(Error::setting("number of regions times draws", values, requirement));
         }
         let regions = regions.iter().map(|region| self.region(region)).collect::<Result<Vec<_>>>()?;
-        let beyond = self.field_over(&regions)?;
-        let field = beyond.as_deref().unwrap_or(self.field());
-        Work { field, regions: &regions, pairs, seed, watch, units: 0 }.counts()
+        let shares = self.shares(pairs);
+        let (mut found, mut parts) = (JointCounts::default(), vec![]);
+        let heard = shares.iter().filter(|share| **share > 0).count();
+        for (component, own) in self.components().iter().zip(shares).filter(|(_, own)| *own > 0) {
+            let beyond = component.reaching_regions(&regions, self.window().dims())?;
+            let field = beyond.as_deref().unwrap_or(component.field());
+            let done = parts.len() as f64;
+            let mut tell = |progress: CountProgress| {
+                watch(CountProgress { done: (done + progress.done) / heard as f64, ..progress })
+            };
+            let seed = seed.wrapping_add(parts.len() as u64); // each component has its own draws
+            let counts = Work { field, regions: &regions, pairs: own, seed, watch: &mut tell, units: 0 }.counts()?;
+            parts.push((component.weight, counts.moments.clone()));
+            found = if parts.len() == 1 { counts } else { found.followed_by(counts) };
+        }
+        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        if parts.len() > 1 {
+            let of_region = |r: usize| {
+                Count::mixed(&parts.iter().map(|(weight, counts)| (weight / total, counts[r])).collect::<Vec<_>>())
+            };
+            found.moments = (0..regions.len()).map(of_region).collect();
+        }
+        Ok(found)
+    }
+
+    /// How many of so many pairs of draws belong to each component.
+    fn shares(&self, pairs: usize) -> Vec<usize> {
+        let mut before = 0.0;
+        let mut given = 0;
+        let share = |component: &super::Component| {
+            before += component.weight;
+            let until = (before * pairs as f64).round() as usize;
+            (until.saturating_sub(given), given = given.max(until)).0
+        };
+        let mut shares: Vec<usize> = self.components().iter().map(share).collect();
+        shares[0] += pairs - shares.iter().sum::<usize>().min(pairs);
+        shares
+    }
+}
+
+impl JointCounts {
+    /// The same regions with more draws.
+    fn followed_by(self, more: Self) -> Self {
+        let values = (0..self.moments.len()).flat_map(|r| self.of(r).iter().chain(more.of(r)).copied()).collect();
+        Self { draws: self.draws + more.draws, values, moments: self.moments }
     }
 }
 

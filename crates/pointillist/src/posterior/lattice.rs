@@ -8,6 +8,7 @@ use super::field::{Field, Given, Integral, Parts, RegionForm};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
+use crate::field::inducing::PriorMean;
 use crate::field::lattice::{Hats, Lattice, Smoothness, Theta, of_variance};
 use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
 use crate::gaussian::{BandedFactor, Bordered, Design, Diagonals, Factor, Precision, Region};
@@ -115,6 +116,11 @@ impl LatticeField {
 
     pub(crate) fn margin(&self) -> Vec<f64> {
         self.lattice.grid().margin()
+    }
+
+    /// Whether the constant is an unknown, or ū itself.
+    pub(super) fn prior_mean(&self) -> PriorMean {
+        if self.lattice.constant().is_some() { PriorMean::Integrated } else { PriorMean::Constant }
     }
 
     pub(crate) fn smoothness(&self) -> Smoothness {
@@ -420,9 +426,8 @@ impl Field for LatticeField {
         let trace = |step: f64| -> Result<f64> {
             let mut precision = self.precision();
             precision.add_scaled(step, &region.square);
-            let hats = self.hats(&Points::NONE)?;
-            let rows = self.lattice.rows(&hats, region.square.inner.shifts());
-            Ok(of_variance(&region, &rows.spread(precision.factor()?)))
+            let shifts = region.square.inner.shifts();
+            Ok(of_variance(&region, &precision.factor()?.into_spread(|factor| factor.selected_inverse(shifts))))
         };
         let squares = (trace(-STEP)? - trace(STEP)?) / (2.0 * STEP);
         let mut rotated = region.half_pull(self.theta.mean, &self.mean);
@@ -449,10 +454,8 @@ impl Field for LatticeField {
         let mut field = Self { lattice, theta, mean: vec![], events, spread, factor, collapsed: false };
         field.factor()?.solve(&mut mean);
         field.mean = mean;
-        let hats = field.hats(&Points::NONE)?;
-        let neighbours = field.lattice.grid().neighbour_shifts();
-        let spread = field.lattice.rows(&hats, &neighbours).spread(field.precision().factor()?);
-        field.spread = Arc::new(spread);
+        let factor = field.precision().factor()?;
+        field.spread = Arc::new(factor.into_spread(|factor| factor.selected_inverse(field.events.shifts())));
         Ok(Some(Box::new(field)))
     }
 
@@ -671,7 +674,8 @@ mod tests {
         let events = Events::new(Points::line(&times).unwrap(), window.clone()).unwrap();
         let lattice = LatticeChoice { nodes: Some(vec![40]), smoothness: Some(Smoothness::Two), ..Default::default() };
         let model = Model { family: Family::Lattice, lattice, ..Model::default() };
-        let BasisState::Lattice(state) = model.fit(&events).unwrap().posterior.state().basis else { panic!() };
+        let component = model.fit(&events).unwrap().posterior.state().components.remove(0);
+        let BasisState::Lattice(state) = component.basis else { panic!() };
         let held_out = Points::line(&times.iter().map(|t| 0.98 * t + 0.01).collect::<Vec<_>>()).unwrap();
         (LatticeField::from_state(state, &window).unwrap(), held_out, window)
     }

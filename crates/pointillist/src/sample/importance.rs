@@ -19,6 +19,18 @@ impl LogMean {
     pub(crate) fn times(self, log_factor: f64) -> Self {
         Self { value: self.value + log_factor, ..self }
     }
+
+    /// That of a mixture with these weights.
+    pub(crate) fn mixed(parts: &[(f64, Self)]) -> Self {
+        let logs: Vec<f64> = parts.iter().map(|(weight, mean)| weight.ln() + mean.value).collect();
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = logs.iter().map(|log| (log - top).exp()).sum();
+        let shares: Vec<f64> = logs.iter().map(|log| (log - top).exp() / total).collect();
+        let variance: f64 = shares.iter().zip(parts).map(|(share, (_, mean))| (share * mean.se).powi(2)).sum();
+        // A part without a say cannot make the sum unsure.
+        let unsure = shares.iter().zip(parts).filter(|(share, _)| **share > 0.01).map(|(_, (_, mean))| mean.k);
+        Self { value: top + total.ln(), se: variance.sqrt(), k: unsure.fold(f64::NEG_INFINITY, f64::max) }
+    }
 }
 
 /// log of the mean of exp(log_weights).

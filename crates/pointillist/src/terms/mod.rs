@@ -24,6 +24,8 @@ macro_rules! declare {
     ([$($file:ident :: $formula:ident),* $(,)?]) => {
         /// How the intensity is made from the Gaussian process f.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
         #[non_exhaustive]
         #[allow(missing_docs)] // each file says what its own is
         pub enum Link { #[default] $($formula),* }

@@ -37,8 +37,8 @@ pub(crate) struct Wanted {
     pub(crate) nodes: Option<Vec<usize>>,
     pub(crate) smoothness: Smoothness,
     pub(crate) link: Link,
-    /// The prior standard deviation of the constant, if that is to be integrated over.
-    pub(crate) constant: Option<f64>,
+    /// Whether the constant is an unknown of q.
+    pub(crate) integrates_constant: bool,
     /// Priors and held values of hyper-parameters, in the user's units.
     pub(crate) priors: Priors,
     pub(crate) fixed: Named<f64>,

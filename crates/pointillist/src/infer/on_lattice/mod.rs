@@ -59,6 +59,8 @@ pub(super) struct OnLattice<'a> {
     window: &'a Window,
     wanted: &'a Wanted,
     link: Link,
+    /// The prior standard deviation of the constant, if that is an unknown.
+    constant: Option<f64>,
     /// Number of events, and their mean rate.
     events: usize,
     rate: f64,
@@ -85,7 +87,14 @@ impl<'a> OnLattice<'a> {
             for_named(&mut layout, name, |slot| slot.fixed = Some(slot.unit.inward(*value)))?;
         }
         check_held(&layout, &wanted.fixed)?;
+        let constant = wanted.integrates_constant.then(|| {
+            // Vague about the level of the mean rate: as wide as that is high.
+            let mean = layout.slots.last_mut();
+            mean.into_iter().for_each(|mean| mean.fixed = mean.fixed.or(Some(wanted.sign * flat)));
+            flat.abs()
+        });
         Ok(Self {
+            constant,
             source,
             window,
             wanted,
@@ -118,7 +127,7 @@ impl<'a> OnLattice<'a> {
         let before = before.map(|run| (&run.level, &run.kept));
         let (nodes, margin) = self.source.placed(nodes, margin);
         let lattice = Lattice::new(self.window, &nodes, &margin, self.wanted.smoothness)?;
-        let lattice = lattice.with_constant(self.wanted.constant);
+        let lattice = lattice.with_constant(self.constant);
         Level::new((lattice, margin), self.window, self.link.formula(), self.source, detail, before)
     }
 

@@ -24,7 +24,7 @@ fn wanted(nodes: Option<&[usize]>, smoothness: Smoothness) -> Wanted {
         most_bytes: 2 << 30,
         gain: 1e-4,
         link: Link::Square,
-        constant: None,
+        integrates_constant: false,
         priors: vec![],
         fixed: vec![],
         sign: 1.0,
@@ -86,8 +86,8 @@ fn the_gradient_by_what_the_search_moves() {
     let drawn = Drawn::new(&[30, 30], &[0.3, 0.6], 0.3, 300.0, Smoothness::Two, 4).unwrap();
     let (window, ranges) = (unit(2), [0.35, 0.5]);
     let priors = vec![("lengthscale[1]".to_string(), Prior::LogNormal { location: -1.0, scale: 0.5 })];
-    for constant in [None, Some(300f64.sqrt())] {
-        let wanted = Wanted { exact: true, priors: priors.clone(), constant, ..wanted(None, Smoothness::Two) };
+    for integrates_constant in [false, true] {
+        let wanted = Wanted { exact: true, priors: priors.clone(), integrates_constant, ..wanted(None, Smoothness::Two) };
         let scaling = Scaling::of(&window);
         let on = OnLattice::new(Source::Points(&drawn.events), &window, &wanted, &scaling).unwrap();
         let level = on.level_as(&[14, 11], margin(&ranges), Detail::Events, None).unwrap();

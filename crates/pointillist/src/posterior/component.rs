@@ -1,0 +1,118 @@
+//! One component of a posterior: a field with its link and its weight, and f at any place under it.
+
+use super::field::Field;
+use super::{InducingField, LatticeField, PosteriorBasis};
+use crate::data::points::Points;
+use crate::error::Result;
+use crate::terms::{Link, LinkFormula, Marginals};
+use crate::window::{Span, Window};
+
+/// Rounding of the ends of a window on their way into the unit box.
+const ROUNDING: f64 = 1e-9;
+/// Ranges from the window at which nothing is known any more: correlation is below 1e-3.
+const FAR: f64 = 3.0;
+/// Points worked on at a time: what is held for them grows with the number of coefficients.
+pub(super) const BLOCK: usize = 4096;
+
+/// A field with its weight. Coordinates are those of the unit box.
+#[derive(Clone)]
+pub(crate) struct Component {
+    pub(crate) weight: f64,
+    pub(crate) link: Link,
+    pub(crate) basis: PosteriorBasis,
+}
+
+impl Component {
+    pub(crate) fn field(&self) -> &dyn Field {
+        match &self.basis {
+            PosteriorBasis::Inducing(field) => field,
+            PosteriorBasis::Lattice(field) => field,
+        }
+    }
+
+    pub(super) fn inducing(&self) -> Option<&InducingField> {
+        match &self.basis {
+            PosteriorBasis::Inducing(field) => Some(field),
+            PosteriorBasis::Lattice(_) => None,
+        }
+    }
+
+    pub(super) fn lattice(&self) -> Option<&LatticeField> {
+        match &self.basis {
+            PosteriorBasis::Inducing(_) => None,
+            PosteriorBasis::Lattice(field) => Some(field),
+        }
+    }
+
+    pub(super) fn formula(&self) -> &'static dyn LinkFormula {
+        self.link.formula()
+    }
+
+    /// Mean and variance of f at points. Outside the window they are those of the prior given what is known inside. Worked on in blocks:
+    /// memory grows with the points alone.
+    pub(super) fn marginals(&self, points: &Points) -> Result<Marginals> {
+        let Some((field, near)) = self.beyond(points)? else { return in_blocks(self.field(), points) };
+        // Inside the window the answers are the same whatever else is asked for.
+        let [mut inside, outside] = [in_blocks(self.field(), points)?, in_blocks(field.as_ref(), &near)?];
+        for (n, _) in points.rows().enumerate().filter(|(_, row)| !is_in_unit_box(row)) {
+            (inside.mean[n], inside.variance[n]) = (outside.mean[n], outside.variance[n]);
+        }
+        Ok(inside)
+    }
+
+    /// What is known of points of which some lie outside the window, if the field itself does not know: one that reaches them, and the
+    /// points themselves. So far away that nothing is known any more they are moved nearer.
+    fn beyond(&self, points: &Points) -> Result<Option<(Box<dyn Field>, Points)>> {
+        let Some(field) = self.lattice().filter(|_| !points.rows().all(is_in_unit_box)) else { return Ok(None) };
+        let far: Vec<f64> = field.theta.ranges().iter().map(|range| FAR * range).collect();
+        let near = points.map(|r, x| x.clamp(-far[r], 1.0 + far[r]));
+        Ok(self.field().reaching(&spans_of(&near), false)?.map(|field| (field, near)))
+    }
+
+    /// What draws f at points, if the field itself does not reach them.
+    pub(super) fn reaching_points(&self, points: &Points) -> Result<Option<Box<dyn Field>>> {
+        match points.rows().all(is_in_unit_box) {
+            true => Ok(None),
+            false => self.field().reaching(&spans_of(points), false),
+        }
+    }
+
+    /// What knows f all over regions, if the field itself does not.
+    pub(super) fn reaching_regions(&self, regions: &[Window], dims: usize) -> Result<Option<Box<dyn Field>>> {
+        let mut around: Vec<Span> = vec![Span { lo: 0.0, hi: 1.0 }; dims];
+        for span in regions.iter().map(Window::bounding_box) {
+            around.iter_mut().zip(span).for_each(|(all, one)| {
+                (all.lo, all.hi) = (all.lo.min(one.lo), all.hi.max(one.hi));
+            });
+        }
+        // The ends of a window may be rounded on their way in.
+        if around.iter().all(|span| span.lo > -ROUNDING && span.hi < 1.0 + ROUNDING) {
+            return Ok(None);
+        }
+        self.field().reaching(&around, true)
+    }
+}
+
+fn is_in_unit_box(row: &[f64]) -> bool {
+    row.iter().all(|x| (-ROUNDING..=1.0 + ROUNDING).contains(x))
+}
+
+/// The box around points, and the window.
+fn spans_of(points: &Points) -> Vec<Span> {
+    let mut spans = vec![Span { lo: 0.0, hi: 1.0 }; points.dims()];
+    for row in points.rows() {
+        spans.iter_mut().zip(row).for_each(|(span, x)| (span.lo, span.hi) = (span.lo.min(*x), span.hi.max(*x)));
+    }
+    spans
+}
+
+/// Mean and variance of f at points, block by block.
+pub(crate) fn in_blocks(field: &dyn Field, points: &Points) -> Result<Marginals> {
+    let mut all = Marginals::default();
+    for block in points.coordinates().chunks(BLOCK * points.dims()) {
+        let part = field.marginals(&Points::of_rows(points.dims(), block.to_vec()))?;
+        all.mean.extend(part.mean);
+        all.variance.extend(part.variance);
+    }
+    Ok(all)
+}

@@ -1,0 +1,127 @@
+//! Draws: of the intensity at points, and of whole new sets of events. Each draw belongs to one component, picked by weight.
+
+use super::{Component, Posterior};
+use crate::data::points::Points;
+use crate::error::Result;
+use crate::limits;
+use crate::posterior::field::Field;
+use crate::sample::simulate::Simulation;
+use crate::sample::{self, gaussian};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use super::component::BLOCK;
+
+/// Coefficients of draws that are held at a time.
+const DRAWS_HELD: usize = 1 << 24;
+/// The stream of random numbers that picks components has this added to its seed, so that it is none of those that make draws.
+const PICKING: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Posterior {
+    /// The number of the component that a draw belongs to.
+    pub(super) fn picked(&self, seed: u64, draw: u64) -> usize {
+        if self.components.len() == 1 {
+            return 0;
+        }
+        let share: f64 = sample::stream(seed.wrapping_add(PICKING), draw).random();
+        let mut before = 0.0;
+        let picked = self.components.iter().position(|component| {
+            before += component.weight;
+            share < before
+        });
+        picked.unwrap_or(self.components.len() - 1)
+    }
+
+    /// `draws` joint draws of the intensity at points. Worked on in blocks of points, so that memory grows with points times draws alone.
+    ///
+    /// ```
+    /// # use pointillist::{Events, Model, Points, Window};
+    /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+    /// let posterior = Model::default().fit(&events)?.posterior;
+    /// let draws = posterior.sample(&Points::line(&[1.1, 3.0])?, 100, 0)?;
+    /// assert!(draws.len() == 100 && draws.iter().flatten().all(|rate| *rate >= 0.0));
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn sample(&self, points: &Points, draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
+        self.check_dims(points)?;
+        limits::numbers("draws", draws, points.len())?;
+        let inner = self.scaling.points_inward(points);
+        let mut drawn = vec![Vec::new(); draws];
+        for (number, component) in self.components.iter().enumerate() {
+            let own: Vec<usize> = (0..draws).filter(|draw| self.picked(seed, *draw as u64) == number).collect();
+            if !own.is_empty() {
+                self.draw_from(component, &inner, (seed, &own), &mut drawn)?;
+            }
+        }
+        Ok(drawn)
+    }
+
+    /// The draws with these numbers from one component.
+    fn draw_from(
+        &self,
+        component: &Component,
+        points: &Points,
+        (seed, own): (u64, &[usize]),
+        drawn: &mut [Vec<f64>],
+    ) -> Result<()> {
+        let beyond = component.reaching_points(points)?;
+        let field = beyond.as_deref().unwrap_or(component.field());
+        let (volume, link, blocks) = (self.scaling.volume(), component.formula(), even_blocks(points));
+        let held = (DRAWS_HELD / field.size().max(1)).max(1);
+        for group in own.chunks(held) {
+            let start = |draw: &usize| {
+                let mut rng = sample::stream(seed, *draw as u64);
+                let coefficients = draw_coefficients(field, &mut rng)?;
+                Ok((coefficients, rng))
+            };
+            let mut streams = group.iter().map(start).collect::<Result<Vec<_>>>()?;
+            group.iter().for_each(|draw| drawn[*draw].reserve(points.len()));
+            for block in &blocks {
+                let at = field.at(block)?;
+                for (draw, (coefficients, rng)) in group.iter().zip(&mut streams) {
+                    drawn[*draw].extend(at.draw(coefficients, rng).iter().map(|f| link.rate(*f) / volume));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A whole new set of events: an intensity from the posterior, then events from it. Draw number `draw` of `seed`. What inducing
+    /// points leave unexplained of the intensity counts by its mean, as in [`Posterior::count`].
+    ///
+    /// ```
+    /// # use pointillist::{Events, Model, Points, Window};
+    /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+    /// let posterior = Model::default().fit(&events)?.posterior;
+    /// let new = posterior.sample_events(7, 0)?;
+    /// assert!(new.rows().all(|x| (0.0..=5.0).contains(&x[0])));
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn sample_events(&self, seed: u64, draw: u64) -> Result<Points> {
+        let component = &self.components[self.picked(seed, draw)];
+        let (field, link) = (component.field(), component.formula());
+        let mut rng = sample::stream(seed, draw);
+        let coefficients = draw_coefficients(field, &mut rng)?;
+        let volume = self.scaling.volume();
+        let rates = |points: &Points| -> Result<Vec<f64>> {
+            let inner = self.scaling.points_inward(points);
+            let at = field.at(&inner)?;
+            let both = at.mean(&coefficients).into_iter().zip(at.residual());
+            Ok(both.map(|(f, c)| link.moments(f, *c).0 / volume).collect())
+        };
+        // Its numbers must not be those that made the intensity.
+        Simulation::of_batches(&self.window, rates)?.draw(rng.random(), draw)
+    }
+}
+
+/// Points in as few blocks as may be, all about as long: none is so short that it would be drawn otherwise than the rest.
+fn even_blocks(points: &Points) -> Vec<Points> {
+    let count = points.len().div_ceil(BLOCK).max(1);
+    let length = points.len().div_ceil(count).max(1);
+    let block = |rows: &[f64]| Points::of_rows(points.dims(), rows.to_vec());
+    points.coordinates().chunks(length * points.dims()).map(block).collect()
+}
+
+pub(super) fn draw_coefficients(field: &dyn Field, rng: &mut ChaCha8Rng) -> Result<Vec<f64>> {
+    field.draw(&gaussian::standard_normal(rng, field.size()))
+}

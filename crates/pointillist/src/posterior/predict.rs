@@ -1,0 +1,161 @@
+//! The rate at points: mean, standard deviation, quantiles, and the probability that it exceeds a threshold. Of a list of components the means
+//! average, and quantiles are found where the average of the distribution functions is what is asked for.
+
+use super::component::BLOCK;
+use super::{Posterior, Rate};
+use crate::data::points::Points;
+use crate::error::{Error, Result};
+use crate::parallel;
+use crate::terms::{self, LinkFormula, Marginals};
+
+/// Halvings of an interval that holds a quantile.
+const HALVINGS: usize = 60;
+
+/// f at points under each component, with its weight.
+pub(super) struct Known {
+    parts: Vec<(f64, &'static dyn LinkFormula, Marginals)>,
+    /// Rates inside are so many times those outside.
+    volume: f64,
+    count: usize,
+}
+
+impl Posterior {
+    pub(super) fn known(&self, points: &Points) -> Result<Known> {
+        self.check_dims(points)?;
+        let inner = self.scaling.points_inward(points);
+        let part = |component: &super::Component| {
+            Ok((component.weight, component.formula(), component.marginals(&inner)?))
+        };
+        let parts = self.components.iter().map(part).collect::<Result<Vec<_>>>()?;
+        Ok(Known { parts, volume: self.scaling.volume(), count: points.len() })
+    }
+
+    /// Mean and standard deviation of the rate at points.
+    ///
+    /// ```
+    /// # use pointillist::{Events, Model, Points, Window};
+    /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+    /// let posterior = Model::default().fit(&events)?.posterior;
+    /// let rate = posterior.rate(&Points::line(&[1.1, 3.0])?)?;
+    /// assert!(rate.mean[0] > rate.mean[1] && rate.sd[0] > 0.0);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn rate(&self, points: &Points) -> Result<Rate> {
+        Ok(self.known(points)?.rate())
+    }
+
+    /// The same with quantiles, for each probability one value for each point: one pass for all.
+    pub fn rate_and_quantiles(&self, points: &Points, probabilities: &[f64]) -> Result<(Rate, Vec<Vec<f64>>)> {
+        check_probabilities(probabilities)?;
+        let known = self.known(points)?;
+        Ok((known.rate(), known.quantiles(probabilities)))
+    }
+
+    /// Posterior quantiles of the rate: for each probability, one value per point.
+    ///
+    /// ```
+    /// # use pointillist::{Events, Model, Points, Window};
+    /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+    /// let posterior = Model::default().fit(&events)?.posterior;
+    /// let band = posterior.quantiles(&Points::line(&[1.1, 3.0])?, &[0.05, 0.95])?;
+    /// assert!(band[0][0] < band[1][0]);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn quantiles(&self, points: &Points, probabilities: &[f64]) -> Result<Vec<Vec<f64>>> {
+        Ok(self.rate_and_quantiles(points, probabilities)?.1)
+    }
+
+    /// The posterior probability that the rate at each point is higher than `threshold`.
+    ///
+    /// ```
+    /// # use pointillist::{Events, Model, Points, Window};
+    /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+    /// let posterior = Model::default().fit(&events)?.posterior;
+    /// let at = Points::line(&[1.1, 3.0])?;
+    /// let high = posterior.exceedance(&at, 1.0)?;
+    /// assert!(high[0] > high[1] && high.iter().all(|p| (0.0..=1.0).contains(p)));
+    /// // A rate exceeds its own median half of the time.
+    /// let median = posterior.quantiles(&at, &[0.5])?[0][0];
+    /// assert!((posterior.exceedance(&at, median)?[0] - 0.5).abs() < 1e-9);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn exceedance(&self, points: &Points, threshold: f64) -> Result<Vec<f64>> {
+        if threshold.is_nan() {
+            return Err(Error::setting("threshold", threshold, "must be a number"));
+        }
+        let known = self.known(points)?;
+        Ok((0..known.count).map(|n| 1.0 - known.below(n, threshold)).collect())
+    }
+
+    /// E[log λ] at points: what each event adds to the data term of the bound.
+    pub fn expected_log_rate(&self, points: &Points) -> Result<Vec<f64>> {
+        let known = self.known(points)?;
+        let mut sum = vec![-known.volume.ln(); known.count];
+        for (weight, link, f) in &known.parts {
+            let logs = terms::expected(link.events(), f).value;
+            sum.iter_mut().zip(logs).for_each(|(sum, log)| *sum += weight * log);
+        }
+        Ok(sum)
+    }
+}
+
+impl Known {
+    fn rate(&self) -> Rate {
+        let (mut mean, mut square) = (vec![0.0; self.count], vec![0.0; self.count]);
+        if let [(_, link, f)] = &self.parts[..] {
+            let both = f.mean.iter().zip(&f.variance).map(|(m, v)| link.moments(*m, *v));
+            let (mean, sd) = both.map(|(mean, sd)| (mean / self.volume, sd / self.volume)).unzip();
+            return Rate { mean, sd };
+        }
+        for (weight, link, f) in &self.parts {
+            for n in 0..self.count {
+                let (m, sd) = link.moments(f.mean[n], f.variance[n]);
+                mean[n] += weight * m / self.volume;
+                square[n] += weight * (m * m + sd * sd) / (self.volume * self.volume);
+            }
+        }
+        let sd = mean.iter().zip(&square).map(|(m, s)| (s - m * m).max(0.0).sqrt()).collect();
+        Rate { mean, sd }
+    }
+
+    /// P(λ ≤ rate) at a point.
+    fn below(&self, n: usize, rate: f64) -> f64 {
+        let inner = rate * self.volume;
+        self.parts.iter().map(|(weight, link, f)| weight * link.below(f.mean[n], f.variance[n], inner)).sum()
+    }
+
+    fn quantiles(&self, probabilities: &[f64]) -> Vec<Vec<f64>> {
+        let blocks = |p: f64| {
+            let starts = (0..self.count).step_by(BLOCK);
+            let one = |start: usize| {
+                (start..self.count.min(start + BLOCK)).map(|n| self.quantile(n, p)).collect::<Vec<_>>()
+            };
+            parallel::map(starts, 100 * self.count * self.parts.len(), one).concat()
+        };
+        probabilities.iter().map(|&p| blocks(p)).collect()
+    }
+
+    fn quantile(&self, n: usize, p: f64) -> f64 {
+        let of_part = |(_, link, f): &(f64, &'static dyn LinkFormula, Marginals)| {
+            link.quantile(f.mean[n], f.variance[n], p) / self.volume
+        };
+        if let [part] = &self.parts[..] {
+            return of_part(part);
+        }
+        // Between the quantiles of the parts.
+        let each = || self.parts.iter().map(of_part);
+        let (mut low, mut high) = (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max));
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            if self.below(n, middle) < p { low = middle } else { high = middle }
+        }
+        0.5 * (low + high)
+    }
+}
+
+pub(super) fn check_probabilities(probabilities: &[f64]) -> Result<()> {
+    match probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
+        Some(p) => Err(Error::setting("quantile", p, "must lie between 0 and 1")),
+        None => Ok(()),
+    }
+}
