@@ -104,13 +104,13 @@ pub struct Strictness {
 /// Reads events as the settings say, from a file or a bundled set.
 ///
 /// ```
-/// use pointillist_{EventSettings, read_events};
+/// use pointillist_io::{EventSettings, read_events};
 ///
 /// let settings = EventSettings { window: vec!["1900,1950".into()], clip: true, ..EventSettings::default() };
 /// let loaded = read_events("coal", &settings)?;
 /// assert_eq!(loaded.events.window().axes()[0].name, "year");
-/// assert_eq!(loaded.warnings[0].to_string(), "153 of 191 events lie outside the window 1900,1950, dropped");
-/// # Ok::<(), pointillist_InputError>(())
+/// assert_eq!(loaded.warnings[0].to_string(), "139 of 191 events lie outside the window 1900,1950, dropped");
+/// # Ok::<(), pointillist_io::InputError>(())
 /// ```
 pub fn read_events(path: &str, settings: &EventSettings) -> Result<Loaded, InputError> {
     events_from(path, &bytes_of(path)?, settings)
