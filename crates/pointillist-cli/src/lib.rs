@@ -7,6 +7,7 @@ mod interrupt;
 mod io;
 mod options;
 mod plot;
+mod spelling;
 
 use pointillist_io::datasets;
 

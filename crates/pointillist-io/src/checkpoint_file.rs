@@ -1,9 +1,11 @@
 //! The checkpoint of a sampler (`SgcpState` of the sister crate for rivals): all numbers of a run, as one JSON document with its checksum.
 
 use super::checksum::{Header, check_seal, sealed};
+use super::input_error::InputError;
+use super::message::{Message, Setting, impl_error};
 use super::output::{OutputError, write_atomically};
 use super::source::read_file;
-use super::table::InputError;
+use crate::message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -13,26 +15,44 @@ const FORMAT: &str = "pointillist-sgcp";
 /// The version this program writes, and the only one it reads.
 const VERSION: u64 = 1;
 
-/// Why a checkpoint could not be read; its text is one sentence with the remedy.
-#[derive(Debug, thiserror::Error)]
+/// Why a checkpoint could not be read; its [message](CheckpointError::message) is one sentence with the remedy.
+#[derive(Debug)]
 #[allow(missing_docs)] // the fields are the words of the sentences
 pub enum CheckpointError {
     /// The file itself cannot be read.
-    #[error(transparent)]
-    Input(#[from] InputError),
+    Input(InputError),
     /// Something else, or a part of one.
-    #[error(
-        "{file} is not a checkpoint of sgcp, or is cut short; remove it to start anew, or give another --checkpoint"
-    )]
     Foreign { file: String },
     /// From another time.
-    #[error(
-        "{file} was made by another version of pointillist (checkpoint format {found}, this one reads {VERSION}); remove it to start anew"
-    )]
     Version { file: String, found: u64 },
     /// It is not what was written, or makes no sense.
-    #[error("{file} is damaged ({why}); remove it to start anew")]
     Damaged { file: String, why: String },
+}
+
+impl_error!(CheckpointError);
+
+impl From<InputError> for CheckpointError {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl CheckpointError {
+    /// The sentence.
+    pub fn message(&self) -> Message {
+        match self {
+            Self::Input(error) => error.message(),
+            Self::Foreign { file } => message![
+                "{file} is not a checkpoint of sgcp, or is cut short; remove it to start anew, or give another ",
+                Setting::Checkpoint
+            ],
+            Self::Version { file, found } => message![
+                "{file} was made by another version of pointillist (checkpoint format {found}, this one reads {VERSION}); remove it to \
+                 start anew"
+            ],
+            Self::Damaged { file, why } => message!["{file} is damaged ({why}); remove it to start anew"],
+        }
+    }
 }
 
 /// The whole document.

@@ -1,11 +1,14 @@
 //! The bundled sets: small enough to travel inside the program, each with its source and licence (`data/NAME/README.md`).
 
+use super::message::{Message, Setting};
+use crate::message;
+
 /// A column of a set, and what is known of its numbers.
 #[derive(Debug)]
 pub struct Column {
     /// Its name in the file.
     pub name: &'static str,
-    /// Where events were looked for on this axis, as in `--window`.
+    /// Where events were looked for on this axis, as ends of a box.
     pub span: &'static str,
     /// The unit of its numbers.
     pub unit: &'static str,
@@ -16,7 +19,7 @@ pub struct Column {
 /// A bundled set.
 #[derive(Debug)]
 pub struct Dataset {
-    /// What it is called on the command line.
+    /// What it is called where the name of a file may stand.
     pub name: &'static str,
     /// What it is, in a line.
     pub what: &'static str,
@@ -164,17 +167,22 @@ impl Dataset {
         columns.iter().find(|column| column.name.eq_ignore_ascii_case(name))
     }
 
-    /// The window of the default columns, as in `--window`.
+    /// The window of the default columns, as ends of a box.
     pub fn default_window(&self) -> String {
         let spans: Vec<&str> =
             self.default_columns.iter().filter_map(|name| self.column(name)).map(|c| c.span).collect();
         spans.join(",")
     }
 
-    /// The options that a fit of it takes by itself.
-    pub fn default_options(&self) -> String {
-        let repeats = if self.repeats > 1 { format!(" --repeats {}", self.repeats) } else { String::new() };
-        format!("--columns {} --window {}{repeats}", self.default_columns.join(","), self.default_window())
+    /// The settings that a fit of it takes by itself.
+    pub fn default_settings(&self) -> Message {
+        let columns = Setting::Columns.given(self.default_columns.join(","));
+        let mut settings = message![columns, " ", Setting::Window.given(self.default_window())];
+        if self.repeats > 1 {
+            settings.add(" ");
+            settings.add(Setting::Repeats.given(self.repeats));
+        }
+        settings
     }
 }
 

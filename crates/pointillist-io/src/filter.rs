@@ -1,10 +1,12 @@
-//! `--where`: which rows of a table are taken, as in `species == "oak" and height > 3`.
+//! Which rows of a table are taken: a condition, as in `species == "oak" and height > 3`.
 //!
 //! Comparisons of one column with numbers, texts or ISO dates, joined by `and`. A number compares with what a field is as a number, a date with
 //! what it is as a date, a text with the field as it stands. A field that is not what it is compared with is different from it, and
 //! neither below nor above.
 
+use super::message::{Message, Setting};
 use super::time::parse_iso;
+use crate::message;
 
 /// How a column and a value are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub(super) trait Cell {
 
 impl Filter {
     /// Reads the condition.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, Message> {
         let mut words = Words { all: words(text).map_err(|why| refuse(text, why))?, at: 0 };
         let mut clauses = Vec::new();
         loop {
@@ -74,8 +76,8 @@ impl Filter {
     }
 }
 
-fn refuse(text: &str, why: String) -> String {
-    format!("--where '{text}': {why}; write it as in 'species == \"oak\" and height > 3'")
+fn refuse(text: &str, why: String) -> Message {
+    message![Setting::Filter.given(text), ": {why}; write it as in 'species == \"oak\" and height > 3'"]
 }
 
 impl Clause {
@@ -270,8 +272,8 @@ mod tests {
             ("a ! 3", "`!` is not understood"),
             ("== 3", "`==` stands where a column should"),
         ] {
-            let sentence = Filter::parse(condition).unwrap_err();
-            assert!(sentence.contains(what) && sentence.starts_with("--where"), "{condition}: {sentence}");
+            let sentence = Filter::parse(condition).unwrap_err().to_string();
+            assert!(sentence.contains(what) && sentence.starts_with("`filter = "), "{condition}: {sentence}");
         }
         assert_eq!(Filter::parse("`my column` == 1").unwrap().clauses[0].column, "my column");
     }

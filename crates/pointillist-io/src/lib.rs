@@ -1,27 +1,50 @@
-//! Files in, files out: tables of events, trials and exposure, borders, dates as numbers, models, summaries, results written whole or not at all.
+//! Files for [`pointillist`]: tables of events, trials and exposure, borders, dates as numbers, models, summaries, results written whole or not
+//! at all; and bundled data sets.
+//!
+//! ```
+//! use pointillist_io::{EventSettings, read_events};
+//!
+//! // A bundled set; the path of a CSV or Parquet file works as well.
+//! let coal = read_events("coal", &EventSettings::default())?;
+//! assert_eq!(coal.events.len(), 191);
+//!
+//! // An error is one sentence. Settings in it are spelled by the front end, here by none.
+//! let sentence = read_events("no-such-file.csv", &EventSettings::default()).unwrap_err().to_string();
+//! assert_eq!(sentence, "no-such-file.csv does not exist; check the name and the directory");
+//! # Ok::<(), pointillist_io::InputError>(())
+//! ```
 //!
 //! Everything that is read is [`Opened`] once; tables then come through [`read_bytes`], or if they are too large for that through [`Stream`].
 //! Everything that is written leaves through [`write_atomically`]. The crate fits nothing and draws nothing, and it never prints: an error is
-//! one sentence for the caller to show.
+//! a [`Message`] for the caller to show.
+
+#![warn(clippy::too_many_arguments)]
 
 mod base64;
 mod checkpoint_file;
 mod checksum;
 mod columns;
 pub mod datasets;
+pub mod events;
 mod exposure;
 mod filter;
 mod finite;
 mod geojson;
+mod input_error;
 mod memory;
+mod message;
 mod model_file;
+pub mod observed;
 mod output;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
 mod pattern;
 mod plain;
+pub mod regions;
 mod source;
+pub mod spec;
 mod stream;
+pub mod summarise;
 mod summary_file;
 mod table;
 mod time;
@@ -31,18 +54,24 @@ mod window;
 pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, write_checkpoint};
 pub use checksum::resealed;
 pub use columns::{Column, csv_text, json_text, number};
-pub use exposure::{ExposureTable, choose_columns, exposure_table};
+pub use events::{
+    EventSettings, HeldOut, HeldOutEvents, Loaded, LooksSaidBy, Placed, RowSettings, read_events, read_held_out,
+    read_points,
+};
 pub use filter::Filter;
 pub use finite::not_finite;
-pub use geojson::{Feature, GROWTH as BORDER_GROWTH, Ring, read_features, read_polygons, ring_name};
+pub use geojson::Feature;
+pub use input_error::InputError;
 pub use memory::{given_limit, set_limit};
+pub use message::{Action, Message, Plain, Setting, Spelling};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};
 pub use output::{OutputError, Written, begin_writing, check_name, check_target, give_up, write_atomically};
 pub use pattern::Pattern;
+pub use regions::{Region, RegionGroup};
 pub use source::{Input, Opened, read_file};
 pub use stream::{Chunk, Extent, Stream};
 pub use summary_file::{SummaryFile, SummaryFileError};
-pub use table::{Counting, Dates, InputError, ReadOptions, Table, read_bytes, read_header, read_table, source_name};
+pub use table::{Counting, Dates, ReadOptions, Table, read_bytes, read_header, source_name};
 pub use time::{Epoch, TimeAxis, TimeUnit};
 pub use trials::Trials;
-pub use window::{column_of, is_end, onto_axis, parse_box, place, show_box, show_point, show_window, time_axis};
+pub use window::{Given, On, column_of, onto_axis, place, show_box, show_point, show_window, time_axis};

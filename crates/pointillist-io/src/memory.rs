@@ -1,4 +1,4 @@
-//! How much memory reading may take: what `--max-memory` says, else half of what the machine has.
+//! How much memory reading may take: what [`set_limit`] says, else half of what the machine has.
 //!
 //! It is set once, before anything is read, as the number of threads is. It bounds what is held of any one file; a pass in blocks
 //! (`stream.rs`) needs some tens of megabytes whatever it says.

@@ -5,10 +5,13 @@
 
 use super::base64;
 use super::checksum::{Header, check_seal, sealed};
+use super::input_error::InputError;
+use super::message::{Action, Message, impl_error};
 use super::output::{OutputError, write_atomically};
 use super::source::read_file;
 use super::summary_file::{SummaryFile, is_summary};
-use super::table::{InputError, source_name};
+use super::table::source_name;
+use crate::message;
 use pointillist::{Points, Posterior, PosteriorState};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -27,7 +30,7 @@ pub const MOST_EVENTS: usize = 20_000;
 pub struct ModelFile {
     /// The name of the file the events came from.
     pub source: String,
-    /// What `fit --json` says, without its duration.
+    /// What a fit says of itself, without its duration.
     pub summary: serde_json::Value,
     /// The posterior.
     pub posterior: Posterior,
@@ -35,7 +38,7 @@ pub struct ModelFile {
     pub event_count: usize,
     /// The events, unless there were too many to keep.
     pub events: Option<KeptEvents>,
-    /// The events by cell, if they came so: what `fit --update` adds to.
+    /// The events by cell, if they came so: more may be added to them.
     pub cells: Option<SummaryFile>,
 }
 
@@ -48,38 +51,56 @@ pub struct KeptEvents {
     pub trials: Option<Vec<usize>>,
 }
 
-/// Why a model could not be read; its text is one sentence with the remedy.
-#[derive(Debug, thiserror::Error)]
+/// Why a model could not be read; its [message](ModelFileError::message) is one sentence with the remedy.
+#[derive(Debug)]
 #[allow(missing_docs)] // the fields are the words of the sentences
 pub enum ModelFileError {
     /// The file itself cannot be read.
-    #[error(transparent)]
-    Input(#[from] InputError),
+    Input(InputError),
     /// No bytes.
-    #[error("{file} is empty; write a model with `pointillist fit EVENTS -o MODEL`")]
     Empty { file: String },
     /// Something else.
-    #[error("{file} is not a model file; write one with `pointillist fit EVENTS -o MODEL`")]
     Foreign { file: String },
     /// A summary of events.
-    #[error("{file} is a summary of events, not a model; make one of it with `pointillist fit {file} -o MODEL`")]
     Summary { file: String },
     /// JSON that stops before its end.
-    #[error("{file} is cut short; copy it again, or fit again")]
     CutShort { file: String },
     /// From the future.
-    #[error(
-        "{file} was made by a newer version of pointillist (model format {found}, this one reads {VERSION}); update pointillist"
-    )]
     Newer { file: String, found: u64 },
     /// From the past.
-    #[error(
-        "{file} was made by an older version of pointillist (model format {found}, this one reads {VERSION}); fit again"
-    )]
     Older { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
-    #[error("{file} is damaged ({why}); copy it again, or fit again")]
     Damaged { file: String, why: String },
+}
+
+impl_error!(ModelFileError);
+
+impl From<InputError> for ModelFileError {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl ModelFileError {
+    /// The sentence.
+    pub fn message(&self) -> Message {
+        match self {
+            Self::Input(error) => error.message(),
+            Self::Empty { file } => message!["{file} is empty; write a model with ", Action::Fit.of("EVENTS")],
+            Self::Foreign { file } => message!["{file} is not a model file; write one with ", Action::Fit.of("EVENTS")],
+            Self::Summary { file } => {
+                message!["{file} is a summary of events, not a model; make one of it with ", Action::Fit.of(file)]
+            }
+            Self::CutShort { file } => message!["{file} is cut short; copy it again, or fit again"],
+            Self::Newer { file, found } => message![
+                "{file} was made by a newer version of pointillist (model format {found}, this one reads {VERSION}); update pointillist"
+            ],
+            Self::Older { file, found } => message![
+                "{file} was made by an older version of pointillist (model format {found}, this one reads {VERSION}); fit again"
+            ],
+            Self::Damaged { file, why } => message!["{file} is damaged ({why}); copy it again, or fit again"],
+        }
+    }
 }
 
 /// The whole document.

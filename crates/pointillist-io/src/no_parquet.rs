@@ -1,7 +1,8 @@
 //! What stands for `parquet.rs` in a build without the feature: a sentence that says so.
 
+use super::input_error::InputError;
 use super::stream::Extent;
-use super::table::{InputError, Judge, Layout, ReadOptions, Rows, Table, Wanted};
+use super::table::{Judge, Layout, ReadOptions, Rows, Table, Wanted};
 use std::convert::Infallible;
 use std::fs::File;
 
@@ -58,7 +59,7 @@ impl Groups {
         match self.0 {}
     }
 
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<super::message::Message> {
         match self.0 {}
     }
 

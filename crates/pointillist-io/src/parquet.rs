@@ -7,10 +7,10 @@
 //! The decoder is not ours and may panic on a damaged file, which here is the same as an error.
 
 use super::filter::Cell;
+use super::input_error::InputError;
 use super::stream::Extent;
 use super::table::{
-    Counting, How, InputError, Judge, Layout, ReadOptions, Rows, TIMES, Table, Value, Wanted, allowed, note_example,
-    unreadable,
+    Counting, How, Judge, Layout, ReadOptions, Rows, TIMES, Table, Value, Wanted, allowed, note_example, unreadable,
 };
 use super::time::{Epoch, parse_iso};
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
@@ -305,7 +305,7 @@ impl Groups {
     }
 
     /// What to say of their choice.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<super::message::Message> {
         self.wanted.notes.clone()
     }
 

@@ -2,7 +2,9 @@
 //!
 //! A small part of strftime. Names of months are English, a date without an offset is UTC, and there are no weeks and no time zones by name.
 
+use super::message::{Message, Setting};
 use super::time::{MICROS_PER_SECOND, days_from_civil, days_in_month};
+use crate::message;
 use std::sync::OnceLock;
 
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
@@ -58,7 +60,8 @@ pub struct Pattern {
 
 impl Pattern {
     /// Reads a format.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, Message> {
+        let given = Setting::DateFormat.given(text);
         let help = "there are %Y %y %m %b %d %H %I %M %S %f %p %z %F %T %R and %%";
         // What is short for several.
         let long = text.replace("%F", "%Y-%m-%d").replace("%T", "%H:%M:%S").replace("%R", "%H:%M");
@@ -80,9 +83,9 @@ impl Pattern {
                     Some('p' | 'P') => Item::HalfDay,
                     Some('z') => Item::Offset,
                     Some('%') => Item::Sign('%'),
-                    Some('f') => return Err(format!("--date-format '{text}': %f follows %S, as in %S.%f")),
-                    Some(other) => return Err(format!("--date-format '{text}': %{other} is not known; {help}")),
-                    None => return Err(format!("--date-format '{text}' ends in a single %; write %% for that sign")),
+                    Some('f') => return Err(message![given, ": %f follows %S, as in %S.%f"]),
+                    Some(other) => return Err(message![given, ": %{other} is not known; {help}"]),
+                    None => return Err(message![given, " ends in a single %; write %% for that sign"]),
                 },
                 sign if sign.is_whitespace() && items.last() == Some(&Item::Blanks) => continue,
                 sign if sign.is_whitespace() => Item::Blanks,
@@ -94,15 +97,15 @@ impl Pattern {
             (count(&[Item::Year, Item::ShortYear]), count(&[Item::Month, Item::MonthName]), count(&[Item::Day]));
         let example = "write it as in '%d/%m/%Y %H:%M'";
         if years == 0 {
-            return Err(format!("--date-format '{text}' has no year; {example}"));
+            return Err(message![given, " has no year; {example}"]);
         }
         if days > 0 && months == 0 {
-            return Err(format!("--date-format '{text}' has a day but no month; {example}"));
+            return Err(message![given, " has a day but no month; {example}"]);
         }
         let clock = [[Item::Hour, Item::HalfDayHour], [Item::Minute; 2], [Item::Second; 2], [Item::HalfDay; 2]];
         let times = clock.iter().map(|kinds| count(kinds)).max().unwrap_or_default();
         if [years, months, days, times, count(&[Item::Offset])].iter().any(|&times| times > 1) {
-            return Err(format!("--date-format '{text}' has a part of the date twice; {example}"));
+            return Err(message![given, " has a part of the date twice; {example}"]);
         }
         Ok(Self { text: text.to_string(), items })
     }
@@ -277,7 +280,7 @@ mod tests {
         for (format, what) in
             [("%d/%m", "no year"), ("%Y %Q", "%Q"), ("%Y %", "single %"), ("%Y %f", "%S.%f"), ("", "no year")]
         {
-            assert!(Pattern::parse(format).unwrap_err().contains(what), "{format}");
+            assert!(Pattern::parse(format).unwrap_err().to_string().contains(what), "{format}");
         }
     }
 

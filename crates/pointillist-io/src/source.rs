@@ -3,9 +3,10 @@
 //! The beginning is read and kept, what the input is gets decided by it, and the reading goes on from there. A file can be opened again, which
 //! a second pass may do; a pipe, a device or standard input cannot.
 
+use super::input_error::InputError;
 use super::model_file::{self, is_json};
 use super::stream::LONGEST_LINE;
-use super::table::{InputError, bad_gzip, is_line_end, is_text, source_name, unreadable};
+use super::table::{bad_gzip, is_line_end, is_text, source_name, unreadable};
 use super::{memory, parquet::Parquet, summary_file};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;

@@ -7,11 +7,12 @@
 //!
 //! Memory: some 50 MB for a batch of text and its rows, whatever the size of the file.
 
+use super::input_error::InputError;
 use super::parquet::Groups;
 use super::source::{Opened, endless};
 use super::table::{
-    Counting, Dates, InputError, Layout, ReadOptions, Records, Rows, Separator, Value, Wanted, allowed, bad_gzip,
-    is_line_end, not_utf8, text_of, unreadable,
+    Counting, Dates, Layout, ReadOptions, Records, Rows, Separator, Value, Wanted, allowed, bad_gzip, is_line_end,
+    not_utf8, text_of, unreadable,
 };
 use super::time::{TimeAxis, TimeUnit};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -123,7 +124,7 @@ pub struct Stream {
     most_bad: u64,
     skipped: u64,
     /// What to say of the choice of columns.
-    notes: Vec<String>,
+    notes: Vec<super::message::Message>,
     options: ReadOptions,
     /// Rows that were taken, and rows that the filter left out.
     taken: u64,
@@ -161,7 +162,7 @@ impl Stream {
     }
 
     /// What the user should know of how it is read.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[super::message::Message] {
         &self.notes
     }
 

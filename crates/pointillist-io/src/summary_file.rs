@@ -4,11 +4,13 @@
 //! anywhere is refused. It holds no time of day: the same events give the same bytes.
 
 use super::checksum::{Checksum, Summed};
+use super::input_error::InputError;
+use super::message::{Action, Message, Setting, impl_error};
 use super::model_file::one_line;
 use super::output::{OutputError, write_through};
 use super::source::Opened;
-use super::table::InputError;
 use super::window::show_window;
+use crate::message;
 use pointillist::Record;
 use pointillist::{Axis, Summary, Window};
 use serde::{Deserialize, Serialize};
@@ -37,33 +39,62 @@ pub struct SummaryFile {
     pub dropped: u64,
 }
 
-/// Why a summary could not be read, or not added to another; its text is one sentence with the remedy.
-#[derive(Debug, thiserror::Error)]
+/// Why a summary could not be read, or not added to another; its [message](SummaryFileError::message) is one sentence with the remedy.
+#[derive(Debug)]
 #[allow(missing_docs)] // the fields are the words of the sentences
 pub enum SummaryFileError {
     /// The file itself cannot be read.
-    #[error(transparent)]
-    Input(#[from] InputError),
+    Input(InputError),
     /// Something else.
-    #[error("{file} is not a summary; write one with `pointillist summarize EVENTS -o SUMMARY`")]
     Foreign { file: String },
     /// From the future.
-    #[error(
-        "{file} was made by a newer version of pointillist (summary format {found}, this one reads {VERSION}); update pointillist"
-    )]
     Newer { file: String, found: u32 },
     /// It stops before its end.
-    #[error("{file} is cut short; copy it again, or summarise again")]
     CutShort { file: String },
     /// A bit is not what it was.
-    #[error("{file} is damaged (its checksum is wrong); copy it again, or summarise again")]
     Checksum { file: String },
     /// The checksum is right and it makes no sense all the same.
-    #[error("{file} is damaged ({why}); copy it again, or summarise again")]
     Damaged { file: String, why: String },
-    /// Two that do not belong together.
-    #[error("{first} and {second} do not add up: {why}; summarise both with the same {option}")]
-    Mismatch { first: String, second: String, why: String, option: &'static str },
+    /// Two that do not belong together, and the settings that would make them.
+    Mismatch { first: String, second: String, why: String, settings: Vec<Setting> },
+}
+
+impl_error!(SummaryFileError);
+
+impl From<InputError> for SummaryFileError {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl SummaryFileError {
+    /// The sentence.
+    pub fn message(&self) -> Message {
+        match self {
+            Self::Input(error) => error.message(),
+            Self::Foreign { file } => {
+                message!["{file} is not a summary; write one with ", Action::Summarize.of("EVENTS")]
+            }
+            Self::Newer { file, found } => message![
+                "{file} was made by a newer version of pointillist (summary format {found}, this one reads {VERSION}); update pointillist"
+            ],
+            Self::CutShort { file } => message!["{file} is cut short; copy it again, or summarise again"],
+            Self::Checksum { file } => {
+                message!["{file} is damaged (its checksum is wrong); copy it again, or summarise again"]
+            }
+            Self::Damaged { file, why } => message!["{file} is damaged ({why}); copy it again, or summarise again"],
+            Self::Mismatch { first, second, why, settings } => {
+                let settings: Message = match &settings[..] {
+                    [] => "options".into(),
+                    [rest @ .., last] if !rest.is_empty() => {
+                        message![Message::joined(rest.iter().copied(), ", "), " and ", *last]
+                    }
+                    _ => Message::joined(settings.iter().copied(), ", "),
+                };
+                message!["{first} and {second} do not add up: {why}; summarise both with the same ", settings]
+            }
+        }
+    }
 }
 
 /// What is said before the cells.
@@ -199,15 +230,15 @@ impl SummaryFile {
 
     /// Adds another; `first` and `second` stand for the two in messages.
     pub fn add(&mut self, other: Self, first: &str, second: &str) -> Result<(), SummaryFileError> {
-        let mismatch = |why: String, option| {
+        let mismatch = |why: String, settings: &[Setting]| {
             let (first, second) = (first.to_string(), second.to_string());
-            Err(SummaryFileError::Mismatch { first, second, why, option })
+            Err(SummaryFileError::Mismatch { first, second, why, settings: settings.to_vec() })
         };
-        if let Some((why, option)) = difference(&self.summary, &other.summary) {
-            return mismatch(why, option);
+        if let Some((why, settings)) = difference(&self.summary, &other.summary) {
+            return mismatch(why, settings);
         }
         if let Err(error) = self.summary.merge(&other.summary) {
-            return mismatch(error.to_string(), "options");
+            return mismatch(error.to_string(), &[]);
         }
         self.sources.extend(other.sources);
         self.skipped += other.skipped;
@@ -245,13 +276,13 @@ fn summary(header: &Header, bytes: &[u8]) -> Result<Summary, String> {
     Ok(summary)
 }
 
-/// Why two summaries cannot be added, and the option that differed.
-fn difference(a: &Summary, b: &Summary) -> Option<(String, &'static str)> {
+/// Why two summaries cannot be added, and the settings that differed.
+fn difference(a: &Summary, b: &Summary) -> Option<(String, &'static [Setting])> {
     let (left, right) = (a.window(), b.window());
     if left.axes() != right.axes() {
         return Some((
             format!("their axes are {} and {}", show_axes(left), show_axes(right)),
-            "--columns, --time-unit and --window",
+            &[Setting::Columns, Setting::TimeUnit, Setting::Window],
         ));
     }
     if left.pieces() != right.pieces() {
@@ -260,13 +291,17 @@ fn difference(a: &Summary, b: &Summary) -> Option<(String, &'static str)> {
             _ => String::new(),
         };
         let shown = |window: &Window| show_window(window) + &times(window);
-        return Some((format!("their windows are {} and {}", shown(left), shown(right)), "--window and --repeats"));
+        return Some((
+            format!("their windows are {} and {}", shown(left), shown(right)),
+            &[Setting::Window, Setting::Repeats],
+        ));
     }
     if left != right {
-        return Some(("their exposures differ".into(), "--exposure"));
+        return Some(("their exposures differ".into(), &[Setting::Exposure]));
     }
     let cells = |summary: &Summary| summary.cells().iter().map(usize::to_string).collect::<Vec<_>>().join("x");
-    (a.cells() != b.cells()).then(|| (format!("their cells are {} and {}", cells(a), cells(b)), "--cells"))
+    let differ = || (format!("their cells are {} and {}", cells(a), cells(b)), &[Setting::Cells][..]);
+    (a.cells() != b.cells()).then(differ)
 }
 
 /// Axes for a message: `lon, t (days since 2016-02-23T00:00:00Z)`.

@@ -11,11 +11,14 @@
 use std::io::{self, ErrorKind};
 
 use super::filter::{Cell, Clause, Filter};
-use super::memory::{self, show_bytes};
+use super::input_error::{InputError, shortened};
+use super::memory;
+use super::message::{Message, Setting};
 use super::pattern::Pattern;
 use super::source::Opened;
 use super::time::{Epoch, TimeAxis, TimeUnit, parse_iso};
 use super::{parquet, plain, summary_file};
+use crate::message;
 
 /// Rows that are looked at before the kinds of the columns are settled.
 const SAMPLE_ROWS: usize = 1000;
@@ -96,6 +99,14 @@ impl Counting {
             Self::Rows => "row",
         }
     }
+
+    /// The word after a number.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Lines => "lines",
+            Self::Rows => "rows",
+        }
+    }
 }
 
 /// The chosen columns of a file, every value a finite number.
@@ -122,220 +133,7 @@ pub struct Table {
     /// How many rows the filter left out.
     pub left_out: u64,
     /// What the user should know of how it was read.
-    pub notes: Vec<String>,
-}
-
-/// Why a table could not be read; its text is one sentence with the place and the remedy.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // the fields are the words of the sentences
-#[allow(dead_code)] // some are for builds with Parquet, one for those without
-pub enum InputError {
-    /// There is no such file.
-    #[error("{file} does not exist; check the name and the directory")]
-    Missing { file: String },
-    /// The path names a directory.
-    #[error("{file} is a directory; give the name of a file in it")]
-    IsDirectory { file: String },
-    /// The file may not be read.
-    #[error("{file} may not be read: permission denied; change its permissions or copy it")]
-    NoPermission { file: String },
-    /// Anything else the system reports.
-    #[error("{file} cannot be read: {error}")]
-    Unreadable { file: String, error: io::Error },
-    /// A gzip stream that stops before its end.
-    #[error("{file} is a gzip file that ends too early; fetch or compress it again")]
-    TruncatedGzip { file: String },
-    /// A gzip stream that does not decompress.
-    #[error("{file} is a damaged gzip file ({error}); fetch or compress it again")]
-    DamagedGzip { file: String, error: io::Error },
-    /// A summary where events are needed.
-    #[error(
-        "{file} is a summary of events, not a table of them; `pointillist fit {file} -o MODEL` makes a model of it, \
-        and the other commands take that"
-    )]
-    IsSummary { file: String },
-    /// More bad rows than are allowed.
-    #[error("{error}; {skipped} bad {}s before it were skipped, as many as --skip-bad allows", .counting.word())]
-    TooManyBad { error: Box<InputError>, skipped: u64, counting: Counting },
-    /// More than memory allows.
-    #[error(
-        "{file} needs more memory than --max-memory allows ({}); raise that, give fewer rows, or if they are events to be \
-        fitted, make a summary of them with `pointillist summarize {file} -o SUMMARY`", show_bytes(*.limit))]
-    TooLarge { file: String, limit: u64 },
-    /// The same of a document.
-    #[error(
-        "{file} holds {} bytes or more, which need more memory than --max-memory allows ({}); raise that, or give another file",
-        .size, show_bytes(*.limit))]
-    LargeDocument { file: String, size: u64, limit: u64 },
-    /// A line without end.
-    #[error("{file}, line {line}: the line is longer than {megabytes} MB; write one event a line")]
-    LongLine { file: String, line: u64, megabytes: usize },
-    /// A Parquet file, and a program without the means to read it.
-    #[error(
-        "{file} is a Parquet file, which this build of pointillist does not read; build it with the feature \
-        `parquet`, or save the events as CSV"
-    )]
-    NoParquet { file: String },
-    /// A Parquet file that cannot be read.
-    #[error("{file} is a damaged or truncated Parquet file ({why}); write or copy it again, or save the events as CSV")]
-    DamagedParquet { file: String, why: String },
-    /// A Parquet file with something newer or rarer than is known here.
-    #[error(
-        "{file} is a Parquet file with something that is not supported ({why}); write it plain or with snappy, \
-        gzip or zstd, or save the events as CSV"
-    )]
-    UnsupportedParquet { file: String, why: String },
-    /// A Parquet file without rows.
-    #[error("{file} is a Parquet file without rows; it should hold one event a row")]
-    NoRows { file: String },
-    /// A null where a coordinate is needed.
-    #[error("{file}, row {row}: column `{}` is null; fill it in, remove the row, or choose others with --columns",
-        shortened(.column))]
-    Null { file: String, row: u64, column: String },
-    /// NaN or infinity in a Parquet file.
-    #[error("{file}, row {row}: column `{}` holds `{text}`, which is not a finite number; correct it or remove the row",
-        shortened(.column))]
-    NotFiniteRow { file: String, row: u64, column: String, text: String },
-    /// A Parquet column that is not made of numbers or dates.
-    #[error("{file}: column `{}` holds {holds}, not numbers or dates; choose others with --columns, or convert it",
-        shortened(.column))]
-    WrongType { file: String, column: String, holds: String },
-    /// A column inside another.
-    #[error("{file}: column `{}` is nested, and one event a row needs plain columns; flatten it, or choose others with \
-        --columns", shortened(.column))]
-    Nested { file: String, column: String },
-    /// A format that is not delimited text.
-    #[error("{file} is {format}, not a table in text; save the events as CSV or TSV (gzip is fine)")]
-    Unsupported { file: String, format: &'static str },
-    /// Text in another encoding.
-    #[error("{file}, line {line}: the text is not UTF-8; save the file in the UTF-8 encoding")]
-    NotUtf8 { file: String, line: u64 },
-    /// Nothing but blank lines and comments.
-    #[error("{file} is empty; it should hold one event a line")]
-    Empty { file: String },
-    /// A header and nothing after it.
-    #[error("{file} has a header (line {line}) but no events; put one event a line below it")]
-    HeaderOnly { file: String, line: u64 },
-    /// A quote without its partner.
-    #[error("{file}, line {line}: a quotation mark is opened and never closed; close it or remove it")]
-    OpenQuote { file: String, line: u64 },
-    /// A row that is longer or shorter than the first.
-    #[error("{file}, line {line}: {found} field{} where line {first_line} has {expected}; make the rows equally long{}",
-        if *.found == 1 { "" } else { "s" },
-        if *.expected == 1 { ", or if these are dates, say how they are written with --date-format" } else { "" })]
-    Ragged { file: String, line: u64, found: usize, first_line: u64, expected: usize },
-    /// A value that is not there.
-    #[error("{file}, line {line}: column `{}` is empty; fill it in, remove the line, or choose others with --columns",
-        shortened(.column))]
-    EmptyField { file: String, line: u64, column: String },
-    /// NaN or infinity.
-    #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a finite number; correct it or remove the line",
-        shortened(.column))]
-    NotFinite { file: String, line: u64, column: String, text: String },
-    /// Text in a column of numbers.
-    #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a number{}; {}",
-        shortened(.column), if *.mostly_numbers { "" } else { " or a date" }, number_remedy(.text))]
-    NotANumber { file: String, line: u64, column: String, text: String, mostly_numbers: bool },
-    /// Something else in a column of dates.
-    #[error("{file}, line {line}: column `{}` holds `{text}`, which is not a date {written}, or choose other columns with \
-        --columns", shortened(.column))]
-    NotADate { file: String, line: u64, column: String, text: String, written: String },
-    /// Dates of which nobody knows what comes first.
-    #[error("{file}: the dates in column `{}` (`{example}`) can be read with the day or the month first; say which with \
-        --date-format '{}' or '{}'", shortened(.column), .formats[0], .formats[1])]
-    AmbiguousDates { file: String, column: String, example: String, formats: [String; 2] },
-    /// A format in which nothing is written.
-    #[error("{file}: no column holds dates in the --date-format '{format}'; its first values are {}", listed(.examples))]
-    NoSuchDates { file: String, format: String, examples: Vec<String> },
-    /// A unit in which nothing is counted.
-    #[error(
-        "{file}: no column of numbers can be {unit} since 1970 (between 1980 and 2100); check --epoch, or name the \
-        column with --columns"
-    )]
-    NoEpoch { file: String, unit: &'static str },
-    /// A way of writing dates where they are not written.
-    #[error("{file} is a Parquet file, whose dates say themselves what they are; leave --date-format out")]
-    NeedsNoFormat { file: String },
-    /// Several ways to take the columns.
-    #[error("{file} can be read in more than one way; choose with {}",
-        .readings.iter().map(|columns| format!("--columns {}", shortened(columns))).collect::<Vec<_>>().join(" or "))]
-    SeveralReadings { file: String, readings: Vec<String> },
-    /// A condition that no row satisfies.
-    #[error("--where '{text}' keeps none of the {total} {}s of {file}; column `{}` holds {}", .counting.word(),
-        shortened(.column), listed(.examples))]
-    NothingKept { file: String, text: String, total: u64, counting: Counting, column: String, examples: Vec<String> },
-    /// A column that was asked for and is not there.
-    #[error("{file} has no column `{}`; choose with --columns from {}{}", shortened(.asked), listed(.columns),
-        if *.has_header { ", or by number from 0" } else { " (there is no header, so columns go by number)" })]
-    NoSuchColumn { file: String, asked: String, columns: Vec<String>, has_header: bool },
-    /// A column of the condition that is not there.
-    #[error("--where asks for a column `{}`, and {file} has none; it has {}", shortened(.asked), listed(.columns))]
-    NoColumnForWhere { file: String, asked: String, columns: Vec<String> },
-    /// A name that several columns have.
-    #[error("{file} has several columns `{}`; choose with --columns by number, one of {}",
-        shortened(.asked), listed(.numbers))]
-    AmbiguousColumn { file: String, asked: String, numbers: Vec<String> },
-    /// A column that was asked for twice.
-    #[error("column `{}` of {file} was chosen twice; name each column once in --columns", shortened(.asked))]
-    RepeatedColumn { file: String, asked: String },
-    /// More columns of numbers than can be meant.
-    #[error("{file} has {} columns of numbers ({}); choose those that place the events, as in --columns {}",
-        .columns.len(), listed(.columns), shortened(&.columns[..2.min(.columns.len())].join(",")))]
-    TooManyColumns { file: String, columns: Vec<String> },
-    /// Dates in more than one column.
-    #[error("{file} has {} columns of dates ({}); choose one with --columns, as in --columns {}",
-        .columns.len(), listed(.columns), shortened(&.columns[0]))]
-    SeveralDateColumns { file: String, columns: Vec<String> },
-    /// Neither numbers nor dates anywhere.
-    #[error("{file} has no column of numbers or of dates that are recognised (its columns: {}; first values: {}); {}",
-        listed(.columns), listed(.examples), text_remedy(.examples))]
-    NoNumbers { file: String, columns: Vec<String>, examples: Vec<String> },
-}
-
-impl InputError {
-    /// Whether it is of one row, which could be passed over.
-    pub(super) fn is_of_a_row(&self) -> bool {
-        use InputError::*;
-        matches!(
-            self,
-            Ragged { .. }
-                | EmptyField { .. }
-                | NotFinite { .. }
-                | NotANumber { .. }
-                | NotADate { .. }
-                | Null { .. }
-                | NotFiniteRow { .. }
-        )
-    }
-}
-
-/// Names for a sentence: the first twenty, and how many more there are.
-fn listed(names: &[String]) -> String {
-    let shown: Vec<_> = names.iter().take(20).map(|name| shortened(name)).collect();
-    let more = if names.len() > 20 { format!(" and {} more", names.len() - 20) } else { String::new() };
-    shown.join(", ") + &more
-}
-
-/// A text from a file, short and without control characters, which could disturb a terminal.
-fn shortened(text: &str) -> String {
-    let shown: String = text.chars().take(40).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(40).is_some() { shown + "…" } else { shown }
-}
-
-fn number_remedy(text: &str) -> &'static str {
-    let with_point = text.replace(',', ".");
-    if with_point != text && with_point.replace('.', "").parse::<f64>().is_ok() {
-        "write decimals with a point and nothing between thousands"
-    } else {
-        "correct it, remove the line, or choose other columns with --columns"
-    }
-}
-
-fn text_remedy(examples: &[String]) -> &'static str {
-    match examples.iter().map(|text| number_remedy(text)).find(|remedy| remedy.contains("decimals")) {
-        Some(remedy) => remedy,
-        None => "write events as numbers or ISO dates, or say how the dates are written with --date-format",
-    }
+    pub notes: Vec<Message>,
 }
 
 /// What `path` is called in messages.
@@ -769,7 +567,7 @@ pub(super) struct Layout {
     pub(super) how: Vec<How>,
     /// Some values of each column.
     pub(super) examples: Vec<Vec<String>>,
-    /// The columns that seem to count seconds or milliseconds since 1970, with the word for `--epoch`.
+    /// The columns that seem to count seconds or milliseconds since 1970, with the word for the unit.
     pub(super) epochs: Vec<(usize, &'static str)>,
     pub(super) has_header: bool,
     pub(super) first_line: u64,
@@ -786,11 +584,11 @@ pub(super) struct Wanted {
     /// What rows must satisfy, with the places of the columns.
     pub(super) clauses: Vec<(usize, Clause)>,
     /// What to say of the choice.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Message>,
 }
 
 /// The places of columns, what they are called, and what to say of the choice.
-type Choice = (Vec<usize>, Vec<String>, Vec<String>);
+type Choice = (Vec<usize>, Vec<String>, Vec<Message>);
 
 /// Rows as they stand in a table; dates wait as exact instants until the earliest of all is known.
 #[derive(Debug, Default)]
@@ -999,9 +797,11 @@ impl Layout {
                 return Err(InputError::AmbiguousDates { file, column: column_name, example, formats });
             }
             if let Some((_, word)) = self.epochs.iter().find(|(epoch, _)| *epoch == column) {
-                notes.push(format!(
-                    "column `{name}` of {source} is taken as numbers; if it counts {word} since 1970, --epoch {word} reads it as dates"
-                ));
+                notes.push(message![
+                    "column `{name}` of {source} is taken as numbers; if it counts {word} since 1970, ",
+                    Setting::Epoch.given(word),
+                    " reads it as dates"
+                ]);
             }
         }
         Ok(Wanted { chosen, names, label, clauses, notes })
@@ -1050,9 +850,10 @@ impl Layout {
             (1.., [date]) => match pair {
                 None => {
                     let name = self.names[*date].clone();
-                    let note = format!(
-                        "column `{name}` of {source} holds dates, and is taken as the place of the events in time; for others give --columns"
-                    );
+                    let note = message![
+                        "column `{name}` of {source} holds dates, and is taken as the place of the events in time; for others give ",
+                        Setting::Columns
+                    ];
                     Ok((vec![*date], vec![name], vec![note]))
                 }
                 Some(pair) => {
@@ -1514,8 +1315,8 @@ mod tests {
 
     #[test]
     fn default_columns_must_be_beyond_doubt() {
-        fails("a,b,c,d\n1,2,3,4\n", &["4 columns", "a, b, c, d", "--columns a,b"]);
-        fails("from,to\n2016-01-01,2016-01-02\n", &["2 columns of dates", "from, to", "--columns"]);
+        fails("a,b,c,d\n1,2,3,4\n", &["4 columns", "a, b, c, d", "`columns = a,b`"]);
+        fails("from,to\n2016-01-01,2016-01-02\n", &["2 columns of dates", "from, to", "`columns`"]);
         fails("who,what\nx,y\n", &["no column of numbers", "who, what"]);
         assert_eq!(read("who,when\nx,2016-01-01T06:00Z\n").rows, [0.25]);
         assert_eq!(read("x,note,y\n1,a,2\n3,,4\n").names, ["x", "y"]);
@@ -1526,12 +1327,16 @@ mod tests {
     fn a_column_of_dates_comes_before_numbers() {
         let log = read("timestamp,status,path,latency\n2024-01-01T06:00Z,200,/,3.5\n2024-01-02,404,/x,1\n");
         assert_eq!((log.names, log.rows), (vec!["timestamp".to_string()], vec![0.25, 1.0]));
-        assert!(log.notes[0].contains("`timestamp`") && log.notes[0].contains("--columns"), "{:?}", log.notes);
-        fails("from,x,to\n2016-01-01,1,2016-01-02\n", &["2 columns of dates", "from, to", "--columns from"]);
+        assert!(
+            log.notes[0].to_string().contains("`timestamp`") && log.notes[0].to_string().contains("`columns`"),
+            "{:?}",
+            log.notes
+        );
+        fails("from,x,to\n2016-01-01,1,2016-01-02\n", &["2 columns of dates", "from, to", "`columns = from`"]);
         let place = "when,lon,lat\n2016-01-01,1,2\n";
-        fails(place, &["more than one way", "--columns lon,lat or --columns lon,lat,when or --columns when"]);
-        fails("x,y,mag\n1,2,3\n", &["--columns x,y or --columns x,y,mag"]);
-        fails("id,mag,lat,lon\n1,2,3,4\n", &["4 columns", "as in --columns lon,lat"]);
+        fails(place, &["more than one way", "`columns = lon,lat` or `columns = lon,lat,when` or `columns = when`"]);
+        fails("x,y,mag\n1,2,3\n", &["`columns = x,y` or `columns = x,y,mag`"]);
+        fails("id,mag,lat,lon\n1,2,3,4\n", &["4 columns", "as in `columns = lon,lat`"]);
         assert_eq!(read("x,y,t\n1,2,3\n").names, ["x", "y", "t"]);
         assert_eq!(read("a,b,c\n1,2,3\n").names, ["a", "b", "c"]);
         // As this program writes them.
@@ -1554,10 +1359,10 @@ mod tests {
         ] {
             assert_eq!(read(text).rows, days, "{text}");
         }
-        fails("when\n01/02/2025\n03/04/2025\n", &["`when`", "`01/02/2025`", "--date-format '%d/%m/%Y' or '%m/%d/%Y'"]);
+        fails("when\n01/02/2025\n03/04/2025\n", &["`when`", "`01/02/2025`", "`date_format = %d/%m/%Y` or '%m/%d/%Y'"]);
         fails("when\n31/12/2025\n12/31/2025\n30/12/2025\n", &["line 3", "`12/31/2025`", "%d/%m/%Y"]);
-        fails("when\n5th of May\n6th of May\n", &["line 2", "3 fields", "--date-format"]);
-        fails("when\nMonday\nTuesday\n", &["no column of numbers", "`Monday`", "--date-format"]);
+        fails("when\n5th of May\n6th of May\n", &["line 2", "3 fields", "`date_format`"]);
+        fails("when\nMonday\nTuesday\n", &["no column of numbers", "`Monday`", "`date_format`"]);
         let format = |text: &str| ReadOptions {
             dates: Dates { format: Some(Pattern::parse(text).unwrap()), epoch: None },
             ..ReadOptions::default()
@@ -1569,7 +1374,7 @@ mod tests {
         let named = read_packed("when\n5 January 2024\n6 January 2024\n", &format("%d %B %Y")).unwrap();
         assert_eq!(named.rows, [0.0, 1.0]);
         let wrong = error_of("when\n01/02/2025\n", &format("%Y-%m"));
-        assert!(wrong.contains("'%Y-%m'") && wrong.contains("`01/02/2025`"), "{wrong}");
+        assert!(wrong.contains("`date_format = %Y-%m`") && wrong.contains("`01/02/2025`"), "{wrong}");
     }
 
     #[test]
@@ -1591,8 +1396,8 @@ mod tests {
         assert_eq!(old.rows, [1.0, 2.0]);
         let plain = read(text);
         assert_eq!(plain.names, ["timestamp", "x"]);
-        assert!(plain.notes[0].contains("--epoch s"), "{:?}", plain.notes);
-        assert!(read(&millis).notes[0].contains("--epoch ms"));
+        assert!(plain.notes[0].to_string().contains("`epoch = s`"), "{:?}", plain.notes);
+        assert!(read(&millis).notes[0].to_string().contains("`epoch = ms`"));
     }
 
     #[test]
@@ -1621,7 +1426,7 @@ mod tests {
         assert_eq!(read_packed(text, &filtered("when < 2024-02-01 and t <= 1")).unwrap().rows, [1.0]);
         let nothing = error_of(text, &filtered("species == \"ash\""));
         assert!(nothing.contains("none of the 3 lines") && nothing.contains("oak, elm"), "{nothing}");
-        assert!(error_of(text, &filtered("kind == 1")).contains("--where asks for a column `kind`"));
+        assert!(error_of(text, &filtered("kind == 1")).contains("`filter` asks for a column `kind`"));
     }
 
     #[test]
@@ -1642,7 +1447,7 @@ mod tests {
         fails("", &["empty"]);
         fails("\u{feff}# only a comment\n\n", &["empty"]);
         fails("# c\nlon,lat\n", &["header", "line 2"]);
-        fails("x,y\n1,2\n3,\n", &["line 3", "`y`", "empty", "--columns"]);
+        fails("x,y\n1,2\n3,\n", &["line 3", "`y`", "empty", "`columns`"]);
         fails("x,y\n1,2\n3,NaN\n", &["line 3", "`y`", "`NaN`", "finite"]);
         fails("x,y\n1,2\n-inf,3\n", &["line 3", "`x`", "`-inf`", "finite"]);
         fails("x\n1\n1e999\n", &["line 3", "`1e999`", "finite"]);

@@ -1,7 +1,10 @@
 //! Trials in: a table that says when each trial was looked at, and the check that every event lies in its own.
 
-use super::table::{InputError, ReadOptions, Table, read_bytes, read_header};
+use super::input_error::InputError;
+use super::message::{Message, Setting};
+use super::table::{ReadOptions, Table, read_bytes, read_header};
 use super::window::{onto_axis, place as show, time_axis};
+use crate::message;
 use pointillist::Axis;
 use std::collections::HashMap;
 
@@ -34,30 +37,29 @@ struct Stretch {
 
 impl Trials {
     /// Reads a file of trials for events on `axis`, which with `dates_only` must hold dates as the events do.
-    pub fn read(source: &str, bytes: &[u8], axis: &Axis, dates_only: bool) -> Result<Self, String> {
-        let say = |error: InputError| error.to_string();
-        let header = read_header(source, bytes, &Default::default()).map_err(say)?;
+    pub fn read(source: &str, bytes: &[u8], axis: &Axis, dates_only: bool) -> Result<Self, InputError> {
+        let header = read_header(source, bytes, &Default::default())?;
         let is_there = |name: &&str| header.iter().any(|(found, _)| found.eq_ignore_ascii_case(name));
         if let Some(missing) = COLUMNS.iter().find(|name| !is_there(name)) {
             let found: Vec<&str> = header.iter().map(|(name, _)| name.as_str()).collect();
-            return Err(format!(
-                "{source} has no column `{missing}`, only {}; trials are a table with the header {}",
-                found.join(", "),
-                COLUMNS.join(",")
-            ));
+            let (found, columns) = (found.join(", "), COLUMNS.join(","));
+            let said = message![
+                "{source} has no column `{missing}`, only {found}; trials are a table with the header {columns}"
+            ];
+            return Err(said.into());
         }
         let [label, start, end] = COLUMNS.map(String::from);
         let time_unit = time_axis(axis).map(|time| time.unit).unwrap_or_default();
         let options =
             ReadOptions { columns: Some(vec![start, end]), label: Some(label), time_unit, ..Default::default() };
-        let mut table = read_bytes(source, bytes, &options).map_err(say)?;
+        let mut table = read_bytes(source, bytes, &options)?;
         for column in 0..2 {
             onto_axis(&mut table, column, axis, dates_only)?;
         }
-        Self::of_table(table, axis)
+        Ok(Self::of_table(table, axis)?)
     }
 
-    fn of_table(table: Table, axis: &Axis) -> Result<Self, String> {
+    fn of_table(table: Table, axis: &Axis) -> Result<Self, Message> {
         let mut trials = Self { source: table.source, trials: Vec::new() };
         let mut places = HashMap::new();
         for ((ends, name), line) in table.rows.chunks_exact(2).zip(table.labels).zip(table.lines) {
@@ -70,21 +72,21 @@ impl Trials {
         Ok(trials)
     }
 
-    fn add(&mut self, place: usize, new: Stretch, axis: &Axis) -> Result<(), String> {
+    fn add(&mut self, place: usize, new: Stretch, axis: &Axis) -> Result<(), Message> {
         let (source, trial) = (&self.source, &mut self.trials[place]);
         let (name, line) = (&trial.name, new.line);
         if new.lo >= new.hi {
             let (lo, hi) = (show(axis, new.lo), show(axis, new.hi));
-            return Err(format!(
+            return Err(message![
                 "{source}, line {line}: trial `{name}` starts at {lo} and ends at {hi}; its end must come after its start"
-            ));
+            ]);
         }
         // A trial may be looked at in several stretches, but not twice at the same time.
         if let Some(other) = trial.stretches.iter().find(|old| old.lo < new.hi && new.lo < old.hi) {
             let first = other.line;
-            return Err(format!(
+            return Err(message![
                 "{source}, line {line}: trial `{name}` overlaps itself on line {first}; correct one of them"
-            ));
+            ]);
         }
         trial.stretches.push(new);
         Ok(())
@@ -106,15 +108,16 @@ impl Trials {
     }
 
     /// The trial of each label, by its place in the file.
-    pub fn places(&self, source: &str, labels: &[String], lines: &[u64]) -> Result<Vec<usize>, String> {
+    pub fn places(&self, source: &str, labels: &[String], lines: &[u64]) -> Result<Vec<usize>, Message> {
         let places: HashMap<&str, usize> =
             self.trials.iter().enumerate().map(|(place, trial)| (trial.name.as_str(), place)).collect();
         let find = |(label, line): (&String, &u64)| {
             places.get(label.as_str()).copied().ok_or_else(|| {
                 let file = &self.source;
-                format!(
-                    "{source}, line {line}: trial `{label}` is not in {file}; add it there, or check --trial-column"
-                )
+                message![
+                    "{source}, line {line}: trial `{label}` is not in {file}; add it there, or check ",
+                    Setting::TrialColumn
+                ]
             })
         };
         labels.iter().zip(lines).map(find).collect()
@@ -142,7 +145,7 @@ mod tests {
     }
 
     fn refused(text: &str, words: &[&str]) {
-        let sentence = Trials::read("trials.csv", text.as_bytes(), &axis(), false).unwrap_err();
+        let sentence = Trials::read("trials.csv", text.as_bytes(), &axis(), false).unwrap_err().to_string();
         assert!(sentence.contains("trials.csv") && !sentence.contains('\n'), "{sentence}");
         assert!(words.iter().all(|word| sentence.contains(word)), "{words:?}: {sentence}");
     }
@@ -156,7 +159,7 @@ mod tests {
         assert_eq!(trials.show(0, &axis()), "trial a, 0 to 2 and 2 to 5");
         let labels = ["b", "a"].map(String::from);
         assert_eq!(trials.places("e.csv", &labels, &[2, 3]), Ok(vec![1, 0]));
-        let unknown = trials.places("e.csv", &["b".into(), "z".into()], &[2, 7]).unwrap_err();
+        let unknown = trials.places("e.csv", &["b".into(), "z".into()], &[2, 7]).unwrap_err().to_string();
         assert!(
             unknown.contains("e.csv, line 7") && unknown.contains("`z`") && unknown.contains("trials.csv"),
             "{unknown}"
@@ -169,9 +172,14 @@ mod tests {
         let text = "trial,start,end\n1,1970-01-02,1970-01-03\n2,1970-01-02T12:00Z,1970-01-04\n";
         let trials = Trials::read("trials.csv", text.as_bytes(), &dated, true).unwrap();
         assert_eq!(trials.intervals(), [(0.0, 24.0), (12.0, 48.0)]);
-        let error = Trials::read("trials.csv", b"trial,start,end\n1,0,24\n", &dated, true).unwrap_err();
+        let error = Trials::read("trials.csv", b"trial,start,end\n1,0,24\n", &dated, true).unwrap_err().to_string();
         assert!(error.contains("dates"), "{error}");
-        assert!(Trials::read("trials.csv", text.as_bytes(), &axis(), false).unwrap_err().contains("holds numbers"));
+        assert!(
+            Trials::read("trials.csv", text.as_bytes(), &axis(), false)
+                .unwrap_err()
+                .to_string()
+                .contains("holds numbers")
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! Boxes from the command line, and places on the axes of a window for messages: numbers, or dates where an axis is time.
+//! Boxes from text, and places on the axes of a window for messages: numbers, or dates where an axis is time.
 
 use super::columns::number;
+use super::message::{Message, Setting};
 use super::table::{TWIN, Table};
 use super::time::{TimeAxis, TimeUnit, parse_iso};
+use crate::message;
 use pointillist::{Axis, Window};
 
 /// So many boxes of a window are named in a message.
@@ -35,13 +37,13 @@ pub fn show_point<'a>(point: &[f64], axes: impl IntoIterator<Item = &'a Axis>) -
     point.iter().zip(axes).map(coordinate).collect::<Vec<_>>().join(", ")
 }
 
-/// A box as `--window` takes it.
+/// A box for a message, as [`Setting::Window`] takes it.
 pub fn show_box(spans: impl IntoIterator<Item = (f64, f64)>, axes: &[Axis]) -> String {
     let ends = spans.into_iter().zip(axes);
     ends.map(|((lo, hi), axis)| format!("{},{}", place(axis, lo), place(axis, hi))).collect::<Vec<_>>().join(",")
 }
 
-/// A window for a message: its boxes as `--window` takes them, and of anything more the box around it.
+/// A window for a message: its boxes as [`Setting::Window`] takes them, and of anything more the box around it.
 pub fn show_window(window: &Window) -> String {
     let boxed = |spans: &[pointillist::window::Span]| show_box(spans.iter().map(|s| (s.lo, s.hi)), window.axes());
     let (pieces, whole) = (window.pieces(), boxed(&window.bounding_box()));
@@ -62,45 +64,82 @@ pub fn is_end(text: &str) -> bool {
     text.parse::<f64>().is_ok() || parse_iso(text).is_some()
 }
 
-/// The box that the `ends` (lo, hi for each of the axes) in `text`, the value of `option`, describe.
+/// What was given for a setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The setting.
+    pub setting: Setting,
+    /// Its value.
+    pub text: &'a str,
+}
+
+impl Given<'_> {
+    /// Both, for a sentence.
+    pub fn message(&self) -> Message {
+        self.setting.given(self.text)
+    }
+}
+
+/// Axes, and on which of them only dates are understood: where events are dates, a number such as 1851 would be taken for a count of days.
+#[derive(Clone, Copy, Debug)]
+pub struct On<'a> {
+    /// The axes.
+    pub axes: &'a [Axis],
+    /// On which only dates are; none of them where it is shorter.
+    pub dates_only: &'a [bool],
+}
+
+impl<'a> On<'a> {
+    /// Axes on all of which numbers are understood.
+    pub fn any(axes: &'a [Axis]) -> Self {
+        Self { axes, dates_only: &[] }
+    }
+
+    /// The axes from this one on.
+    pub fn after(self, first: usize) -> Self {
+        Self { axes: &self.axes[first..], dates_only: self.dates_only.get(first..).unwrap_or_default() }
+    }
+
+    /// Whether only dates are understood on an axis.
+    pub fn needs_dates(&self, axis: usize) -> bool {
+        self.dates_only.get(axis).copied().unwrap_or(false)
+    }
+}
+
+/// The box that the `ends`, lo and hi for each of the axes, in what was given describe.
 ///
-/// On an axis of time an end may be a date; on one for which `dates_only` holds it must be, because a number such as 1851 would be
-/// taken for a count of days.
-pub fn parse_box(
-    option: &str,
-    text: &str,
-    ends: &[&str],
-    axes: &[Axis],
-    dates_only: &[bool],
-) -> Result<Window, String> {
+/// On an axis of time an end may be a date; it must be where only dates are understood.
+pub fn parse_box(given: Given<'_>, ends: &[&str], on: On<'_>) -> Result<Window, Message> {
+    let axes = on.axes;
     if ends.len() != 2 * axes.len() {
-        let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-        let (found, plural) = (ends.len(), if ends.len() == 1 { "" } else { "s" });
-        return Err(format!(
-            "{option} {text} has {found} number{plural}, but there {} {} ({}); write lo,hi for each",
-            if axes.len() == 1 { "is" } else { "are" },
-            if axes.len() == 1 { "one axis".into() } else { format!("{} axes", axes.len()) },
-            names.join(", ")
-        ));
+        let names = axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
+        let numbers = if ends.len() == 1 { "number" } else { "numbers" };
+        let (found, there_are) = (ends.len(), if axes.len() == 1 { "is" } else { "are" });
+        let needed = if axes.len() == 1 { "one axis".into() } else { format!("{} axes", axes.len()) };
+        return Err(message![
+            given.message(),
+            " has {found} {numbers}, but there {there_are} {needed} ({names}); write lo,hi for each"
+        ]);
     }
     let mut spans = Vec::with_capacity(axes.len());
-    for ((ends, axis), &dates_only) in ends.chunks_exact(2).zip(axes).zip(dates_only) {
-        let lo = parse_end(ends[0], axis, dates_only).map_err(|why| format!("{option} {text}: {why}"))?;
-        let hi = parse_end(ends[1], axis, dates_only).map_err(|why| format!("{option} {text}: {why}"))?;
+    for (r, (ends, axis)) in ends.chunks_exact(2).zip(axes).enumerate() {
+        let end =
+            |text: &str| parse_end(text, axis, on.needs_dates(r)).map_err(|why| message![given.message(), ": {why}"]);
+        let (lo, hi) = (end(ends[0])?, end(ends[1])?);
         if lo >= hi {
-            let name = &axis.name;
-            return Err(format!(
-                "{option} {text}: on axis `{name}` the lower end {} is not below the upper end {}",
-                ends[0], ends[1]
-            ));
+            let (name, lo, hi) = (&axis.name, ends[0], ends[1]);
+            return Err(message![
+                given.message(),
+                ": on axis `{name}` the lower end {lo} is not below the upper end {hi}"
+            ]);
         }
         spans.push((lo, hi));
     }
     let window = Window::new(&spans).and_then(|window| window.with_axes(axes.to_vec()));
-    window.map_err(|error| format!("{option} {text}: {error}"))
+    window.map_err(|error| message![given.message(), ": {error}"])
 }
 
-/// One end of a box on an axis.
+/// One end of a box on an axis; a reason if it is none.
 fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
     let name = &axis.name;
     if let Ok(value) = text.parse::<f64>() {
@@ -123,21 +162,21 @@ fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
 
 /// Brings a column of a table onto an axis: dates are counted from the axis's own origin, in whose unit they must have been read.
 /// With `dates_only` numbers are refused.
-pub fn onto_axis(table: &mut Table, column: usize, axis: &Axis, dates_only: bool) -> Result<(), String> {
+pub fn onto_axis(table: &mut Table, column: usize, axis: &Axis, dates_only: bool) -> Result<(), Message> {
     let (source, name, column_name) = (&table.source, &axis.name, &table.names[column]);
     let Some(found) = table.time[column] else {
         if dates_only {
-            return Err(format!(
+            return Err(message![
                 "{source}: column `{column_name}` holds numbers, but `{name}` of the events holds dates; write dates there too"
-            ));
+            ]);
         }
         return Ok(());
     };
     let Some(time) = time_axis(axis) else {
-        return Err(format!(
-            "{source}: column `{column_name}` holds dates, but the axis `{name}` holds numbers; give numbers there, or \
-             other columns with --columns"
-        ));
+        return Err(message![
+            "{source}: column `{column_name}` holds dates, but the axis `{name}` holds numbers; give numbers there, or other columns with ",
+            Setting::Columns
+        ]);
     };
     let shift = (found.origin_unix_seconds - time.origin_unix_seconds) / time.unit.seconds();
     table.rows.iter_mut().skip(column).step_by(table.dims).for_each(|value| *value += shift);
@@ -152,9 +191,9 @@ mod tests {
         Axis { name: name.into(), unit: origin.map(|_| "days".into()), origin }
     }
 
-    fn parse(text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, String> {
+    fn parse(text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, Message> {
         let ends: Vec<&str> = text.split(',').collect();
-        parse_box("--window", text, &ends, axes, dates_only)
+        parse_box(Given { setting: Setting::Window, text }, &ends, On { axes, dates_only })
     }
 
     #[test]
@@ -182,15 +221,15 @@ mod tests {
     fn mistakes_are_named() {
         let axes = [axis("t", Some(0.0))];
         let refuse = |text: &str, what: &str| {
-            let error = parse(text, &axes, &[true]).unwrap_err();
-            assert!(error.contains(what) && error.starts_with("--window"), "{error}");
+            let error = parse(text, &axes, &[true]).unwrap_err().to_string();
+            assert!(error.contains(what) && error.starts_with("`window = "), "{error}");
         };
         refuse("1851,1962", "dates");
         refuse("2016-02-23", "lo,hi");
         refuse("2016-02-23,2016-02-23", "not below");
         refuse("2016-02-23,tomorrow", "`tomorrow`");
         refuse("2016-02-23,inf", "finite");
-        let error = parse("0,2016-02-23", &[axis("x", None)], &[false]).unwrap_err();
+        let error = parse("0,2016-02-23", &[axis("x", None)], &[false]).unwrap_err().to_string();
         assert!(error.contains("holds numbers"), "{error}");
     }
 }

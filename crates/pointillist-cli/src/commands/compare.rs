@@ -1,6 +1,6 @@
 //! `compare`: every method on the same events, scored in the same way.
 
-use super::input::{self, HeldOut};
+use super::input;
 use super::score::check_draws;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
@@ -151,7 +151,7 @@ fn splits<'a>(
     context: &Context,
 ) -> Result<Box<dyn Iterator<Item = Split> + 'a>, Failure> {
     if let Some(path) = &args.heldout {
-        let asked = HeldOut::beside(path, &args.looks, &args.options.events);
+        let asked = input::beside(path, &args.looks, &args.options.events);
         let held_out = input::held_out(&asked, events.window(), context)?.events;
         return Ok(Box::new(std::iter::once(Ok((events.clone(), held_out)))));
     }

@@ -1,12 +1,12 @@
 //! `count`: the numbers of events in regions.
 
 use super::meter::Meter;
-use super::regions::{self, Region};
 use super::score::check_draws;
 use super::summary::{brief, is_repeated};
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::CountArgs;
-use crate::io::{self, Column, ModelFile};
+use crate::io::{self, Column, ModelFile, Region, RegionGroup};
+use crate::spelling::spelled;
 use pointillist::{Axis, CountProgress, CountStage, JointCounts, Posterior, Window};
 use serde::Serialize;
 use serde_json::Value;
@@ -59,8 +59,10 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;
     let mut regions = Vec::new();
-    for (text, group) in regions::asked(args, posterior.window())? {
-        regions.extend(counted(&text, group, posterior, context)?);
+    for RegionGroup { asked_by, regions: group } in
+        io::regions::regions(&args.regions, args.every.as_deref(), posterior.window())?
+    {
+        regions.extend(counted(&spelled(&asked_by), group, posterior, context)?);
     }
     let counts = joint_counts(posterior, &regions, args.draws, context)?;
     let answer = |(number, region): (usize, &Region)| answer(region, &counts, number, &probabilities, context.seed());
@@ -242,7 +244,7 @@ fn properties(regions: &[Region], results: &[Column]) -> Vec<Column> {
         let name = if taken { format!("property_{name}") } else { name.to_string() };
         match values.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() {
             Some(numbers) => Column::Numbers(name, numbers),
-            None => Column::Texts(name, values.iter().map(regions::plain).collect()),
+            None => Column::Texts(name, values.iter().map(io::regions::plain).collect()),
         }
     };
     names.iter().map(column).collect()

@@ -4,6 +4,7 @@ use super::{Context, Failure, Outcome, json_line};
 use crate::args::DataArgs;
 use crate::datasets::{self, DATASETS, Dataset};
 use crate::io::{self, Written};
+use crate::spelling::spelled;
 
 /// Does what was asked for.
 pub fn run(args: &DataArgs, context: &Context) -> Result<Outcome, Failure> {
@@ -38,7 +39,7 @@ pub fn run(args: &DataArgs, context: &Context) -> Result<Outcome, Failure> {
 
 fn entry(set: &Dataset) -> String {
     let Dataset { name, what, events, source, licence, .. } = set;
-    let options = set.default_options();
+    let options = spelled(&set.default_settings());
     let border =
         set.border.map(|border| format!("  border: --window {name} ({})\n", border.source)).unwrap_or_default();
     format!("{name}\n  {what}\n  {events} events, {options}\n{border}  source: {source}\n  licence: {licence}\n")

@@ -1,6 +1,6 @@
 //! `fit`: events to a model file. Also the fit that `plot` and the demonstration make.
 
-use super::input::{self, Given, Loaded};
+use super::input::{self, Loaded, Peeked};
 use super::meter::Meter;
 use super::summarize::{self, Summarised};
 use super::summary::{Summary, grid};
@@ -75,7 +75,7 @@ pub fn print(summary: &Summary, model: &ModelFile, context: &Context) -> Result<
 /// Fits what was given: summaries, tables by way of a summary, or the events of one table.
 fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
     let (paths, options) = (&args.events, &args.options);
-    let mut given = Given::look_at(paths)?;
+    let mut given = Peeked::look_at(paths)?;
     let (summaries, tables): (Vec<_>, Vec<_>) = given.iter().partition(|given| given.is_summary());
     if let (Some(summary), Some(table)) = (summaries.first(), tables.first()) {
         let (summary, table) = (summary.path(), table.path());
@@ -86,7 +86,7 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
     }
     if !summaries.is_empty() {
         context.refuse_idle(Mode::SummaryFitted(&paths[0]))?;
-        let file = SummaryFile::read_all(given.iter_mut().map(Given::open))?;
+        let file = SummaryFile::read_all(given.iter_mut().map(Peeked::open))?;
         return fit_summary(Summarised { file, warnings: Vec::new() }, args, context);
     }
     if let Some(model) = &args.update {
@@ -108,11 +108,11 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         return fit_summary(summarised, args, context);
     }
     let bytes = given[0].open()?.table()?;
-    fit(input::events_from(&paths[0], Some(&bytes), &options.events)?, options, context)
+    fit(input::events_from(&paths[0], &bytes, &options.events)?, options, context)
 }
 
 /// Whether a table has more events than should be held. How many come out of a pipe nobody knows.
-fn is_large(given: &mut Given) -> Result<bool, Failure> {
+fn is_large(given: &mut Peeked) -> Result<bool, Failure> {
     if !given.can_be_read_again() {
         return Ok(false);
     }

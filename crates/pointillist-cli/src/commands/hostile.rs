@@ -2,9 +2,9 @@
 //!
 //! Nothing is fitted here. What comes out does not matter, only that something does: an answer or a sentence.
 
-use super::{Context, arguments, input, run, spec, window};
+use super::{Context, arguments, input, run, spec};
 use crate::args::{Cli, Verb};
-use crate::io::{self, ModelFile, SummaryFile};
+use crate::io::{self, Given, ModelFile, On, Setting, SummaryFile};
 use clap::CommandFactory;
 use pointillist::kernel::Expression;
 use pointillist::{Axis, Intensity, Points};
@@ -29,12 +29,13 @@ pub fn read(line: &[String]) -> Result<(), String> {
             let model = ModelFile::read(&args.model).map_err(|error| error.to_string())?;
             let axes = model.posterior.window().axes();
             for text in &args.regions {
-                window::region("--in", text, axes, &vec![false; axes.len()]).map_err(told)?;
+                io::observed::region(Given { setting: Setting::Regions, text }, On::any(axes))
+                    .map_err(|error| error.to_string())?;
             }
         }
         Some(Verb::Predict(args)) => {
             let model = ModelFile::read(&args.model).map_err(|error| error.to_string())?;
-            spec::quantiles(&args.quantiles)?;
+            spec::quantiles(&args.quantiles).map_err(|error| error.to_string())?;
             if let Some(path) = &args.place.places.at {
                 let columns = args.place.columns.as_deref();
                 input::points(path, columns, model.posterior.window().axes(), &Default::default()).map_err(told)?;
@@ -78,7 +79,7 @@ pub fn expression(text: &str) {
     let described = axes.map(|name| Axis { name: name.into(), ..Axis::default() });
     drop(spec::sgcp(text, &described));
     drop(spec::quantiles(text));
-    drop(spec::counts("--grid", text, &described));
+    drop(io::spec::counts(Given { setting: Setting::Grid, text }, &described));
     drop(text.parse::<io::TimeUnit>());
 }
 

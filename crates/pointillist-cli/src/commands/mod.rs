@@ -15,7 +15,6 @@ mod man;
 mod meter;
 mod plot;
 mod predict;
-mod regions;
 mod reproduce;
 mod sample;
 mod score;
@@ -26,10 +25,10 @@ mod smooth;
 mod spec;
 mod summarize;
 mod summary;
-mod window;
 
 use crate::args::{Cli, Global, Verb, none_of, not_yet};
 use crate::options::{Mode, Typed};
+use crate::spelling::spelled;
 use crate::{fault, interrupt, io};
 use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;
@@ -65,6 +64,12 @@ impl From<String> for Failure {
     }
 }
 
+impl From<io::Message> for Failure {
+    fn from(message: io::Message) -> Self {
+        Self::Sentence(spelled(&message))
+    }
+}
+
 impl From<pointillist::Error> for Failure {
     fn from(error: pointillist::Error) -> Self {
         match error {
@@ -76,7 +81,10 @@ impl From<pointillist::Error> for Failure {
 
 impl From<io::InputError> for Failure {
     fn from(error: io::InputError) -> Self {
-        Self::Sentence(error.to_string())
+        match error {
+            io::InputError::Library(error) => error.into(),
+            error => error.message().into(),
+        }
     }
 }
 
@@ -94,19 +102,19 @@ impl From<io::OutputError> for Failure {
 
 impl From<io::ModelFileError> for Failure {
     fn from(error: io::ModelFileError) -> Self {
-        Self::Sentence(error.to_string())
+        error.message().into()
     }
 }
 
 impl From<io::CheckpointError> for Failure {
     fn from(error: io::CheckpointError) -> Self {
-        Self::Sentence(error.to_string())
+        error.message().into()
     }
 }
 
 impl From<io::SummaryFileError> for Failure {
     fn from(error: io::SummaryFileError) -> Self {
-        Self::Sentence(error.to_string())
+        error.message().into()
     }
 }
 
@@ -253,7 +261,7 @@ fn run(cli: Cli, typed: Typed) -> Result<Outcome, Failure> {
         pool.build_global().map_err(|error| format!("--threads {threads}: {error}"))?;
     }
     if let Some(size) = &cli.global.max_memory {
-        io::set_limit(spec::bytes(size)?);
+        io::set_limit(io::spec::bytes(size)?);
     }
     let context = Context { global: cli.global, typed };
     match &cli.verb {

@@ -79,7 +79,7 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
         refuse_for_axes(model.posterior.window().dims(), context)?;
         return Ok((model, Outcome::Done));
     }
-    let loaded = input::events_from(path, Some(&opened.table()?), &args.options.events)?;
+    let loaded = input::events_from(path, &opened.table()?, &args.options.events)?;
     if loaded.events.window().dims() > 2 {
         let dims = loaded.events.window().dims();
         return Err(format!("a figure shows one or two axes, and there are {dims}; choose some with --columns").into());

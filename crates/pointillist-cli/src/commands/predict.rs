@@ -2,7 +2,7 @@
 
 use super::{Context, Failure, Outcome, input, spec};
 use crate::args::{Places, PredictArgs};
-use crate::io::{self, Column, ModelFile};
+use crate::io::{self, Column, Given, ModelFile, Setting};
 use crate::options::Mode;
 use pointillist::{Points, Posterior, Rate, Window};
 
@@ -55,7 +55,7 @@ pub fn place(
         return Ok(points);
     }
     let counts = match &places.grid {
-        Some(text) => spec::counts("--grid", text, axes)?,
+        Some(text) => io::spec::counts(Given { setting: Setting::Grid, text }, axes)?,
         None => vec![[200, 50, 20].get(axes.len() - 1).copied().unwrap_or(8); axes.len()],
     };
     let total: usize = counts.iter().product();

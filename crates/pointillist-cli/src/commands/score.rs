@@ -1,9 +1,9 @@
 //! `score`: how well a model foretells events it has not seen.
 
-use super::input::{self, HeldOut};
+use super::input;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::ScoreArgs;
-use crate::io::{self, ModelFile};
+use crate::io::{self, HeldOut, LooksSaidBy, ModelFile};
 use pointillist::limits::MOST_DRAWS;
 use pointillist::{LogMean, Score};
 use serde::Serialize;
@@ -40,9 +40,9 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
         repeats: args.repeats,
         trials: args.trials.as_deref(),
         trial_column: args.trial_column.as_deref(),
-        rows: &args.rows,
+        rows: args.rows.settings(),
         clip: args.clip,
-        prefix: "--",
+        said_by: LooksSaidBy::Own,
     };
     let held_out = input::held_out(&asked, window, context)?;
     let score = model.posterior.score(&held_out.events, args.draws, context.seed())?;

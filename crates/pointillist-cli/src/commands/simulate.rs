@@ -1,10 +1,12 @@
 //! `simulate`: events from an intensity that is a formula, that of a model, or drawn itself.
 
 use super::summary::brief;
-use super::{Context, Failure, Outcome, predict, spec, window};
+use super::{Context, Failure, Outcome, predict, spec};
 use crate::args::{Places, SimulateArgs};
-use crate::io::{self, Column, ModelFile, TimeUnit, Written};
+use crate::io::observed::{self, Looks};
+use crate::io::{self, Column, ModelFile, On, Setting, TimeUnit, Written};
 use crate::options::Mode;
+use crate::spelling::spelled;
 use pointillist::{Axis, Error, Intensity, Points, Simulation, Window};
 use pointillist_rivals::sgcp;
 use std::path::Path;
@@ -255,10 +257,11 @@ fn place(option: &str, args: &SimulateArgs, context: &Context) -> Result<Window,
     if !dates_only.contains(&true) {
         context.refuse_idle(Mode::NoDates)?;
     }
-    let plain = window::union("--window", &args.window, &axes, &dates_only)?;
-    let (repeats, mut warnings) = (args.repeats.unwrap_or(1), Vec::new());
-    let window = window::looked_at(plain, repeats, args.exposure.as_deref(), &dates_only, &mut warnings)?;
-    warnings.iter().for_each(|warning| context.warn(warning));
+    let plain = observed::union(Setting::Window, &args.window, On { axes: &axes, dates_only: &dates_only })?;
+    let looks = Looks { repeats: args.repeats.unwrap_or(1), exposure: args.exposure.as_deref() };
+    let mut warnings = Vec::new();
+    let window = observed::looked_at(plain, looks, &dates_only, &mut warnings)?;
+    warnings.iter().for_each(|warning| context.warn(&spelled(warning)));
     Ok(window)
 }
 
@@ -281,7 +284,7 @@ fn checked(names: &[String], args: &SimulateArgs) -> Result<Vec<String>, Failure
 
 /// As many of the usual names as a window has axes.
 fn usual_names(window: &str) -> Result<Vec<String>, Failure> {
-    let (flat, ends) = window::parts(window);
+    let (flat, ends) = observed::parts(window);
     // An odd end belongs to an axis too: the sentence that complains of it should know how many there are.
     let dims = (flat + ends.len().div_ceil(2)).max(1);
     match NAMES.get(..dims) {
@@ -294,7 +297,7 @@ fn usual_names(window: &str) -> Result<Vec<String>, Failure> {
 
 /// Axis number r: one of time, counted from the first midnight, if a window's end on it is a date.
 fn axis(name: &str, r: usize, windows: &[String], unit: TimeUnit) -> Axis {
-    let origin = window::first_midnight(r, windows);
+    let origin = observed::first_midnight(r, windows);
     Axis { name: name.into(), unit: origin.map(|_| unit.to_string()), origin }
 }
 

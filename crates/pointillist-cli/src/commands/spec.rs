@@ -1,9 +1,11 @@
-//! Small languages of the options: grids, quantiles, priors, held values, inducing points, sigmoidal processes; and the
-//! model they make.
+//! Small languages of the options: priors, held values, inducing points, sigmoidal processes; and the model they make.
+
+pub use crate::io::spec::{plural, quantiles};
 
 use super::{Context, Failure, input};
 use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
-use crate::io;
+use crate::io::spec::{counts, repeated};
+use crate::io::{self, Given, Setting};
 use crate::options::Mode;
 use pointillist::kernel::{Expression, Unit};
 use pointillist::{Axis, Error, Factor, Family, Inducing, LatticeChoice, Method, Model, Prior, PriorMean, Smoothness};
@@ -79,23 +81,15 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
         Some(SmoothnessName::Four) => Some(Smoothness::Four),
     };
     Ok(LatticeChoice {
-        nodes: options.nodes.as_deref().map(|text| counts("--nodes", text, axes)).transpose()?,
+        nodes: options
+            .nodes
+            .as_deref()
+            .map(|text| counts(Given { setting: Setting::Nodes, text }, axes))
+            .transpose()?,
         smoothness,
         // What nobody set is the same on every machine.
         most_bytes: io::given_limit().map_or(LatticeChoice::default().most_bytes, |most| most as usize),
     })
-}
-
-/// `500MB`, `8GB`.
-pub fn bytes(text: &str) -> Result<u64, Failure> {
-    let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
-    let read = |(unit, size): (&str, f64)| -> Option<f64> {
-        let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
-        (number > 0.0 && number.is_finite()).then_some(number * size)
-    };
-    let size = units.into_iter().find_map(read);
-    size.map(|size| size as u64)
-        .ok_or_else(|| format!("--max-memory {text} is no size; write it as in 500MB or 8GB").into())
 }
 
 /// The kernel asked for; a mistake is shown where it stands.
@@ -112,7 +106,7 @@ fn inducing(text: &str, axes: &[Axis]) -> Result<Inducing, Failure> {
         return Ok(Inducing::Auto);
     }
     if text.starts_with(|c: char| c.is_ascii_digit()) && !std::path::Path::new(text).is_file() {
-        let counts = counts("--inducing", text, axes)?;
+        let counts = counts(Given { setting: Setting::Inducing, text }, axes)?;
         limit_inducing(text, counts.iter().product())?;
         return Ok(Inducing::Grid(counts));
     }
@@ -134,38 +128,6 @@ fn limit_inducing(text: &str, count: usize) -> Result<(), Failure> {
     Err(format!("--inducing {text} makes {count} points; {most} are the most that can be used").into())
 }
 
-/// `200` or `100x100`: one count for each axis.
-pub fn counts(option: &str, text: &str, axes: &[Axis]) -> Result<Vec<usize>, String> {
-    let example = vec!["20"; axes.len()].join("x");
-    let counts: Option<Vec<usize>> = text.split(['x', '×']).map(|part| part.trim().parse().ok()).collect();
-    match counts {
-        Some(counts) if counts.contains(&0) => {
-            Err(format!("{option} {text} needs at least one point an axis, as in {example}"))
-        }
-        Some(counts) if counts.len() == axes.len() => match counts.iter().try_fold(1usize, |n, &c| n.checked_mul(c)) {
-            Some(_) => Ok(counts),
-            None => Err(format!("{option} {text} is far too many points")),
-        },
-        Some(counts) => {
-            let (found, needed) = (plural(counts.len(), "axis", "axes"), plural(axes.len(), "axis", "axes"));
-            Err(format!(
-                "{option} {text} is for {found}, but there {} {needed}; write it as in {example}",
-                are(axes.len())
-            ))
-        }
-        None => Err(format!("{option} {text} is not a grid; write it as in {example}")),
-    }
-}
-
-fn are(count: usize) -> &'static str {
-    if count == 1 { "is" } else { "are" }
-}
-
-/// `1 event`, `2 events`.
-pub fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// What a window of so many axes is measured by.
 pub fn measure_name(dims: usize) -> &'static str {
     match dims {
@@ -173,26 +135,6 @@ pub fn measure_name(dims: usize) -> &'static str {
         2 => "area",
         _ => "volume",
     }
-}
-
-/// `0.05,0.5,0.95`: probabilities strictly between 0 and 1.
-pub fn quantiles(text: &str) -> Result<Vec<f64>, String> {
-    let one = |part: &str| {
-        let value: Option<f64> = part.trim().parse().ok();
-        value.filter(|p| *p > 0.0 && *p < 1.0).ok_or_else(|| {
-            format!("--quantiles {text}: `{}` must be a number between 0 and 1, as in 0.05,0.5,0.95", part.trim())
-        })
-    };
-    let all = text.split(',').map(one).collect::<Result<Vec<f64>, String>>()?;
-    match repeated(&all) {
-        Some(p) => Err(format!("--quantiles {text}: {p} is given twice; give it once")),
-        None => Ok(all),
-    }
-}
-
-/// The first that was given before.
-pub fn repeated<T: PartialEq>(all: &[T]) -> Option<&T> {
-    (1..all.len()).find(|&i| all[..i].contains(&all[i])).map(|i| &all[i])
 }
 
 /// `lengthscale ~ lognormal(0, 1)`.
@@ -313,22 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn grids_have_one_count_an_axis() {
-        assert_eq!(counts("--grid", "31", &axes(&["t"])), Ok(vec![31]));
-        assert_eq!(counts("--grid", "20x30", &axes(&["x", "y"])), Ok(vec![20, 30]));
-        for (text, names, what) in [
-            ("31", vec!["x", "y"], "20x20"),
-            ("31x", vec!["x", "y"], "not a grid"),
-            ("3x0", vec!["x", "y"], "at least one"),
-            ("-3", vec!["t"], "not a grid"),
-            ("9999999999x9999999999999", vec!["x", "y"], "too many"),
-        ] {
-            let error = counts("--grid", text, &axes(&names)).unwrap_err();
-            assert!(error.contains(what), "{error}");
-        }
-    }
-
-    #[test]
     fn priors_and_held_values_are_read() {
         let read = prior(" lengthscale[lat]~ Gamma( 2 ,3e-1) ").unwrap();
         assert_eq!(read, ("lengthscale[lat]".into(), Prior::Gamma { shape: 2.0, rate: 0.3 }));
@@ -377,14 +303,6 @@ mod tests {
             ("rate=1", "no parameter `rate`"),
         ] {
             assert!(read(text).is_err_and(|error| error.starts_with("--sgcp") && error.contains(what)), "{text}");
-        }
-    }
-
-    #[test]
-    fn quantiles_lie_inside_the_unit_interval() {
-        assert_eq!(quantiles("0.05, .5"), Ok(vec![0.05, 0.5]));
-        for text in ["1.5", "0", "1", "-0.1", "half", "", "0.5,", "nan"] {
-            assert!(quantiles(text).is_err(), "{text}");
         }
     }
 }

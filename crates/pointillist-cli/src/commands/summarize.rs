@@ -1,26 +1,19 @@
-//! `summarize`: tables of any size to a summary file, in one pass and little memory. Also the pass that `fit` makes over large tables.
-//!
-//! While a batch of events is added to the summary the next one is read. Batches are added in the order of the files, so the
-//! summary does not depend on the number of threads.
+//! `summarize`: tables of any size to a summary file. Also the pass that `fit` makes over large tables.
 
-use super::input::{self, DRAW_COLUMN, Given, Misplaced, TRIAL_COLUMN, Words};
 use super::meter::Meter;
 use super::summary::{WindowSummary, duration, grid};
-use super::{Context, Failure, Outcome, json_line, spec, window};
+use super::{Context, Failure, Outcome, json_line};
 use crate::args::{EventOptions, SummarizeArgs};
-use crate::datasets::{self, Dataset};
-use crate::io::{
-    self, Chunk, Counting, Extent, InputError, ReadOptions, Stream, SummaryFile, TimeAxis, TimeUnit, Written,
-};
+use crate::io::events::Peeked;
+use crate::io::summarise::{SummaryProgress, SummaryStage, Tables};
+use crate::io::{self, SummaryFile, Written};
 use crate::options::Mode;
-use pointillist::{Axis, Points, Summary, Window};
-use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use crate::spelling::spelled;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// So many events are looked at to see what may be wrong with a window that they miss.
-const SAMPLE: usize = 1000;
+pub use crate::io::summarise::names;
 
 /// A summary just made, and what there is to say.
 pub struct Summarised {
@@ -37,7 +30,7 @@ pub fn run(args: &SummarizeArgs, context: &Context) -> Result<Outcome, Failure> 
     io::check_target(&args.output)?;
     let started = Instant::now();
     let Summarised { file, warnings } =
-        events(Given::look_at(&args.events)?, &args.options, args.cells.as_deref(), context)?;
+        events(Peeked::look_at(&args.events)?, &args.options, args.cells.as_deref(), context)?;
     for warning in &warnings {
         context.warn(warning);
     }
@@ -110,242 +103,33 @@ fn rounded(rate: f64) -> String {
     if rate >= 1e6 { format!("{:.3} million", rate / 1e6) } else { format!("{rate:.0}") }
 }
 
-/// Several files in a few words.
-pub fn names(paths: &[String]) -> String {
-    match paths {
-        [] => String::new(),
-        [path] => input::file_name(path),
-        [path, others @ ..] => format!("{} and {} more", input::file_name(path), others.len()),
-    }
-}
-
 /// Reads the events in these tables, all of them in one window, into a summary with so many cells.
 pub fn events(
-    given: Vec<Given>,
+    given: Vec<Peeked>,
     options: &EventOptions,
     cells: Option<&str>,
     context: &Context,
 ) -> Result<Summarised, Failure> {
     context.refuse_idle(Mode::Summarised)?;
-    let tables = Tables::new(given, options)?;
-    if !tables.dates.contains(&true) {
+    let settings = options.settings();
+    let tables = Tables::new(given, &settings)?;
+    if !tables.has_dates() {
         context.refuse_idle(Mode::NoDates)?;
     }
     let mut meter = Meter::new(context);
-    let summarised = tables.summarised(options, cells, &mut meter);
+    let summarised = tables.summarised(&settings, cells, &mut |progress| meter.show(|| words(progress)));
     meter.clear();
-    summarised
-}
-
-/// Tables with the same columns.
-struct Tables {
-    given: Vec<Given>,
-    /// The bundled set, if it is the only table.
-    dataset: Option<&'static Dataset>,
-    read: ReadOptions,
-    /// The first of them, opened.
-    first: Option<Stream>,
-    /// Its columns, and which hold dates.
-    names: Vec<String>,
-    dates: Vec<bool>,
-    /// The units that the options name.
-    units: Vec<String>,
-    /// What the user should know of how they are read.
-    notes: Vec<String>,
-}
-
-impl Tables {
-    fn new(mut given: Vec<Given>, options: &EventOptions) -> Result<Self, Failure> {
-        refuse_options(&given, options)?;
-        let dataset = if let [only] = &given[..] { datasets::find(only.path()) } else { None };
-        let read = input::read_options(dataset, options)?;
-        let first = open(&mut given[0], &read)?;
-        let (names, dates) = (first.names().to_vec(), first.dates().to_vec());
-        let (units, notes) = (options.unit.clone(), first.notes().to_vec());
-        Ok(Self { given, dataset, read, first: Some(first), names, dates, units, notes })
-    }
-
-    fn unit(&self) -> TimeUnit {
-        self.read.time_unit
-    }
-
-    /// A table, which must have the columns of the first.
-    fn open(&mut self, place: usize) -> Result<Stream, Failure> {
-        if place == 0
-            && let Some(first) = self.first.take()
-        {
-            return Ok(first);
-        }
-        let stream = open(&mut self.given[place], &self.read)?;
-        let same_names = self.read.columns.is_some() || stream.names() == self.names;
-        if same_names && stream.dates() == self.dates {
-            return Ok(stream);
-        }
-        let shown = |names: &[String], dates: &[bool]| {
-            let column =
-                |(name, is_date): (&String, &bool)| format!("{name}{}", if *is_date { " (dates)" } else { "" });
-            names.iter().zip(dates).map(column).collect::<Vec<_>>().join(", ")
-        };
-        let (first, own) = (shown(&self.names, &self.dates), shown(stream.names(), stream.dates()));
-        let (path, other) = (stream.source(), self.given[0].path());
-        Err(format!("{path} has the columns {own}, but {other} has {first}; choose the same with --columns").into())
-    }
-
-    /// The one pass, or the second after one that finds the box around the events.
-    fn summarised(
-        mut self,
-        options: &EventOptions,
-        cells: Option<&str>,
-        meter: &mut Meter,
-    ) -> Result<Summarised, Failure> {
-        let mut warnings = self.notes.clone();
-        let (plain, time) = self.window(options, &mut warnings, meter)?;
-        let repeats = options.repeats.unwrap_or(self.dataset.map_or(1, |set| set.repeats));
-        let window = window::looked_at(plain, repeats, options.exposure.as_deref(), &self.dates, &mut warnings)?;
-        let cells = match cells {
-            Some(text) => spec::counts("--cells", text, window.axes())?,
-            None => Summary::usual_cells(window.dims()),
-        };
-        let mut pass = Pass::new(Summary::new(&window, &cells)?, time);
-        let shares = self.shares();
-        for (place, share) in shares.into_iter().enumerate() {
-            let stream = self.open(place)?;
-            pass.table(stream, share, meter)?;
-        }
-        pass.finish()?;
-        let said = pass.misplaced(options.clip)?;
-        warnings.extend(input::kept(&options.rows, pass.total, pass.left_out));
-        let word = if pass.only_rows { Counting::Rows } else { Counting::Lines };
-        warnings.splice(0..0, said.into_iter().chain(input::skipped(pass.skipped, word)));
-        let sources = self.given.iter().map(|given| input::file_name(given.path())).collect();
-        let dropped = pass.outside.count + pass.unseen.count;
-        let file = SummaryFile { summary: pass.summary, sources, skipped: pass.skipped, dropped };
-        Ok(Summarised { file, warnings })
-    }
-
-    /// Where the events were looked for, and the axes of time on which their dates are counted.
-    fn window(
-        &mut self,
-        options: &EventOptions,
-        warnings: &mut Vec<String>,
-        meter: &mut Meter,
-    ) -> Result<(Window, Vec<Option<TimeAxis>>), Failure> {
-        let dates = self.dates.clone();
-        let unit = self.unit();
-        if !options.window.is_empty() {
-            // A window that is given says where time begins, whatever events there are: summaries of parts must agree on it.
-            let start = |r: usize| match window::first_midnight(r, &options.window) {
-                Some(origin_unix_seconds) => TimeAxis { origin_unix_seconds, unit },
-                None => TimeAxis::epoch(unit),
-            };
-            let time: Vec<_> = dates.iter().enumerate().map(|(r, &is_date)| is_date.then(|| start(r))).collect();
-            return Ok((window::union("--window", &options.window, &self.axes(&time)?, &dates)?, time));
-        }
-        if let Some(set) = self.dataset {
-            let provisional: Vec<_> = dates.iter().map(|&is_date| is_date.then(|| TimeAxis::epoch(unit))).collect();
-            if let Some(window) = input::own_window(set, &self.axes(&provisional)?) {
-                let starts = window.bounding_box().into_iter().zip(&provisional);
-                let time: Vec<_> = starts.map(|(span, time)| Some((*time)?.moved_before(span.lo))).collect();
-                return Ok((input::own_window(set, &self.axes(&time)?).unwrap_or(window), time));
-            }
-        }
-        let extents = self.extents(meter)?;
-        let time: Vec<_> = extents.iter().map(|extent| extent.time_axis(unit)).collect();
-        let ends: Vec<_> = extents.iter().zip(&time).map(|(extent, time)| extent.ends(*time)).collect();
-        Ok((input::bounding_box(&ends, &self.axes(&time)?, warnings)?, time))
-    }
-
-    fn axes(&self, time: &[Option<TimeAxis>]) -> Result<Vec<Axis>, Failure> {
-        input::axes(&self.names, time, self.dataset, &self.units)
-    }
-
-    /// For each table what part of all bytes comes before it, and what part it has; none if one of them has no size.
-    fn shares(&self) -> Vec<Option<Share>> {
-        let size = |given: &Given| match datasets::find(given.path()) {
-            Some(set) => Some(set.csv.len() as f64),
-            None => {
-                std::fs::metadata(given.path()).ok().filter(|found| found.is_file()).map(|found| found.len() as f64)
-            }
-        };
-        let Some(sizes) = self.given.iter().map(size).collect::<Option<Vec<f64>>>() else {
-            return vec![None; self.given.len()];
-        };
-        let all = sizes.iter().sum::<f64>().max(1.0);
-        let before = sizes.iter().scan(0.0, |sum, size| Some(std::mem::replace(sum, *sum + size)));
-        before.zip(&sizes).map(|(before, size)| Some(Share { before: before / all, own: size / all })).collect()
-    }
-
-    /// How far the events of all tables reach; those that do not say so are read.
-    fn extents(&mut self, meter: &mut Meter) -> Result<Vec<Extent>, Failure> {
-        let (mut all, mut rows, mut skipped, mut nothing) = (None, 0, 0, None);
-        let shares = self.shares();
-        for (place, share) in shares.into_iter().enumerate() {
-            let mut stream = self.open(place)?;
-            stream.go_on_from(skipped);
-            if let Some(extents) = stream.known_extents() {
-                all = joined(all, Some(extents));
-                continue;
-            }
-            while let Some(chunks) = stream.next_chunks()? {
-                let dates = stream.dates();
-                let parts: Vec<_> = chunks.par_iter().map(|chunk| chunk.extents(dates)).collect();
-                all = parts.into_iter().fold(all, joined);
-                rows += chunks.iter().map(Chunk::len).sum::<usize>() as u64;
-                let done = share.and_then(|share| share.done(&stream));
-                meter.show(|| progress("looking for the box around the events", rows, done, None));
-            }
-            skipped = stream.skipped();
-            nothing = stream.nothing_kept();
-        }
-        if let (None, Some(nothing)) = (&all, nothing) {
-            return Err(nothing.into());
-        }
-        let paths: Vec<String> = self.given.iter().map(|given| given.path().to_string()).collect();
-        all.ok_or_else(|| format!("{}: there is no event left; see the lines skipped", names(&paths)).into())
-    }
-}
-
-/// The part of all bytes that a table has, and the part before it.
-#[derive(Clone, Copy)]
-struct Share {
-    before: f64,
-    own: f64,
-}
-
-impl Share {
-    /// The part of all bytes that has been read, now that the table is being read.
-    fn done(self, stream: &Stream) -> Option<f64> {
-        Some(self.before + self.own * stream.share()?)
-    }
-}
-
-fn joined(all: Option<Vec<Extent>>, more: Option<Vec<Extent>>) -> Option<Vec<Extent>> {
-    match (all, more) {
-        (Some(all), Some(more)) => Some(all.into_iter().zip(more).map(|(a, b)| a.joined(b)).collect()),
-        (all, more) => all.or(more),
-    }
-}
-
-/// What the options ask for and a pass cannot do.
-fn refuse_options(given: &[Given], options: &EventOptions) -> Result<(), Failure> {
-    if given.iter().filter(|given| given.path() == "-").count() > 1 {
-        return Err("standard input was given twice; name it once".to_string().into());
-    }
-    match given.iter().find(|given| !given.can_be_read_again()) {
-        Some(once) if options.window.is_empty() => {
-            let name = io::source_name(once.path());
-            Err(format!("{name} can be read only once, so its window must be known; give --window").into())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn open(given: &mut Given, read: &ReadOptions) -> Result<Stream, Failure> {
-    Ok(Stream::open(given.open()?, read, &[TRIAL_COLUMN, DRAW_COLUMN])?)
+    let io::summarise::Summarised { file, warnings } = summarised?;
+    Ok(Summarised { file, warnings: warnings.iter().map(spelled).collect() })
 }
 
 /// Words for the meter.
-fn progress(doing: &str, events: u64, share: Option<f64>, seconds: Option<f64>) -> String {
+fn words(progress: &SummaryProgress) -> String {
+    let SummaryProgress { stage, events, share, seconds } = *progress;
+    let doing = match stage {
+        SummaryStage::Extent => "looking for the box around the events",
+        SummaryStage::Summary => "summarising",
+    };
     let million = |count: f64| format!("{:.1} million", count / 1e6);
     let rate = seconds.map(|s| format!(", {} a second", million(events as f64 / s.max(1e-9)))).unwrap_or_default();
     let done = share.map(|share| format!(", {:.0} %", 100.0 * share)).unwrap_or_default();
@@ -356,207 +140,4 @@ fn progress(doing: &str, events: u64, share: Option<f64>, seconds: Option<f64>) 
         _ => String::new(),
     };
     format!("{doing}: {} events{rate}{done}{left}", million(events as f64))
-}
-
-/// Events that cannot stay, and the first of them.
-#[derive(Default)]
-struct Strays {
-    count: u64,
-    first: Option<Stray>,
-}
-
-/// One of them.
-struct Stray {
-    source: String,
-    /// Its line or row.
-    place: String,
-    point: Vec<f64>,
-}
-
-impl Strays {
-    fn add(&mut self, other: Self) {
-        self.count += other.count;
-        self.first = self.first.take().or(other.first);
-    }
-
-    /// In the words for them.
-    fn misplaced(&self, total: u64, axes: &[Axis]) -> Option<Misplaced> {
-        let first = self.first.as_ref()?;
-        let (source, at) = (first.source.clone(), io::show_point(&first.point, axes));
-        Some(Misplaced { count: self.count, total, source, first: first.place.clone(), at })
-    }
-}
-
-/// Rows that were looked at: those that stay, and the others.
-#[derive(Default)]
-struct Sifted {
-    coordinates: Vec<f64>,
-    total: u64,
-    outside: Strays,
-    unseen: Strays,
-    /// How far those outside reach.
-    reach: Vec<(f64, f64)>,
-}
-
-/// The pass: what has been read so far.
-struct Pass {
-    summary: Summary,
-    time: Vec<Option<TimeAxis>>,
-    /// Events that wait to be added while more are read.
-    waiting: Option<Points>,
-    started: Instant,
-    total: u64,
-    skipped: u64,
-    outside: Strays,
-    unseen: Strays,
-    reach: Vec<(f64, f64)>,
-    /// Some events, to see what may be wrong.
-    sample: Vec<f64>,
-    /// Whether all tables so far count rows.
-    only_rows: bool,
-    /// Rows that the filter left out, ...
-    left_out: u64,
-    /// ... and what to say if that is all of a table.
-    nothing: Option<InputError>,
-}
-
-impl Pass {
-    fn new(summary: Summary, time: Vec<Option<TimeAxis>>) -> Self {
-        let reach = vec![(f64::INFINITY, f64::NEG_INFINITY); time.len()];
-        Self {
-            summary,
-            time,
-            waiting: None,
-            started: Instant::now(),
-            total: 0,
-            skipped: 0,
-            outside: Strays::default(),
-            unseen: Strays::default(),
-            reach,
-            sample: Vec::new(),
-            only_rows: true,
-            left_out: 0,
-            nothing: None,
-        }
-    }
-
-    /// Reads a table.
-    fn table(&mut self, mut stream: Stream, share: Option<Share>, meter: &mut Meter) -> Result<(), Failure> {
-        stream.go_on_from(self.skipped);
-        self.only_rows &= stream.counting() == Counting::Rows;
-        loop {
-            let (window, time) = (self.summary.window().clone(), &self.time);
-            let (waiting, summary) = (self.waiting.take(), &mut self.summary);
-            let (added, next) = rayon::join(
-                || waiting.map_or(Ok(()), |points| summary.add(&points)),
-                || next(&mut stream, &window, time),
-            );
-            added?;
-            let Some(parts) = next? else { break };
-            self.take(parts)?;
-            let done = share.and_then(|share| share.done(&stream));
-            let seconds = self.started.elapsed().as_secs_f64();
-            meter.show(|| progress("summarising", self.total, done, Some(seconds)));
-        }
-        self.skipped = stream.skipped();
-        self.left_out += stream.left_out();
-        self.nothing = stream.nothing_kept();
-        Ok(())
-    }
-
-    /// Notes what was sifted, and lets the events wait.
-    fn take(&mut self, parts: Vec<Sifted>) -> Result<(), Failure> {
-        let mut coordinates = Vec::with_capacity(parts.iter().map(|part| part.coordinates.len()).sum());
-        for part in parts {
-            coordinates.extend_from_slice(&part.coordinates);
-            self.total += part.total;
-            for (all, (lo, hi)) in self.reach.iter_mut().zip(part.reach) {
-                *all = (all.0.min(lo), all.1.max(hi));
-            }
-            let missing = (SAMPLE * self.time.len()).saturating_sub(self.sample.len());
-            let strays = part.outside.first.iter().flat_map(|stray| stray.point.iter());
-            self.sample.extend(strays.chain(&part.coordinates).take(missing));
-            self.outside.add(part.outside);
-            self.unseen.add(part.unseen);
-        }
-        self.waiting = Some(Points::new(self.time.len(), coordinates)?);
-        Ok(())
-    }
-
-    /// Adds what still waits.
-    fn finish(&mut self) -> Result<(), Failure> {
-        Ok(self.waiting.take().map_or(Ok(()), |points| self.summary.add(&points))?)
-    }
-
-    /// Refuses events that cannot stay, or with `clip` says that they were dropped.
-    fn misplaced(&mut self, clip: bool) -> Result<Vec<String>, Failure> {
-        if let (0, Some(nothing)) = (self.total, self.nothing.take()) {
-            return Err(nothing.into());
-        }
-        let window = self.summary.window();
-        let mut said = Vec::new();
-        if let Some(misplaced) = self.outside.misplaced(self.total, window.axes()) {
-            let sample = Points::new(window.dims(), self.sample.clone())?;
-            let around = io::show_box(self.reach.iter().copied(), window.axes());
-            said.push(misplaced.judge(Words::outside(window, &sample, &around, "--window"), clip)?);
-        }
-        let inside = self.total - self.outside.count;
-        if let Some(misplaced) = self.unseen.misplaced(inside, window.axes()) {
-            said.push(misplaced.judge(Words::unseen(), clip)?);
-        }
-        Ok(said)
-    }
-}
-
-/// The next rows of a table, looked at on all threads.
-fn next(stream: &mut Stream, window: &Window, time: &[Option<TimeAxis>]) -> Result<Option<Vec<Sifted>>, Failure> {
-    let Some(chunks) = stream.next_chunks()? else { return Ok(None) };
-    let (source, word) = (stream.source(), stream.counting().word());
-    let sift = |chunk: Chunk| sifted(chunk, window, time, |line| (source.to_string(), format!("{word} {line}")));
-    Ok(Some(chunks.into_par_iter().map(sift).collect()))
-}
-
-/// Takes the rows apart that cannot stay.
-fn sifted(
-    mut chunk: Chunk,
-    window: &Window,
-    time: &[Option<TimeAxis>],
-    place: impl Fn(u64) -> (String, String),
-) -> Sifted {
-    let (dims, total) = (time.len(), chunk.len());
-    let coordinates = chunk.coordinates(time);
-    let mut sifted = Sifted { total: total as u64, ..Sifted::default() };
-    let rows = || coordinates.chunks_exact(dims);
-    let bounds = window.bounding_box();
-    let is_inside = |row: &[f64]| match window.is_one_box() {
-        true => row.iter().zip(&bounds).all(|(&x, span)| span.contains(x)),
-        false => window.contains(row),
-    };
-    let has_exposure = window.exposure().is_some();
-    let stays = |row: &[f64]| is_inside(row) && !(has_exposure && window.exposure_at(row) <= 0.0);
-    if rows().all(stays) {
-        return Sifted { coordinates, ..sifted };
-    }
-    sifted.reach = vec![(f64::INFINITY, f64::NEG_INFINITY); dims];
-    for (n, row) in rows().enumerate() {
-        let strays = match is_inside(row) {
-            _ if stays(row) => {
-                sifted.coordinates.extend_from_slice(row);
-                continue;
-            }
-            true => &mut sifted.unseen,
-            false => {
-                for (reach, &x) in sifted.reach.iter_mut().zip(row) {
-                    *reach = (reach.0.min(x), reach.1.max(x));
-                }
-                &mut sifted.outside
-            }
-        };
-        strays.count += 1;
-        strays.first.get_or_insert_with(|| {
-            let (source, place) = place(chunk.line(n));
-            Stray { source, place, point: row.to_vec() }
-        });
-    }
-    sifted
 }

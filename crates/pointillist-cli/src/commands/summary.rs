@@ -386,10 +386,7 @@ pub fn grid(counts: &[usize]) -> String {
     counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
 }
 
-/// Whether a window was looked at more than once somewhere, so that rates are those of one trial.
-pub fn is_repeated(window: &Window) -> bool {
-    window.pieces().iter().any(|piece| piece.repeats != 1.0)
-}
+pub use crate::io::regions::is_repeated;
 
 fn piece_volume(piece: &Piece) -> f64 {
     match &piece.outline {

@@ -1,15 +1,20 @@
-//! The regions that `count` is asked about: boxes, the features of a file of borders, the rows of a table, equal bins.
+//! The regions that counts are asked for: boxes, the features of a file of borders, the rows of a table, equal bins.
 
-use super::summary::is_repeated;
-use super::{Failure, input, window};
-use crate::args::CountArgs;
-use crate::datasets;
-use crate::io::{self, Feature, ReadOptions, TimeUnit};
+use super::datasets;
+use super::events::bytes_of;
+use super::geojson::Feature;
+use super::input_error::InputError;
+use super::message::{Message, Setting};
+use super::observed;
+use super::table::{Dates, ReadOptions, read_bytes, read_header, source_name};
+use super::time::TimeUnit;
+use super::window::{Given, On, is_end, onto_axis, place, show_box, show_window, time_axis};
+use crate::message;
 use pointillist::{Axis, Window};
 use serde_json::Value;
 use std::path::Path;
 
-/// Most bins of --every.
+/// Most bins.
 const MOST_BINS: f64 = 100_000.0;
 /// How the names of tables end.
 const TABLES: [&str; 6] = [".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet"];
@@ -19,6 +24,7 @@ const ENDS: [[&str; 2]; 2] = [["start", "end"], ["lo", "hi"]];
 const NAME: &str = "name";
 
 /// A region, and what is known of it.
+#[derive(Clone, Debug)]
 pub struct Region {
     /// What to call it.
     pub name: String,
@@ -38,44 +44,64 @@ impl Region {
     }
 }
 
-/// The regions of each --in, with its text; without any the whole window.
-pub fn asked(args: &CountArgs, whole: &Window) -> Result<Vec<(String, Vec<Region>)>, Failure> {
+/// Regions that were asked for together.
+#[derive(Clone, Debug)]
+pub struct RegionGroup {
+    /// By what: a value of the setting, or the window itself.
+    pub asked_by: Message,
+    /// They.
+    pub regions: Vec<Region>,
+}
+
+/// The regions of each text, which is a box, a file of borders or a table; without any the whole window. Cut into bins of a length, if that is
+/// given: `7d`.
+pub fn regions(texts: &[String], every: Option<&str>, whole: &Window) -> Result<Vec<RegionGroup>, InputError> {
     let axes = whole.axes();
     let mut groups = Vec::new();
-    for text in &args.regions {
-        groups.push((format!("--in {text}"), of_text(text, axes)?));
+    for text in texts {
+        let given = Given { setting: Setting::Regions, text };
+        groups.push(RegionGroup { asked_by: given.message(), regions: of_text(given, axes)? });
     }
     if groups.is_empty() {
         // A box around a window that was looked at several times counts it once.
         let window = if is_repeated(whole) { box_around(whole)? } else { whole.clone() };
-        groups.push(("the window".into(), vec![Region::plain(io::show_window(whole), window)]));
+        let region = Region::plain(show_window(whole), window);
+        groups.push(RegionGroup { asked_by: "the window".into(), regions: vec![region] });
     }
-    let Some(length) = &args.every else { return Ok(groups) };
+    let Some(length) = every else { return Ok(groups) };
     let step = step(length, axes)?;
-    let cut = |(text, regions): (String, Vec<Region>)| {
-        let bins = regions.iter().map(|region| bins(region, length, step, axes)).collect::<Result<Vec<_>, _>>()?;
-        Ok((text, bins.into_iter().flatten().collect()))
-    };
-    groups.into_iter().map(cut).collect()
+    for group in &mut groups {
+        let bins =
+            group.regions.iter().map(|region| bins(region, length, step, axes)).collect::<Result<Vec<_>, _>>()?;
+        group.regions = bins.into_iter().flatten().collect();
+    }
+    Ok(groups)
 }
 
-fn of_text(text: &str, axes: &[Axis]) -> Result<Vec<Region>, Failure> {
+/// Whether a part of the window was looked at more than once.
+pub fn is_repeated(window: &Window) -> bool {
+    window.pieces().iter().any(|piece| piece.repeats != 1.0)
+}
+
+fn of_text(given: Given<'_>, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
+    let text = given.text;
     let lower = text.to_ascii_lowercase();
     if TABLES.iter().any(|end| lower.ends_with(end)) {
         return table(text, axes);
     }
     let first = text.split(',').next().unwrap_or_default().trim();
-    if !Path::new(text).is_file() && (first.is_empty() || io::is_end(first)) {
-        let window = window::region("--in", text, axes, &vec![false; axes.len()])?;
+    if !Path::new(text).is_file() && (first.is_empty() || is_end(first)) {
+        let window = observed::region(given, On::any(axes))?;
         return Ok(vec![Region::plain(text.into(), window)]);
     }
     if ![text, first].iter().any(|name| Path::new(name).exists() || datasets::find(name).is_some()) {
-        return Err(format!(
-            "--in {text} is neither a box nor a file that exists; a box is lo,hi for each axis, with dates such as 2016-02-23"
-        )
+        return Err(message![
+            given.message(),
+            " is neither a box nor a file that exists; a box is lo,hi for each axis, with dates such as 2016-02-23"
+        ]
         .into());
     }
-    let features = window::features("--in", text, axes)?;
+    let features = observed::features(given, axes)?;
     let several = features.len() > 1;
     let region = |(number, (feature, window)): (usize, (Feature, Window))| Region {
         name: if several { feature_name(&feature, text, number + 1) } else { text.into() },
@@ -106,10 +132,10 @@ pub fn plain(value: &Value) -> String {
 }
 
 /// One region for each row of a table.
-fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, Failure> {
-    let source = io::source_name(path);
-    let bytes = input::bytes_of(path)?;
-    let header = io::read_header(source, &bytes, &io::Dates::default())?;
+fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
+    let source = source_name(path);
+    let bytes = bytes_of(path)?;
+    let header = read_header(source, &bytes, &Dates::default())?;
     let is_there = |wanted: &str| header.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
     let mut columns = Vec::with_capacity(2 * axes.len());
     for axis in axes {
@@ -120,29 +146,29 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, Failure> {
             let found: Vec<&str> = header.iter().map(|(name, _)| name.as_str()).collect();
             let (found, [lo, hi]) = (found.join(", "), own);
             let or = if axes.len() == 1 { ", or start and end" } else { "" };
-            return Err(format!("{source} has no columns `{lo}` and `{hi}`{or}, only {found}; name them so").into());
+            return Err(message!["{source} has no columns `{lo}` and `{hi}`{or}, only {found}; name them so"].into());
         };
         columns.extend(ends);
     }
     let label = is_there(NAME).then(|| NAME.to_string());
-    let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
+    let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
     let options = ReadOptions { columns: Some(columns), label, time_unit, ..Default::default() };
-    let mut table = io::read_bytes(source, &bytes, &options)?;
+    let mut table = read_bytes(source, &bytes, &options)?;
     for (r, axis) in axes.iter().enumerate() {
-        io::onto_axis(&mut table, 2 * r, axis, false)?;
-        io::onto_axis(&mut table, 2 * r + 1, axis, false)?;
+        onto_axis(&mut table, 2 * r, axis, false)?;
+        onto_axis(&mut table, 2 * r + 1, axis, false)?;
     }
     let mut regions = Vec::with_capacity(table.lines.len());
     for (row, (ends, line)) in table.rows.chunks_exact(table.dims).zip(&table.lines).enumerate() {
         let spans: Vec<(f64, f64)> = ends.chunks_exact(2).map(|ends| (ends[0], ends[1])).collect();
         if let Some((axis, (lo, hi))) = axes.iter().zip(&spans).find(|(_, (lo, hi))| lo >= hi) {
-            let (lo, hi, name) = (io::place(axis, *lo), io::place(axis, *hi), &axis.name);
-            return Err(format!(
+            let (lo, hi, name) = (place(axis, *lo), place(axis, *hi), &axis.name);
+            return Err(message![
                 "{source}, line {line}: on axis `{name}` the lower end {lo} is not below the upper end {hi}; correct it"
-            )
+            ]
             .into());
         }
-        let shown = io::show_box(spans.iter().copied(), axes);
+        let shown = show_box(spans.iter().copied(), axes);
         let window = Window::new(&spans)?.with_axes(axes.to_vec())?;
         regions.push(match table.labels.get(row) {
             Some(name) => Region { is_named: true, ..Region::plain(name.clone(), window) },
@@ -153,49 +179,51 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, Failure> {
 }
 
 /// The length of a bin in the unit of the axis.
-fn step(text: &str, axes: &[Axis]) -> Result<f64, Failure> {
+fn step(text: &str, axes: &[Axis]) -> Result<f64, Message> {
     let [axis] = axes else {
-        return Err("--every cuts one axis, but the model has several; give a table of boxes with --in"
-            .to_string()
-            .into());
+        return Err(message![
+            Setting::Every,
+            " cuts one axis, but the model has several; give a table of boxes with ",
+            Setting::Regions
+        ]);
     };
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = &text[number.len()..];
-    let wrong = || -> Failure {
-        format!("--every {text} is not a length; write a number, or with dates a number and a unit: 1h, 30min, 7d")
-            .into()
-    };
+    let given = || Setting::Every.given(text);
+    let wrong =
+        || message![given(), " is not a length; write a number, or with dates a number and a unit: 1h, 30min, 7d"];
     let length: f64 = number.trim().parse().map_err(|_| wrong())?;
-    let length = match (unit, io::time_axis(axis)) {
+    let length = match (unit, time_axis(axis)) {
         ("", _) => length,
         (unit, Some(time)) => length * unit.parse::<TimeUnit>().map_err(|_| wrong())?.seconds() / time.unit.seconds(),
         (unit, None) => {
             let name = &axis.name;
-            return Err(format!("--every {text}: axis `{name}` holds numbers; leave `{unit}` out").into());
+            return Err(message![given(), ": axis `{name}` holds numbers; leave `{unit}` out"]);
         }
     };
     if length.is_finite() && length > 0.0 { Ok(length) } else { Err(wrong()) }
 }
 
 /// A region cut into bins from its lower end on; the last may be shorter.
-fn bins(region: &Region, text: &str, step: f64, axes: &[Axis]) -> Result<Vec<Region>, Failure> {
+fn bins(region: &Region, text: &str, step: f64, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
     let span = region.window.bounding_box()[0];
     // A hair less, so that rounding does not leave a sliver at the end.
     let count = (span.length() / step - 1e-9).ceil().max(1.0);
     if count > MOST_BINS {
-        return Err(format!("--every {text} makes {count} bins; take longer ones, {MOST_BINS} are the most").into());
+        let given = Setting::Every.given(text);
+        return Err(message![given, " makes {count} bins; take longer ones, {MOST_BINS} are the most"].into());
     }
     let end = |i: usize| (span.lo + step * i as f64).min(span.hi);
     let bin = |i: usize| {
         let ends = (end(i), if i + 1 == count as usize { span.hi } else { end(i + 1) });
         let window = Window::new(&[ends])?.with_axes(axes.to_vec())?;
-        let name = io::show_box([ends], axes);
+        let name = show_box([ends], axes);
         Ok(Region { properties: region.properties.clone(), ..Region::plain(name, window) })
     };
     (0..count as usize).map(bin).collect()
 }
 
-fn box_around(window: &Window) -> Result<Window, Failure> {
+fn box_around(window: &Window) -> Result<Window, InputError> {
     let spans: Vec<(f64, f64)> = window.bounding_box().iter().map(|span| (span.lo, span.hi)).collect();
     Ok(Window::new(&spans)?.with_axes(window.axes().to_vec())?)
 }

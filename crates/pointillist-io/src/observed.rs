@@ -1,8 +1,16 @@
-//! The window that the options describe: boxes, borders, trials, repeats, exposure; and what may be wrong when events miss it.
+//! The window that settings describe: boxes, borders, trials, repeats, exposure; and what may be wrong when events miss it.
 
-use super::{Failure, spec};
-use crate::datasets;
-use crate::io::{self, ExposureTable, Feature, InputError, ReadOptions, TimeAxis, TimeUnit, Trials};
+use super::datasets;
+use super::exposure::{ExposureTable, choose_columns, exposure_table};
+use super::geojson::{self, Feature, Ring, read_features, read_polygons, ring_name};
+use super::input_error::InputError;
+use super::message::{Message, Setting};
+use super::source::Opened;
+use super::table::{ReadOptions, read_bytes, read_header, read_table, source_name};
+use super::time::{TimeAxis, TimeUnit};
+use super::trials::Trials;
+use super::window::{Given, On, column_of, is_end, onto_axis, parse_box, place, time_axis};
+use crate::message;
 use pointillist::window::{Exposure, Polygons, Spread};
 use pointillist::{Axis, Error, Points, Window};
 use std::borrow::Cow;
@@ -14,38 +22,38 @@ const MOST: f64 = 0.5;
 const CLEARLY_METRES: f64 = 1000.0;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
-/// The window that the values of `option` describe together; on axes for which `dates_only` holds, its ends must be dates.
-pub fn union(option: &str, texts: &[String], axes: &[Axis], dates_only: &[bool]) -> Result<Window, Failure> {
-    let windows = texts.iter().map(|text| region(option, text, axes, dates_only)).collect::<Result<Vec<_>, _>>()?;
+/// The window that the values of a setting describe together.
+pub fn union(setting: Setting, texts: &[String], on: On<'_>) -> Result<Window, InputError> {
+    let windows = texts.iter().map(|text| region(Given { setting, text }, on)).collect::<Result<Vec<_>, _>>()?;
     if let [only] = &windows[..] {
         return Ok(only.clone());
     }
     Window::union(&windows).map_err(|error| match error {
         Error::Overlap { first, second, at } => {
-            let (first, second) = (&texts[first], &texts[second]);
+            let (first, second) = (setting.given(&texts[first]), setting.given(&texts[second]));
             let reach = |(axis, (lo, hi)): (&Axis, &(f64, f64))| {
-                format!("{} {} to {}", axis.name, io::place(axis, *lo), io::place(axis, *hi))
+                format!("{} {} to {}", axis.name, place(axis, *lo), place(axis, *hi))
             };
-            let place: Vec<String> = axes.iter().zip(&at).map(reach).collect();
+            let place: Vec<String> = on.axes.iter().zip(&at).map(reach).collect();
             let place = place.join(", ");
-            format!("{option} {first} and {option} {second} overlap in {place}; give windows that do not overlap")
-                .into()
+            message![first, " and ", second, " overlap in {place}; give windows that do not overlap"].into()
         }
         error => error.into(),
     })
 }
 
 /// One box, or one border: `0,5`, `border.geojson`, `border.geojson,0,5`.
-pub fn region(option: &str, text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, Failure> {
+pub fn region(given: Given<'_>, on: On<'_>) -> Result<Window, InputError> {
+    let text = given.text;
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if Path::new(text).is_file() {
-        return border(option, text, text, &[], axes, dates_only);
+        return border(given, text, &[], on);
     }
     match &parts[..] {
         // A name that is quoted in a sentence must be one.
-        [""] => Err(format!("{option} is empty; write lo,hi for each axis, or a GeoJSON file").into()),
-        [first, rest @ ..] if !io::is_end(first) => border(option, text, first, rest, axes, dates_only),
-        ends => Ok(io::parse_box(option, text, ends, axes, dates_only)?),
+        [""] => Err(message![given.setting, " is empty; write lo,hi for each axis, or a GeoJSON file"].into()),
+        [first, rest @ ..] if !is_end(first) => border(given, first, rest, on),
+        ends => Ok(parse_box(given, ends, on)?),
     }
 }
 
@@ -56,7 +64,7 @@ pub fn parts(window: &str) -> (usize, Vec<&str>) {
     }
     let parts: Vec<&str> = window.split(',').map(str::trim).collect();
     match &parts[..] {
-        [first, rest @ ..] if !first.is_empty() && !io::is_end(first) => (2, rest.to_vec()),
+        [first, rest @ ..] if !first.is_empty() && !is_end(first) => (2, rest.to_vec()),
         ends => (0, ends.to_vec()),
     }
 }
@@ -79,30 +87,23 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 /// What lies inside the polygons of a file, and between `ends` on the axes after the second.
-fn border(
-    option: &str,
-    text: &str,
-    file: &str,
-    ends: &[&str],
-    axes: &[Axis],
-    dates_only: &[bool],
-) -> Result<Window, Failure> {
-    let bytes = border_bytes(option, text, file)?;
-    let rings = io::read_polygons(io::source_name(file), &bytes)?;
-    within(option, text, file, rings, ends, axes, dates_only)
+fn border(given: Given<'_>, file: &str, ends: &[&str], on: On<'_>) -> Result<Window, InputError> {
+    let bytes = border_bytes(given, file)?;
+    let rings = read_polygons(source_name(file), &bytes).map_err(Message::from)?;
+    within(given, file, rings, ends, on)
 }
 
 /// The regions of each feature of a file of borders, with its properties.
-pub fn features(option: &str, text: &str, axes: &[Axis]) -> Result<Vec<(Feature, Window)>, Failure> {
+pub fn features(given: Given<'_>, axes: &[Axis]) -> Result<Vec<(Feature, Window)>, InputError> {
+    let text = given.text;
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let (file, ends) = if Path::new(text).is_file() { (text, &[][..]) } else { (parts[0], &parts[1..]) };
-    let bytes = border_bytes(option, text, file)?;
-    let features = io::read_features(io::source_name(file), &bytes)?;
+    let bytes = border_bytes(given, file)?;
+    let features = read_features(source_name(file), &bytes).map_err(Message::from)?;
     let several = features.len() > 1;
     let window = |(number, feature): (usize, Feature)| {
         let place = if several { format!("{file}, feature {}", number + 1) } else { file.to_string() };
-        let rings = feature.polygons.clone();
-        let window = within(option, text, &place, rings, ends, axes, &vec![false; axes.len()])?;
+        let window = within(given, &place, feature.polygons.clone(), ends, On::any(axes))?;
         Ok((feature, window))
     };
     features.into_iter().enumerate().map(window).collect()
@@ -110,20 +111,17 @@ pub fn features(option: &str, text: &str, axes: &[Axis]) -> Result<Vec<(Feature,
 
 /// What lies inside rings, and between `ends` on the axes after the second.
 fn within(
-    option: &str,
-    text: &str,
+    given: Given<'_>,
     file: &str,
-    rings: Vec<Vec<io::Ring>>,
+    rings: Vec<Vec<Ring>>,
     ends: &[&str],
-    axes: &[Axis],
-    dates_only: &[bool],
-) -> Result<Window, Failure> {
-    let [_, _, others @ ..] = axes else {
-        let name = &axes[0].name;
-        return Err(format!(
-            "{option} {text}: a border stands on two axes, but there is one ({name}); choose two with --columns"
-        )
-        .into());
+    on: On<'_>,
+) -> Result<Window, InputError> {
+    let [_, _, others @ ..] = on.axes else {
+        let name = &on.axes[0].name;
+        let why =
+            message![": a border stands on two axes, but there is one ({name}); choose two with ", Setting::Columns];
+        return Err(message![given.message(), why].into());
     };
     if ends.len() != 2 * others.len() {
         let names: Vec<&str> = others.iter().map(|axis| axis.name.as_str()).collect();
@@ -132,41 +130,38 @@ fn within(
             [] => format!("has numbers after the border, but there are two axes; write {form}"),
             names => format!("needs lo,hi for {} after the border; write {form}", names.join(" and ")),
         };
-        return Err(format!("{option} {text} {why}").into());
+        return Err(message![given.message(), " {why}"].into());
     }
     let inside = Polygons::new(rings).map(Window::inside).map_err(|error| polygon_fault(file, error))?;
     let window = match others {
         [] => inside,
-        _ => inside.times(&io::parse_box(option, text, ends, others, &dates_only[2..])?)?,
+        _ => inside.times(&parse_box(given, ends, on.after(2))?)?,
     };
-    Ok(window.with_axes(axes.to_vec())?)
+    Ok(window.with_axes(on.axes.to_vec())?)
 }
 
 /// The bytes of a bundled border or of a file.
-fn border_bytes(option: &str, text: &str, file: &str) -> Result<Cow<'static, [u8]>, Failure> {
+fn border_bytes(given: Given<'_>, file: &str) -> Result<Cow<'static, [u8]>, InputError> {
+    let there = datasets::border_names();
     if let Some(set) = datasets::find(file) {
-        let there = datasets::border_names();
-        let border = set
-            .border
-            .ok_or_else(|| format!("{option} {text}: {file} has no bundled border; those that have one: {there}"))?;
-        return Ok(border.geojson.into());
+        let why = || message![given.message(), ": {file} has no bundled border; those that have one: {there}"];
+        return Ok(set.border.ok_or_else(why)?.geojson.into());
     }
-    let read = io::Opened::open(file).and_then(|opened| opened.document(io::BORDER_GROWTH));
+    let read = Opened::open(file).and_then(|opened| opened.document(geojson::GROWTH));
     read.map(Cow::from).map_err(|error| match error {
         InputError::Missing { .. } if !file.contains(['.', '/', '\\']) => {
-            let there = datasets::border_names();
-            format!("{option} {text}: `{file}` is neither a number, a date, a file nor a bundled border ({there})")
-                .into()
+            let why = message![": `{file}` is neither a number, a date, a file nor a bundled border ({there})"];
+            message![given.message(), why].into()
         }
-        error => format!("{option} {text}: {error}").into(),
+        error => message![given.message(), ": ", error.message()].into(),
     })
 }
 
 /// A polygon that is none, with the words of the file.
-fn polygon_fault(file: &str, error: Error) -> Failure {
+fn polygon_fault(file: &str, error: Error) -> InputError {
     let Error::Polygon { polygon, ring, why, place } = error else { return error.into() };
-    let (polygon, ring, why, [x, y]) = (polygon + 1, io::ring_name(ring), from_one(&why), place);
-    format!("{file}: polygon {polygon}: {ring} {why} near ({x}, {y}); repair the border and try again").into()
+    let (polygon, ring, why, [x, y]) = (polygon + 1, ring_name(ring), from_one(&why), place);
+    message!["{file}: polygon {polygon}: {ring} {why} near ({x}, {y}); repair the border and try again"].into()
 }
 
 /// The library counts polygons and rings from 0, people from 1.
@@ -180,29 +175,40 @@ fn from_one(why: &str) -> String {
     words.iter().enumerate().map(counted).collect::<Vec<_>>().join(" ")
 }
 
-/// The trials that the options name.
-pub fn trials(path: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Trials, Failure> {
-    let [axis] = axes else {
-        let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+/// The trials in a table.
+pub fn trials(path: &str, on: On<'_>) -> Result<Trials, InputError> {
+    let [axis] = on.axes else {
+        let names: Vec<&str> = on.axes.iter().map(|axis| axis.name.as_str()).collect();
         let names = names.join(", ");
-        return Err(format!(
-            "--trials {path} is for events on one axis, but there are several ({names}); choose one with --columns"
-        )
+        return Err(message![
+            Setting::Trials.given(path),
+            " is for events on one axis, but there are several ({names}); choose one with ",
+            Setting::Columns
+        ]
         .into());
     };
-    Ok(Trials::read(io::source_name(path), &io::read_table(path)?, axis, dates_only[0])?)
+    Trials::read(source_name(path), &read_table(path)?, axis, on.needs_dates(0))
 }
 
-/// The window looked at as often, and as closely, as the options say; what the user should know of the exposure joins the warnings.
+/// How often and how closely a window was looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Looks<'a> {
+    /// How often.
+    pub repeats: usize,
+    /// The table of exposures.
+    pub exposure: Option<&'a str>,
+}
+
+/// The window looked at so; what the user should know of the exposure joins the warnings.
 pub fn looked_at(
     window: Window,
-    repeats: usize,
-    exposure: Option<&str>,
+    looks: Looks<'_>,
     dates_only: &[bool],
-    warnings: &mut Vec<String>,
-) -> Result<Window, Failure> {
+    warnings: &mut Vec<Message>,
+) -> Result<Window, InputError> {
+    let Looks { repeats, exposure } = looks;
     if repeats == 0 {
-        return Err("--repeats 0 means that nobody looked; give at least 1".to_string().into());
+        return Err(message![Setting::Repeats.given(0), " means that nobody looked; give at least 1"].into());
     }
     let window = if repeats > 1 { window.with_repeats(repeats)? } else { window };
     match exposure {
@@ -212,21 +218,21 @@ pub fn looked_at(
 }
 
 /// The window with the exposure in a file.
-fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<String>) -> Result<Window, Failure> {
+fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<Message>) -> Result<Window, InputError> {
     let axes = window.axes().to_vec();
-    let (source, bytes) = (io::source_name(path), io::read_table(path)?);
-    let header = io::read_header(source, &bytes, &Default::default())?;
-    let (there, value) = io::choose_columns(source, &header, &axes)?;
+    let (source, bytes) = (source_name(path), read_table(path)?);
+    let header = read_header(source, &bytes, &Default::default())?;
+    let (there, value) = choose_columns(source, &header, &axes).map_err(Message::from)?;
     let chosen: Vec<&Axis> = there.iter().map(|&r| &axes[r]).collect();
-    let own_column = |axis: &&Axis| io::column_of(&header, axis).unwrap_or(&axis.name).to_string();
+    let own_column = |axis: &&Axis| column_of(&header, axis).unwrap_or(&axis.name).to_string();
     let columns = chosen.iter().map(own_column).chain([value]).collect();
-    let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
+    let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
     let options = ReadOptions { columns: Some(columns), time_unit, ..ReadOptions::default() };
-    let mut table = io::read_bytes(source, &bytes, &options)?;
+    let mut table = read_bytes(source, &bytes, &options)?;
     for (column, &r) in there.iter().enumerate() {
-        io::onto_axis(&mut table, column, &axes[r], dates_only[r])?;
+        onto_axis(&mut table, column, &axes[r], dates_only[r])?;
     }
-    let exposure = match io::exposure_table(&table, &chosen)? {
+    let exposure = match exposure_table(&table, &chosen).map_err(Message::from)? {
         ExposureTable::Grid { lines, values } => {
             check_covers(source, &window, &there, &lines)?;
             Exposure::grid(there, lines, values)
@@ -240,17 +246,23 @@ fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<S
         }
     };
     let exposed = exposure.and_then(|exposure| window.with_exposure(exposure));
-    exposed.map_err(|error| format!("--exposure {path}: {}", spec::requirement(error)).into())
+    exposed.map_err(|error| {
+        let why = match error {
+            Error::Setting { requirement, .. } => requirement,
+            error => error.to_string(),
+        };
+        message![Setting::Exposure.given(path), ": {why}"].into()
+    })
 }
 
 /// What to say of weights outside the window.
-fn outside_words(source: &str, outside: usize, all: usize) -> Option<String> {
+fn outside_words(source: &str, outside: usize, all: usize) -> Option<Message> {
     let lie = if outside == 1 { "lies outside the window and does" } else { "lie outside the window and do" };
-    (outside > 0).then(|| format!("{outside} of {all} weights in {source} {lie} not count"))
+    (outside > 0).then(|| message!["{outside} of {all} weights in {source} {lie} not count"])
 }
 
 /// Refuses a grid that leaves a part of the window out.
-fn check_covers(source: &str, window: &Window, there: &[usize], lines: &[Vec<f64>]) -> Result<(), Failure> {
+fn check_covers(source: &str, window: &Window, there: &[usize], lines: &[Vec<f64>]) -> Result<(), Message> {
     let spans = window.bounding_box();
     for (&r, line) in there.iter().zip(lines) {
         let (axis, span) = (&window.axes()[r], spans[r]);
@@ -258,21 +270,18 @@ fn check_covers(source: &str, window: &Window, there: &[usize], lines: &[Vec<f64
         let slack = 1e-9 * span.length();
         let (lo, hi) = (line[0], line[line.len() - 1]);
         if lo > span.lo + slack || hi < span.hi - slack {
-            let shown = |lo, hi| format!("{} to {}", io::place(axis, lo), io::place(axis, hi));
-            return Err(format!(
-                "{source} covers `{}` from {}, but the window needs {}; extend the grid or give a smaller window",
-                axis.name,
-                shown(lo, hi),
-                shown(span.lo, span.hi)
-            )
-            .into());
+            let shown = |lo, hi| format!("{} to {}", place(axis, lo), place(axis, hi));
+            let (name, found, needed) = (&axis.name, shown(lo, hi), shown(span.lo, span.hi));
+            return Err(message![
+                "{source} covers `{name}` from {found}, but the window needs {needed}; extend the grid or give a smaller window"
+            ]);
         }
     }
     Ok(())
 }
 
 /// What may be the matter when most events lie outside the window.
-pub fn doubt(points: &Points, window: &Window) -> Option<String> {
+pub fn doubt(points: &Points, window: &Window) -> Option<Message> {
     let axes = window.axes();
     let share = |inside: &dyn Fn(&[f64]) -> bool| {
         points.rows().filter(|row| inside(row)).count() as f64 / points.len().max(1) as f64
@@ -284,7 +293,7 @@ pub fn doubt(points: &Points, window: &Window) -> Option<String> {
     if share(&|row| window.contains(&swapped(row))) > MOST {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
         let order = [&[names[1], names[0]], &names[2..]].concat().join(",");
-        return Some(format!("the first two columns seem to be swapped: try --columns {order}"));
+        return Some(message!["the first two columns seem to be swapped: try ", Setting::Columns.given(order)]);
     }
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |most: f64, x| most.max(x.abs()));
     let of_events = |r: usize| largest(&mut points.rows().map(|row| row[r]));
@@ -292,7 +301,7 @@ pub fn doubt(points: &Points, window: &Window) -> Option<String> {
     let are_degrees = |of: &dyn Fn(usize) -> f64| of(0) <= 180.0 && of(1) <= 90.0;
     let are_metres = |of: &dyn Fn(usize) -> f64| of(0).max(of(1)) > CLEARLY_METRES;
     let differ = |these: &str, those: &str| {
-        format!("the window seems to be in {these} and the events in {those}: bring both into the same projection")
+        message!["the window seems to be in {these} and the events in {those}: bring both into the same projection"]
     };
     if are_degrees(&of_window) && are_metres(&of_events) {
         return Some(differ("degrees", "metres"));
@@ -312,14 +321,15 @@ mod tests {
     #[test]
     fn units_and_swaps_are_suspected() {
         let window = plane([(30.0, 40.0), (-5.0, 5.0)]);
-        let doubt = |rows: &[[f64; 2]]| doubt(&Points::from_rows(rows).unwrap(), &window);
+        let doubt =
+            |rows: &[[f64; 2]]| doubt(&Points::from_rows(rows).unwrap(), &window).map(|doubt| doubt.to_string());
         assert_eq!(doubt(&[[35.0, 0.0], [36.0, 1.0], [1.0, 36.0]]), None);
-        assert!(doubt(&[[0.0, 35.0], [1.0, 36.0]]).unwrap().contains("--columns lat,lon"));
+        assert!(doubt(&[[0.0, 35.0], [1.0, 36.0]]).unwrap().contains("`columns = lat,lon`"));
         assert!(doubt(&[[3.5e6, 1e4], [3.6e6, -1e4]]).unwrap().contains("degrees and the events in metres"));
         assert_eq!(doubt(&[[80.0, 35.0], [81.0, 36.0]]), None);
         let metres = plane([(3e6, 4e6), (-5e5, 5e5)]);
         let points = Points::from_rows(&[[35.0, 1.0]]).unwrap();
-        assert!(super::doubt(&points, &metres).unwrap().contains("metres and the events in degrees"));
+        assert!(super::doubt(&points, &metres).unwrap().to_string().contains("metres and the events in degrees"));
         assert_eq!(super::doubt(&Points::line(&[5.0]).unwrap(), &Window::interval(0.0, 1.0).unwrap()), None);
     }
 
@@ -332,15 +342,13 @@ mod tests {
     #[test]
     fn bundled_borders_stand_for_windows() {
         let axes = plane([(0.0, 1.0), (0.0, 1.0)]).axes().to_vec();
-        let refused = |text: &str| match region("--window", text, &axes, &[false; 2]) {
-            Err(Failure::Sentence(sentence)) => sentence,
-            other => panic!("{other:?}"),
-        };
+        let region = |text: &str| region(Given { setting: Setting::Window, text }, On::any(&axes));
+        let refused = |text: &str| region(text).unwrap_err().to_string();
         assert!(refused("coal").contains("no bundled border") && refused("coal").contains("kenya"));
         assert!(refused("kenia").contains("neither a number"));
         assert!(refused("./missing.geojson").contains("does not exist"));
         assert!(refused("kenya,0,5").contains("two axes"));
-        let kenya = region("--window", "kenya", &axes, &[false; 2]).unwrap();
+        let kenya = region("kenya").unwrap();
         assert!(kenya.contains(&[36.8, -1.3]) && !kenya.contains(&[34.0, 4.9]), "Nairobi, and a corner of the box");
     }
 }
