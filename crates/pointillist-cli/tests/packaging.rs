@@ -69,9 +69,11 @@ fn every_package_has_its_licences_and_a_readme() {
         let files = packaged_files(&package);
         for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md"] {
             assert!(files.contains(file), "{}: {file} is not in the package", name(&package));
-            let text = std::fs::read_to_string(folder(&package).join(file)).unwrap_or_default();
-            let original = std::fs::read_to_string(root().join(file)).unwrap();
-            assert!(file == "README.md" || text == original, "{}: {file} is another text", name(&package));
+            // Links to the texts at the root; a checkout without links has their addresses there.
+            if cfg!(unix) && file != "README.md" {
+                let text = |folder: PathBuf| std::fs::read_to_string(folder.join(file)).unwrap();
+                assert_eq!(text(folder(&package)), text(root()), "{}: {file} is another text", name(&package));
+            }
         }
     }
 }
