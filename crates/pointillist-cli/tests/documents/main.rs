@@ -147,7 +147,10 @@ fn pictures(page: &Page, folder: &Folder, also_long: bool) -> Vec<String> {
             continue;
         }
         let stored = root().join("docs/images").join(name);
-        let drawn = String::from_utf8(folder.read(name)).unwrap();
+        let Ok(drawn) = std::fs::read_to_string(folder.path(name)) else {
+            wrong.push(format!("{}: {name} was not drawn", page.place(line)));
+            continue;
+        };
         let kept = std::fs::read_to_string(&stored).unwrap_or_default();
         let is_same = same::is_same(&kept.lines().collect::<Vec<_>>(), &drawn.lines().collect::<Vec<_>>());
         match (is_same, updates()) {
