@@ -188,10 +188,24 @@ fn every_block_says_what_it_is() {
     }
 }
 
+/// The pages that the commands of these tests stand on, and those for people who change the code.
+fn all_pages() -> Vec<Page> {
+    let others = [
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "NOTATION.md",
+        "experiments/results/README.md",
+        "experiments/rivals/README.md",
+        "experiments/scale/README.md",
+    ];
+    pages().into_iter().chain(others.map(Page::read)).collect()
+}
+
 #[test]
 fn what_is_not_run_names_what_exists() {
     let mut wrong = Vec::new();
-    for page in pages() {
+    for page in pages().into_iter().chain([Page::read("CONTRIBUTING.md")]) {
         let skipped = |block: &&Block| is_command(block) && !is_run(block, false);
         for block in page.blocks().iter().filter(skipped) {
             for step in page.steps(block) {
@@ -225,11 +239,8 @@ fn commands_within_sentences_are_commands() {
 
 #[test]
 fn links_lead_somewhere() {
-    let mut others: Vec<Page> =
-        ["ARCHITECTURE.md", "CONTRIBUTING.md", "NOTATION.md", "CHANGELOG.md"].map(Page::read).into();
-    others.extend(pages());
     let mut wrong = Vec::new();
-    for page in others {
+    for page in all_pages() {
         let folder = page.path.parent().unwrap();
         for (line, _, address) in page.links() {
             if address.contains("://") {
@@ -244,6 +255,42 @@ fn links_lead_somewhere() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Sources that a page names between backticks, such as `kernel/mod.rs`, are the ends of paths of this repository.
+#[test]
+fn sources_that_are_named_exist() {
+    let files = files_under(&root());
+    let mut wrong = Vec::new();
+    for page in all_pages() {
+        for (line, text) in page.prose() {
+            let words = text.split('`').skip(1).step_by(2).flat_map(|code| code.split([' ', ',']));
+            let is_source = |word: &&str| [".rs", ".py", ".R", ".toml", ".yml"].iter().any(|end| word.ends_with(end));
+            for word in words.filter(is_source).filter(|word| !word.contains("NAME")) {
+                let end = format!("/{}", word.trim_start_matches("./"));
+                if !files.iter().any(|file| file.ends_with(&end)) {
+                    wrong.push(format!("{}: there is no {word}", page.place(line)));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The files of the repository, with `/` before each, without what is built.
+fn files_under(folder: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            if !["target", ".git"].contains(&name.as_str()) {
+                files.extend(files_under(&entry.path()).into_iter().map(|file| format!("/{name}{file}")));
+            }
+        } else {
+            files.push(format!("/{name}"));
+        }
+    }
+    files
 }
 
 /// What the headings of a page are called in links.
