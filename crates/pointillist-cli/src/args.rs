@@ -4,7 +4,7 @@
 //! commands. Options and verbs that are planned but not there yet are recognised in [`not_yet`], so that asking for one gives a sentence.
 
 use crate::io::TimeUnit;
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -150,7 +150,7 @@ pub struct EventOptions {
     #[arg(long)]
     pub clip: bool,
     /// Unit in which dates are counted
-    #[arg(long, value_name = "UNIT", value_enum, ignore_case = true, default_value_t = TimeUnit::Days)]
+    #[arg(long, value_name = "UNIT", value_parser = time_units(), ignore_case = true, default_value_t = TimeUnit::Days)]
     pub time_unit: TimeUnit,
     /// Unit of the numbers of an axis, as in t=s, of the area, as in area=km², or of all axes, as in m; repeatable
     #[arg(long, value_name = "AXIS=UNIT")]
@@ -186,6 +186,21 @@ pub struct RowOptions {
     /// Dates are numbers that count from 1970, in this unit
     #[arg(long, value_enum, value_name = "UNIT", conflicts_with = "date_format")]
     pub epoch: Option<EpochName>,
+}
+
+/// Units of time by all their names.
+fn time_units() -> impl TypedValueParser<Value = TimeUnit> {
+    let help = |unit: TimeUnit| match unit {
+        TimeUnit::Seconds => "Seconds",
+        TimeUnit::Minutes => "Of 60 seconds",
+        TimeUnit::Hours => "Of 3600 seconds",
+        TimeUnit::Days => "Of 86 400 seconds",
+        TimeUnit::Weeks => "Of seven days",
+        TimeUnit::Years => "Julian ones, of 365.25 days",
+    };
+    let named = |unit: TimeUnit| PossibleValue::new(unit.names()[0]).aliases(&unit.names()[1..]).help(help(unit));
+    // The names are those that it reads.
+    PossibleValuesParser::new(TimeUnit::ALL.map(named)).map(|name| name.parse().unwrap_or_default())
 }
 
 /// What numbers that are dates count, by name.
@@ -587,7 +602,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub exposure: Option<String>,
     /// Unit in which dates are counted
-    #[arg(long, value_name = "UNIT", value_enum, ignore_case = true, default_value_t = TimeUnit::Days)]
+    #[arg(long, value_name = "UNIT", value_parser = time_units(), ignore_case = true, default_value_t = TimeUnit::Days)]
     pub time_unit: TimeUnit,
     /// Number of draws: independent sets of events (with --sgcp all from one intensity)
     #[arg(long, value_name = "K", default_value_t = 1)]

@@ -2,11 +2,12 @@
 
 mod args;
 mod commands;
-mod datasets;
 mod fault;
 mod interrupt;
 mod io;
 mod options;
 mod plot;
+
+use pointillist_io::datasets;
 
 pub use commands::{hostile, main};

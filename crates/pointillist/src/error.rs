@@ -126,8 +126,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// A setting out of its range.
-    pub(crate) fn setting(name: &str, value: impl std::fmt::Display, requirement: impl Into<String>) -> Self {
+    /// A setting out of its range: its name, the value given, and what it must be.
+    pub fn setting(name: &str, value: impl std::fmt::Display, requirement: impl Into<String>) -> Self {
         Error::Setting { name: name.into(), value: shown(value.to_string()), requirement: requirement.into() }
     }
 }

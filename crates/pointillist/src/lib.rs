@@ -41,13 +41,13 @@ pub mod score;
 pub mod intensity;
 pub mod exact;
 pub mod average;
-pub mod baseline;
-pub mod compare;
 mod sample;
 pub mod numerics;
 mod parallel;
 pub mod limits;
 pub mod testing;
+#[doc(hidden)]
+pub mod internals;
 
 pub use average::Averaged;
 pub use basis::PriorMean;

@@ -9,7 +9,7 @@ pub const MOST_DRAWS: usize = 10_000_000;
 const MOST_NUMBERS: usize = 250_000_000;
 
 /// Refuses a count above `most`.
-pub(crate) fn at_most(name: &str, count: usize, most: usize, why: &str) -> Result<()> {
+pub fn at_most(name: &str, count: usize, most: usize, why: &str) -> Result<()> {
     if count <= most {
         return Ok(());
     }
@@ -17,7 +17,7 @@ pub(crate) fn at_most(name: &str, count: usize, most: usize, why: &str) -> Resul
 }
 
 /// Refuses more draws than can be held.
-pub(crate) fn draws(name: &str, count: usize) -> Result<()> {
+pub fn draws(name: &str, count: usize) -> Result<()> {
     at_most(name, count, MOST_DRAWS, "all of them are held at once")
 }
 

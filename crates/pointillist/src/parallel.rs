@@ -13,16 +13,12 @@ const LEAST_BLOCK: usize = 256;
 const SMALL: usize = 200_000;
 
 /// Events a block, for this many events.
-pub(crate) fn block_length(events: usize) -> usize {
+pub fn block_length(events: usize) -> usize {
     events.div_ceil(MOST_BLOCKS).max(LEAST_BLOCK)
 }
 
 /// The results of `work` on each block, in order.
-pub(crate) fn map<T: Send, R: Send>(
-    blocks: impl Iterator<Item = T>,
-    size: usize,
-    work: impl Fn(T) -> R + Sync,
-) -> Vec<R> {
+pub fn map<T: Send, R: Send>(blocks: impl Iterator<Item = T>, size: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     if size < SMALL || rayon::current_num_threads() == 1 {
         return blocks.map(work).collect();
     }
@@ -30,6 +26,6 @@ pub(crate) fn map<T: Send, R: Send>(
 }
 
 /// Does `work` on each block.
-pub(crate) fn for_each<T: Send>(blocks: impl Iterator<Item = T>, size: usize, work: impl Fn(T) + Sync) {
+pub fn for_each<T: Send>(blocks: impl Iterator<Item = T>, size: usize, work: impl Fn(T) + Sync) {
     map(blocks, size, work);
 }

@@ -34,7 +34,8 @@ impl Points {
     }
 
     /// Points from coordinates in row order that are known to be finite and whole rows.
-    pub(crate) fn of_rows(dims: usize, coordinates: Vec<f64>) -> Self {
+    #[doc(hidden)]
+    pub fn of_rows(dims: usize, coordinates: Vec<f64>) -> Self {
         debug_assert!(coordinates.len().is_multiple_of(dims));
         Self { dims, coordinates }
     }
@@ -110,7 +111,8 @@ impl Points {
     }
 
     /// These points, then those.
-    pub(crate) fn followed_by(&self, others: &Points) -> Self {
+    #[doc(hidden)]
+    pub fn followed_by(&self, others: &Points) -> Self {
         Self { dims: self.dims, coordinates: [self.coordinates(), others.coordinates()].concat() }
     }
 

@@ -110,7 +110,7 @@ fn events_drawn_from_the_posterior_look_like_the_events() {
 #[test]
 fn held_out_scores_prefer_the_better_fit_and_keep_their_order() {
     // The coal data split in two: the scores' own errors are small, and the bounds lie below what they bound.
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/coal/coal.csv");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../pointillist-io/data/coal/coal.csv");
     let text = std::fs::read_to_string(path).unwrap();
     let years: Vec<f64> = text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(1);

@@ -6,9 +6,9 @@ use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column, Written};
 use crate::options::Mode;
-use pointillist::baseline::{EdgeCorrection, sgcp};
-use pointillist::compare::{Contender, Performance, halves, paired};
 use pointillist::{Axis, Events, Model, Points};
+use pointillist_rivals::compare::{Contender, Performance, halves, paired};
+use pointillist_rivals::{EdgeCorrection, sgcp};
 use serde::Serialize;
 
 /// Most random halves.

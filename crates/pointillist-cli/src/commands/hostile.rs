@@ -6,9 +6,9 @@ use super::{Context, arguments, input, run, spec, window};
 use crate::args::{Cli, Verb};
 use crate::io::{self, ModelFile, SummaryFile};
 use clap::CommandFactory;
-use pointillist::baseline::sgcp::Sgcp;
 use pointillist::kernel::Expression;
 use pointillist::{Axis, Intensity, Points};
+use pointillist_rivals::sgcp::Sgcp;
 
 /// The command as clap has it: its verbs and their options.
 pub fn command() -> clap::Command {

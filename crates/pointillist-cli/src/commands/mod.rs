@@ -80,6 +80,12 @@ impl From<io::InputError> for Failure {
     }
 }
 
+impl From<io::StdoutError> for Failure {
+    fn from(error: io::StdoutError) -> Self {
+        Self::Sentence(error.to_string())
+    }
+}
+
 impl From<io::OutputError> for Failure {
     fn from(error: io::OutputError) -> Self {
         Self::Sentence(error.to_string())

@@ -6,10 +6,10 @@ use crate::args::{RivalOptions, SgcpArgs, ThinningName};
 use crate::interrupt;
 use crate::io::{self, Column};
 use crate::options::Mode;
-use pointillist::baseline::sgcp::{
+use pointillist::{Error, Events, Window};
+use pointillist_rivals::sgcp::{
     Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpProgress, SgcpScore, SgcpState, Thinning,
 };
-use pointillist::{Error, Events, Window};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -5,8 +5,8 @@ use super::{Context, Failure, Outcome, predict, spec, window};
 use crate::args::{Places, SimulateArgs};
 use crate::io::{self, Column, ModelFile, TimeUnit, Written};
 use crate::options::Mode;
-use pointillist::baseline::sgcp;
 use pointillist::{Axis, Error, Intensity, Points, Simulation, Window};
+use pointillist_rivals::sgcp;
 use std::path::Path;
 
 /// Most numbers in an answer.

@@ -6,7 +6,7 @@ use crate::args::{EdgeName, SmoothArgs};
 use crate::io::{self, Column};
 use crate::options::Mode;
 use pointillist::Events;
-use pointillist::baseline::{EdgeCorrection, KernelSmoother};
+use pointillist_rivals::{EdgeCorrection, KernelSmoother};
 use serde::Serialize;
 
 /// Most points of a grid.

@@ -5,9 +5,9 @@ use super::{Context, Failure, input};
 use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
 use crate::io;
 use crate::options::Mode;
-use pointillist::baseline::sgcp;
 use pointillist::kernel::{Expression, Unit};
 use pointillist::{Axis, Error, Factor, Family, Inducing, LatticeChoice, Method, Model, Prior, PriorMean, Smoothness};
+use pointillist_rivals::sgcp;
 
 /// The model that the options describe, for events on these axes.
 pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Model, Failure> {

@@ -41,7 +41,10 @@ pub fn run(args: &SummarizeArgs, context: &Context) -> Result<Outcome, Failure> 
     for warning in &warnings {
         context.warn(warning);
     }
-    file.write(&args.output)?;
+    match args.output == Path::new("-") {
+        true => io::stdout_through(|out| file.write_to(out))?,
+        false => file.write(&args.output)?,
+    }
     let report = Report::new(&file, warnings, started.elapsed().as_secs_f64());
     // With the summary itself on stdout there is no room for anything else.
     if args.output == Path::new("-") {
@@ -283,7 +286,7 @@ impl Tables {
                 all = joined(all, Some(extents));
                 continue;
             }
-            while let Some(chunks) = stream.next()? {
+            while let Some(chunks) = stream.next_chunks()? {
                 let dates = stream.dates();
                 let parts: Vec<_> = chunks.par_iter().map(|chunk| chunk.extents(dates)).collect();
                 all = parts.into_iter().fold(all, joined);
@@ -507,7 +510,7 @@ impl Pass {
 
 /// The next rows of a table, looked at on all threads.
 fn next(stream: &mut Stream, window: &Window, time: &[Option<TimeAxis>]) -> Result<Option<Vec<Sifted>>, Failure> {
-    let Some(chunks) = stream.next()? else { return Ok(None) };
+    let Some(chunks) = stream.next_chunks()? else { return Ok(None) };
     let (source, word) = (stream.source(), stream.counting().word());
     let sift = |chunk: Chunk| sifted(chunk, window, time, |line| (source.to_string(), format!("{word} {line}")));
     Ok(Some(chunks.into_par_iter().map(sift).collect()))

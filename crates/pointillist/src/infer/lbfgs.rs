@@ -21,12 +21,13 @@ const TRIALS: usize = 20;
 
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Gain, expected and made, below which it has converged.
-    pub(crate) gain: f64,
-    pub(crate) most_evaluations: usize,
+    pub gain: f64,
+    /// Evaluations of the function after which it ends.
+    pub most_evaluations: usize,
     /// Longest first step, in the largest component.
-    pub(crate) first_step: f64,
+    pub first_step: f64,
 }
 
 /// Why it stopped.

@@ -14,7 +14,7 @@ const MOST_ANGLES: usize = 200;
 
 /// Moves `state` (with its log-likelihood) one step on its ellipse with `draw`, a draw from the same zero-mean Gaussian prior.
 /// Returns how many angles were tried.
-pub(crate) fn step(
+pub fn step(
     rng: &mut impl Rng,
     state: &mut [f64],
     draw: &[f64],

@@ -4,6 +4,6 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// `count` independent standard normal numbers.
-pub(crate) fn standard_normal(rng: &mut impl Rng, count: usize) -> Vec<f64> {
+pub fn standard_normal(rng: &mut impl Rng, count: usize) -> Vec<f64> {
     (0..count).map(|_| StandardNormal.sample(rng)).collect()
 }

@@ -22,7 +22,7 @@ impl LogMean {
 }
 
 /// log of the mean of exp(log_weights).
-pub(crate) fn log_mean(log_weights: &[f64]) -> LogMean {
+pub fn log_mean(log_weights: &[f64]) -> LogMean {
     let n = log_weights.len() as f64;
     let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if !largest.is_finite() {

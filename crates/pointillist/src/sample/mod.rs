@@ -4,7 +4,6 @@
 pub(crate) mod annealing;
 pub(crate) mod elliptical_slice;
 pub(crate) mod gaussian;
-pub(crate) mod hmc;
 pub(crate) mod importance;
 pub(crate) mod simulate;
 pub(crate) mod thinning;
@@ -13,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 /// The generator of draw number `stream`.
-pub(crate) fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
+pub fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(stream);
     rng

@@ -4,12 +4,12 @@ use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Poisson};
 
 /// A draw from Poisson(mean); 0 for a mean of 0.
-pub(crate) fn poisson(rng: &mut impl Rng, mean: f64) -> u64 {
+pub fn poisson(rng: &mut impl Rng, mean: f64) -> u64 {
     Poisson::new(mean).map_or(0, |p| p.sample(rng) as u64)
 }
 
 /// Homogeneous candidates at rate `ceiling` per unit of measure over a box: rows of coordinates.
-pub(crate) fn candidates(rng: &mut impl Rng, lo: &[f64], hi: &[f64], ceiling: f64) -> Vec<f64> {
+pub fn candidates(rng: &mut impl Rng, lo: &[f64], hi: &[f64], ceiling: f64) -> Vec<f64> {
     let measure: f64 = lo.iter().zip(hi).map(|(l, h)| h - l).product();
     let count = poisson(rng, ceiling * measure);
     (0..count)
@@ -19,6 +19,6 @@ pub(crate) fn candidates(rng: &mut impl Rng, lo: &[f64], hi: &[f64], ceiling: f6
 }
 
 /// Which candidates stay: each with probability rate/ceiling.
-pub(crate) fn keep(rng: &mut impl Rng, rates: &[f64], ceiling: f64) -> Vec<bool> {
+pub fn keep(rng: &mut impl Rng, rates: &[f64], ceiling: f64) -> Vec<bool> {
     rates.iter().map(|rate| rng.random::<f64>() * ceiling < *rate).collect()
 }

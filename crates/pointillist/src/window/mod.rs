@@ -17,9 +17,12 @@ mod spread;
 
 pub use boxes::Span;
 pub use exposure::Exposure;
-pub(crate) use nodes::{AxisRule, Nodes, Panels, PieceNodes, Weights, count as node_count};
+#[doc(hidden)]
+pub use nodes::Nodes;
+pub(crate) use nodes::{AxisRule, Panels, PieceNodes, Weights, count as node_count};
 pub use polygon::{Polygons, Ring};
-pub(crate) use scaling::Scaling;
+#[doc(hidden)]
+pub use scaling::Scaling;
 pub use spread::Spread;
 
 use crate::error::{Error, Result};

@@ -123,9 +123,11 @@ pub(crate) struct PieceNodes {
 
 /// Points with weights: Σ w h(x) ≈ ∫ h over the window.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Nodes {
-    pub(crate) points: Points,
-    pub(crate) weights: Vec<f64>,
+pub struct Nodes {
+    /// x.
+    pub points: Points,
+    /// w.
+    pub weights: Vec<f64>,
 }
 
 impl Window {

@@ -8,53 +8,56 @@ use crate::window::Window;
 
 /// The map between the user's coordinates and those of the unit box.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Scaling {
+pub struct Scaling {
     shift: Vec<f64>,
     scale: Vec<f64>,
 }
 
 impl Scaling {
-    pub(crate) fn of(window: &Window) -> Self {
+    /// From the bounding box of a window to the unit box.
+    pub fn of(window: &Window) -> Self {
         let spans = window.bounding_box();
         Self { shift: spans.iter().map(|s| s.lo).collect(), scale: spans.iter().map(|s| s.length()).collect() }
     }
 
     /// Number of axes.
-    pub(crate) fn dims(&self) -> usize {
+    pub fn dims(&self) -> usize {
         self.scale.len()
     }
 
     /// User's coordinate to unit coordinate.
-    pub(crate) fn inward(&self, axis: usize, x: f64) -> f64 {
+    pub fn inward(&self, axis: usize, x: f64) -> f64 {
         (x - self.shift[axis]) / self.scale[axis]
     }
 
     /// Unit coordinate to user's coordinate.
-    pub(crate) fn outward(&self, axis: usize, x: f64) -> f64 {
+    pub fn outward(&self, axis: usize, x: f64) -> f64 {
         self.shift[axis] + self.scale[axis] * x
     }
 
     /// Length of one unit of axis `axis` in the user's units.
-    pub(crate) fn scale(&self, axis: usize) -> f64 {
+    pub fn scale(&self, axis: usize) -> f64 {
         self.scale[axis]
     }
 
     /// Measure of the unit box in the user's units.
-    pub(crate) fn volume(&self) -> f64 {
+    pub fn volume(&self) -> f64 {
         self.scale.iter().product()
     }
 
     /// What the log-likelihood of points in the window is higher by in unit coordinates and without its exposure.
-    pub(crate) fn log_units(&self, window: &Window, points: &Points) -> f64 {
+    pub fn log_units(&self, window: &Window, points: &Points) -> f64 {
         let exposure: f64 = points.rows().map(|row| window.exposure_at(row).ln()).sum();
         points.len() as f64 * self.volume().ln() - exposure
     }
 
-    pub(crate) fn points_inward(&self, points: &Points) -> Points {
+    /// Points in unit coordinates.
+    pub fn points_inward(&self, points: &Points) -> Points {
         points.map(|r, x| self.inward(r, x))
     }
 
-    pub(crate) fn points_outward(&self, points: &Points) -> Points {
+    /// Points in the user's coordinates.
+    pub fn points_outward(&self, points: &Points) -> Points {
         points.map(|r, x| self.outward(r, x))
     }
 }

@@ -25,7 +25,7 @@ pub fn rows(value: &Value) -> Vec<Vec<f64>> {
 
 /// The coal-mining disasters, in years.
 pub fn coal() -> Vec<f64> {
-    let path = format!("{}/../../data/coal/coal.csv", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../pointillist-io/data/coal/coal.csv", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect()
 }

@@ -7,8 +7,8 @@ use crate::commands::check;
 use crate::commands::figure::label;
 use crate::commands::summary::rate_unit;
 use crate::plot::{self, ChartFigure, Level, Series, Stroke};
-use pointillist::compare::halves;
 use pointillist::{Inducing, Sampling};
+use pointillist_rivals::compare::halves;
 
 /// Random halves, and how many of them serve for the numbers of inducing points.
 const SPLITS: (usize, usize) = (20, 2);

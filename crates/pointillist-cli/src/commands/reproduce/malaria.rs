@@ -5,7 +5,7 @@ use crate::commands::figure;
 use crate::io::KeptEvents;
 use crate::plot;
 use pointillist::Inducing;
-use pointillist::compare::halves;
+use pointillist_rivals::compare::halves;
 
 /// Random halves, and inducing points an axis.
 const SPLITS: (usize, usize) = (5, 1);

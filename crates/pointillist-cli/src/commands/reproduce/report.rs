@@ -155,7 +155,7 @@ impl Cell {
 
 /// The mean of values and its standard error.
 pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    pointillist::compare::paired(values, &vec![0.0; values.len()])
+    pointillist_rivals::compare::paired(values, &vec![0.0; values.len()])
 }
 
 /// A number for readers: three digits or so.

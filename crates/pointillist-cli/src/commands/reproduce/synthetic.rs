@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::plot::{self, MapFigure, PanelsFigure};
-use pointillist::baseline::sgcp::{Parameters, draw};
-use pointillist::compare::{Fitted, Scores};
+use pointillist_rivals::compare::{Fitted, Scores};
+use pointillist_rivals::sgcp::{Parameters, draw};
 
 /// Side of the square window: the paper's scores and errors fit about this.
 const SIDE: f64 = 10.0;

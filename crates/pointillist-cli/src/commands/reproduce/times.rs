@@ -2,7 +2,7 @@
 
 use super::*;
 use pointillist::Inducing;
-use pointillist::baseline::sgcp::Settings;
+use pointillist_rivals::sgcp::Settings;
 
 /// Fits over which the median is taken; the sampler is run once.
 const REPEATS: (usize, usize) = (11, 1);
