@@ -1,9 +1,9 @@
-//! What would be published: every crate has its licences, its README, and what crates.io asks for; its dependencies have
+//! What would be published: every crate has its licences, its README, all files that it includes, and what crates.io asks for; its dependencies have
 //! licences that are allowed here and need no newer compiler than is promised.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 /// Licences under which code may be compiled in. Those that ask for a notice stand in NOTICE.
@@ -76,6 +76,48 @@ fn every_package_has_its_licences_and_a_readme() {
             }
         }
     }
+}
+
+#[test]
+fn every_package_has_what_it_includes() {
+    let mut wrong = Vec::new();
+    for package in own_packages() {
+        let files = packaged_files(&package);
+        for source in files.iter().filter(|file| file.ends_with(".rs")) {
+            let text = std::fs::read_to_string(folder(&package).join(source)).unwrap();
+            for included in included_files(&text) {
+                let path = plain(&Path::new(source).parent().unwrap().join(&included));
+                if path.is_none_or(|path| !files.contains(&path)) {
+                    wrong
+                        .push(format!("{}: {source} includes {included}, which is not in the package", name(&package)));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The files that a source includes, as it writes them.
+fn included_files(source: &str) -> Vec<String> {
+    let macros = ["include_str", "include_bytes", "include"].map(|name| format!("{name}!("));
+    let calls = macros.iter().flat_map(|call| source.split(call.as_str()).skip(1));
+    let texts = calls.filter_map(|after| after.trim_start().strip_prefix('"')?.split_once('"'));
+    texts.map(|(file, _)| file.to_string()).collect()
+}
+
+/// A path without `..`; nothing if it leads out of where it began.
+fn plain(path: &Path) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                parts.pop()?;
+            }
+            Component::Normal(part) => parts.push(part.to_str()?),
+            _ => {}
+        }
+    }
+    Some(parts.join("/"))
 }
 
 #[test]
@@ -187,4 +229,12 @@ fn expressions_of_licences_are_understood() {
     assert!(
         !allowed("GPL-3.0") && !allowed("MIT AND GPL-3.0") && !allowed("(MIT OR GPL-3.0) AND MPL-2.0") && !allowed("")
     );
+}
+
+#[test]
+fn included_files_are_found() {
+    let source = "const A: &str = MACRO_str!(\"../data/a.csv\");\nlet b = MACRO_bytes!(\n    \"b.bin\"\n);";
+    assert_eq!(included_files(&source.replace("MACRO", "include")), ["../data/a.csv", "b.bin"]);
+    assert_eq!(plain(Path::new("src/../data/a.csv")).as_deref(), Some("data/a.csv"));
+    assert_eq!(plain(Path::new("src/../../data/a.csv")), None);
 }
