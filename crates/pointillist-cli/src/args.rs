@@ -133,12 +133,12 @@ pub struct EventOptions {
     /// Column that says to which trial an event belongs (default: trial, if there is one)
     #[arg(long, value_name = "NAME")]
     pub trial_column: Option<String>,
-    /// Table of how closely the window was looked at: columns called as the axes, or some of them, and one of values
+    /// Table of how closely the window was looked at: columns named after the axes, or some of them, and one of values
     #[arg(
         long,
         value_name = "FILE",
         long_help = "Table of how closely the window was looked at: people at risk, hours of watching, chance of detection.\n\
-        It has columns called as the axes, or some of them, and one column of values that are not negative, on a full grid that \
+        It has columns named after the axes, or some of them, and one column of values that are not negative, on a full grid that \
         covers the window (rows in any order); between the places of the grid it is linear. Of what `predict` wrote the mean is taken. The \
         rate is then per unit of exposure. \
         If the column of values is called `weight`, the rows are amounts (the people of a cell of a raster, the hours of a day) at places \
@@ -396,7 +396,7 @@ pub struct SummarizeArgs {
 /// Where a rate is asked for.
 #[derive(Debug, Clone, Args)]
 pub struct Places {
-    /// File with points, one a line, in columns called as the axes (else by number)
+    /// File with points, one per line, in columns named after the axes (else by number)
     #[arg(long, value_name = "POINTS", conflicts_with = "grid")]
     pub at: Option<String>,
     /// Regular grid over the window, as in 200 or 100x100
@@ -408,7 +408,7 @@ pub struct Places {
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg(
     "at",
-    |at| at.help("File with points, one a line, in columns called as the model's axes (else by number)")
+    |at| at.help("File with points, one per line, in columns named after the model's axes (else by number)")
 ))]
 pub struct Where {
     /// The points.
@@ -425,7 +425,7 @@ pub struct Where {
     pointillist predict model.json > rate.csv\n  \
     pointillist predict model.json --grid 100x100 --quantiles 0.025,0.975 -o map.csv\n  \
     pointillist predict model.json --at places.csv\n\n\
-    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column a quantile; if some points lie outside the \
+    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column per quantile; if some points lie outside the \
     window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.")]
 pub struct PredictArgs {
     /// Model file, written by `fit`; `-` for stdin
@@ -693,13 +693,13 @@ impl RivalOptions {
     pointillist smooth coal\n  \
     pointillist smooth kenya --window kenya --clip --grid 50x50 -o smooth.csv\n  \
     pointillist smooth train.csv --window 0,50 --heldout heldout.csv --json\n\n\
-    The rate is a sum of Gaussians, one an event; its bandwidth, one an axis, maximises the leave-one-out likelihood. `truncate` divides each \
+    The rate is a sum of Gaussians, one per event; its bandwidth, one per axis, maximises the leave-one-out likelihood. `truncate` divides each \
     Gaussian by its share inside the window.")]
 pub struct SmoothArgs {
     /// What to do about the part of a Gaussian outside the window
     #[arg(long, value_enum, default_value_t = EdgeName::Truncate)]
     pub edge_correction: EdgeName,
-    /// Bandwidth, one number an axis (default: by leave-one-out likelihood)
+    /// Bandwidth, one number per axis (default: by leave-one-out likelihood)
     #[arg(long, value_name = "H,...", value_delimiter = ',')]
     pub bandwidth: Option<Vec<f64>>,
     /// What to do with the rival.
@@ -797,7 +797,7 @@ pub struct CompareArgs {
     /// Table with the axes' columns and one of the true rate of the training events: adds `rms` and the integrated squared error `ise`
     #[arg(long, value_name = "GRID")]
     pub truth: Option<String>,
-    /// Write one row a split and method here
+    /// Write one row per split and method here
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// How to fit.

@@ -13,7 +13,9 @@ static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
 pub fn remember() {
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!("{}:{}:{}", short(at.file()), at.line(), at.column()));
-        let message = info.payload_as_str().unwrap_or("no message");
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         let last = (one_line(message), place.unwrap_or_else(|| "an unknown place".into()));
         *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
     }));

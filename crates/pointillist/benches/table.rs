@@ -102,7 +102,7 @@ fn case(events: usize, counts: &[usize]) -> Case {
 }
 
 fn coal() -> Events {
-    let text = include_str!("../../pointillist-io/data/coal/coal.csv");
+    let text = include_str!("coal.csv");
     let years: Vec<f64> = text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
     Events::new(Points::line(&years).unwrap(), Window::interval(1851.2026009582, 1962.2197125257).unwrap()).unwrap()
 }
@@ -154,8 +154,7 @@ fn floor(basis: &ScatteredBasis, a: &Matrix, region: &Matrix, q: &Gaussian) -> f
 
 /// Kenya's border, as bundled.
 fn kenya() -> Polygons {
-    let file: serde_json::Value =
-        serde_json::from_str(include_str!("../../pointillist-io/data/kenya/border.geojson")).unwrap();
+    let file: serde_json::Value = serde_json::from_str(include_str!("border.geojson")).unwrap();
     Polygons::new(serde_json::from_value(file["features"][0]["geometry"]["coordinates"].clone()).unwrap()).unwrap()
 }
 

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let prior_mean = if arguments.next().as_deref() == Some("paper") { PriorMean::Paper } else { PriorMean::Constant };
     let method = if arguments.next().as_deref() == Some("joint") { Method::Joint } else { Method::Collapsed };
 
-    let text = include_str!("../../pointillist-io/data/coal/coal.csv");
+    let text = include_str!("coal.csv");
     let years: Vec<f64> = text.lines().skip(1).filter_map(|line| line.split(',').next()?.parse().ok()).collect();
     let events = Events::new(Points::line(&years)?, Window::interval(1851.2026009582, 1962.2197125257)?)?;
 

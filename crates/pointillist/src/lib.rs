@@ -77,3 +77,8 @@ pub use sample::simulate::{Simulation, simulate};
 pub use score::Score;
 pub use terms::Link;
 pub use window::{Axis, Window};
+
+/// The Rust of the README, which is compiled and run with the examples of this documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
