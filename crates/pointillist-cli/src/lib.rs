@@ -7,6 +7,5 @@ mod fault;
 mod interrupt;
 mod io;
 mod options;
-mod plot;
 
 pub use commands::{hostile, main};

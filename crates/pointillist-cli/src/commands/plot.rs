@@ -5,7 +5,6 @@ use super::{Context, Failure, Outcome, colour, fit, input, json_line, spec, term
 use crate::args::PlotArgs;
 use crate::io::{self, KeptEvents, ModelFile};
 use crate::options::Mode;
-use crate::plot;
 use std::path::Path;
 
 /// Pixels of a PNG for each unit of the SVG.
@@ -38,12 +37,12 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     if context.json() {
         io::stdout_text(&json_line(&serde_json::json!({ "figure": args.output, "events": model.event_count }))?)?;
     } else if args.terminal || args.output.is_none() {
-        io::stdout_text(&plot::terminal(&figure, terminal().0, LINES, colour()))?;
+        io::stdout_text(&pointillist_plot::terminal(&figure, terminal().0, LINES, colour()))?;
     }
     if let (Some(path), Some(format)) = (&args.output, format) {
         let bytes = match format {
-            Format::Svg => plot::svg(&figure).into_bytes(),
-            Format::Png => plot::png(&figure, PNG_SCALE)?,
+            Format::Svg => pointillist_plot::svg(&figure).into_bytes(),
+            Format::Png => pointillist_plot::png(&figure, PNG_SCALE)?,
         };
         io::write_atomically(path, &bytes)?;
         context.note(&format!("wrote {}", path.display()));

@@ -1,9 +1,9 @@
 //! Five functions in the plane from the SGCP's own generative process (the paper's Table 1), and maps of one of them.
 
 use super::*;
-use crate::plot::{self, MapFigure, PanelsFigure};
 use pointillist::baseline::sgcp::{Parameters, draw};
 use pointillist::compare::{Fitted, Scores};
+use pointillist_plot::{MapFigure, PanelsFigure};
 
 /// Side of the square window: the paper's scores and errors fit about this.
 const SIDE: f64 = 10.0;
@@ -198,6 +198,6 @@ fn picture(function: &Function, results: &[Answer]) -> Picture {
     Picture {
         file: "synthetic-maps.svg".into(),
         caption: "The paper's figure of four maps: truth, VBPP, KS+EC, SGCP.".into(),
-        svg: plot::panels(&figure),
+        svg: pointillist_plot::panels(&figure),
     }
 }
