@@ -66,7 +66,7 @@ pub fn print(summary: &Summary, model: &ModelFile, context: &Context) -> Result<
     let (width, is_terminal) = terminal();
     let mut text = summary.text(&model.source);
     if is_terminal && let Ok(figure) = figure::of_model(model, &Default::default()) {
-        text += &format!("\n{}", pointillist_plot::terminal(&figure, width, 14, colour()));
+        text += &format!("\n{}", figure.terminal(width, 14, colour()));
     }
     Ok(io::stdout_text(&text)?)
 }

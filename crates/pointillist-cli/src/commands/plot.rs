@@ -8,7 +8,7 @@ use crate::options::Mode;
 use std::path::Path;
 
 /// Pixels of a PNG for each unit of the SVG.
-const PNG_SCALE: f32 = 2.0;
+const PNG_SCALE: f64 = 2.0;
 /// Lines of a terminal picture.
 const LINES: usize = 20;
 
@@ -37,12 +37,12 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     if context.json() {
         io::stdout_text(&json_line(&serde_json::json!({ "figure": args.output, "events": model.event_count }))?)?;
     } else if args.terminal || args.output.is_none() {
-        io::stdout_text(&pointillist_plot::terminal(&figure, terminal().0, LINES, colour()))?;
+        io::stdout_text(&figure.terminal(terminal().0, LINES, colour()))?;
     }
     if let (Some(path), Some(format)) = (&args.output, format) {
         let bytes = match format {
-            Format::Svg => pointillist_plot::svg(&figure).into_bytes(),
-            Format::Png => pointillist_plot::png(&figure, PNG_SCALE)?,
+            Format::Svg => figure.svg().into_bytes(),
+            Format::Png => figure.png(PNG_SCALE)?,
         };
         io::write_atomically(path, &bytes)?;
         context.note(&format!("wrote {}", path.display()));

@@ -146,6 +146,6 @@ fn picture(number: usize, truth: &Truth, methods: &[Method], trial: &Trial, firs
     Picture {
         file: format!("adams-{}.svg", number + 1),
         caption: format!("The first draw of intensity {}.", number + 1),
-        svg: pointillist_plot::chart(&figure),
+        svg: figure.svg(),
     }
 }

@@ -40,7 +40,7 @@ pub fn run() -> Result<Section, Failure> {
         pictures: vec![Picture {
             file: "link.svg".into(),
             caption: "G̃, its slope, and the expectation that stands in the bound.".into(),
-            svg: pointillist_plot::chart(&figure),
+            svg: figure.svg(),
         }],
         goals: vec![],
     })

@@ -88,6 +88,6 @@ fn picture(bench: &Bench, name: &str, events: &Events) -> Result<Picture, Failur
     Ok(Picture {
         file: format!("malaria-{name}.svg"),
         caption: format!("The rate found in all events ({name})."),
-        svg: pointillist_plot::svg(&figure),
+        svg: figure.svg(),
     })
 }

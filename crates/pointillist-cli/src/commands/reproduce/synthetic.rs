@@ -198,6 +198,6 @@ fn picture(function: &Function, results: &[Answer]) -> Picture {
     Picture {
         file: "synthetic-maps.svg".into(),
         caption: "The paper's figure of four maps: truth, VBPP, KS+EC, SGCP.".into(),
-        svg: pointillist_plot::panels(&figure),
+        svg: figure.svg(),
     }
 }
