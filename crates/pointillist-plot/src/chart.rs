@@ -1,4 +1,4 @@
-//! Several lines over one axis as SVG: bands, levels to compare with, error bars, a rug of events, a legend that wraps.
+//! Several lines over one axis: bands, levels to compare with, error bars, a rug of events, a legend that wraps.
 //!
 //! Draws what it is given, each line in a colour of its own; it computes no mean and no interval.
 

@@ -1,4 +1,4 @@
-//! The one-dimensional figure as SVG: band, mean line, gaps, events as a rug or in a row for each trial, legend.
+//! The one-dimensional figure: band, mean line, gaps, events as a rug or in a row for each trial, legend.
 //!
 //! Draws what it is given; it computes no intensity and no interval.
 

@@ -1,4 +1,4 @@
-//! Maps side by side as SVG: a grid of them with one colour scale and one colour bar.
+//! Maps side by side: a grid of them with one colour scale and one colour bar.
 //!
 //! Decides only where each map stands and what its neighbours make superfluous; the maps themselves are those of
 //! `map.rs`.

@@ -207,4 +207,36 @@ mod tests {
         assert_eq!(px(-0.001), "0");
         assert_eq!(px(12.346), "12.35");
     }
+
+    #[test]
+    fn each_shape_is_an_element() {
+        let mut drawing = Drawing::new(90.0, 42.5);
+        drawing.line((1.0, 2.0), (3.0, 4.126), &[Attribute::Line([0, 16, 255]), Attribute::LineWidth(0.8)]);
+        let style = [Attribute::Class("gap"), Attribute::NoFill, Attribute::LineOpacity(0.5), Attribute::RoundJoin];
+        drawing.group(&style, |drawing| {
+            drawing.path(vec![Step::Move((1.0, 2.0)), Step::Down(11.0), Step::Across(5.0), Step::Upright(6.0)], &[]);
+            drawing.circle((1.5, 2.5), 3.0, &[Attribute::FillOpacity(0.25), Attribute::RoundCap, Attribute::EvenOdd]);
+        });
+        drawing.clip([1.0, 2.0, 3.0, 4.0], |drawing| {
+            drawing.path(vec![Step::Move((0.0, 0.0)), Step::Close], &[Attribute::Dashes(7.0, 4.0)]);
+        });
+        drawing.text(Text::new((4.0, 5.0), 12.0, [0; 3], "a & b").bold().anchored(Anchor::End).upright());
+        drawing.ramp([1.0, 2.0, 3.0, 4.0], &[[0; 3], [255; 3], [1; 3]]);
+        let expected = r##"<svg xmlns="http://www.w3.org/2000/svg" width="90" height="42.5" viewBox="0 0 90 42.5" font-family="FONTS">
+<rect x="0" y="0" width="90" height="42.5" fill="#ffffff"/>
+<path d="M1 2L3 4.13" stroke="#0010ff" stroke-width="0.8"/>
+<g class="gap" fill="none" stroke-opacity="0.5" stroke-linejoin="round">
+<path d="M1 2v11H5V6"/>
+<circle cx="1.5" cy="2.5" r="3" fill-opacity="0.25" stroke-linecap="round" fill-rule="evenodd"/>
+</g>
+<svg x="1" y="2" width="3" height="4" viewBox="1 2 3 4">
+<path d="M0 0Z" stroke-dasharray="7 4"/>
+</svg>
+<text x="4" y="5" font-size="12" fill="#000000" font-weight="600" text-anchor="end" transform="rotate(-90 4 5)">a &amp; b</text>
+<linearGradient id="bar" x1="0" y1="1" x2="0" y2="0"><stop offset="0" stop-color="#000000"/><stop offset="0.5" stop-color="#ffffff"/><stop offset="1" stop-color="#010101"/></linearGradient>
+<rect x="1" y="2" width="3" height="4" fill="url(#bar)"/>
+</svg>
+"##;
+        assert_eq!(write(&drawing), expected.replace("FONTS", FONTS));
+    }
 }
