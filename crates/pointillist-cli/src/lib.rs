@@ -6,7 +6,6 @@ mod fault;
 mod interrupt;
 mod io;
 mod options;
-mod plot;
 mod spelling;
 
 use pointillist_io::datasets;

@@ -2,7 +2,7 @@
 
 use super::{Context, Failure, Outcome, colour, figure, fit, input, json_line, terminal};
 use crate::args::{Cli, Verb};
-use crate::{io, plot};
+use crate::io;
 use clap::Parser;
 use std::path::Path;
 
@@ -27,11 +27,11 @@ pub fn run(context: &Context) -> Result<Outcome, Failure> {
     let fitted = fit::fit(input::events(SET, &args.options.events)?, &args.options, context)?;
     let title = Some("Explosions in British coal mines with ten deaths or more".to_string());
     let figure = figure::of_model(&fitted.model, &figure::Look { title, ..Default::default() })?;
-    io::write_atomically(Path::new(FIGURE), plot::svg(&figure).as_bytes())?;
+    io::write_atomically(Path::new(FIGURE), figure.svg().as_bytes())?;
     if context.json() {
         io::stdout_text(&json_line(&fitted.summary)?)?;
     } else {
-        let picture = plot::terminal(&figure, terminal().0, 18, colour());
+        let picture = figure.terminal(terminal().0, 18, colour());
         io::stdout_text(&format!("{}\n{picture}\n", fitted.summary.text(SET)))?;
     }
     context.note(&format!("wrote {FIGURE} in this directory\n"));

@@ -3,9 +3,9 @@
 use super::Failure;
 use super::summary::rate_unit;
 use crate::io::{self, KeptEvents, ModelFile};
-use crate::plot::{Band, Calendar, CurveFigure, Figure, MapFigure};
 use pointillist::window::Piece;
 use pointillist::{Axis, Points, Posterior, Window};
+use pointillist_plot::{Band, Calendar, CurveFigure, Figure, MapFigure};
 
 /// Positions along a curve.
 const CURVE_POINTS: usize = 601;

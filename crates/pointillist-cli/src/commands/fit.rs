@@ -8,7 +8,6 @@ use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal
 use crate::args::{FitArgs, FitOptions};
 use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile, Written};
 use crate::options::Mode;
-use crate::plot;
 use pointillist::{Error, Fit, Model, Progress, Window};
 use std::ops::ControlFlow;
 
@@ -67,7 +66,7 @@ pub fn print(summary: &Summary, model: &ModelFile, context: &Context) -> Result<
     let (width, is_terminal) = terminal();
     let mut text = summary.text(&model.source);
     if is_terminal && let Ok(figure) = figure::of_model(model, &Default::default()) {
-        text += &format!("\n{}", plot::terminal(&figure, width, 14, colour()));
+        text += &format!("\n{}", figure.terminal(width, 14, colour()));
     }
     Ok(io::stdout_text(&text)?)
 }

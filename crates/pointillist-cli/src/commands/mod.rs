@@ -79,6 +79,12 @@ impl From<pointillist::Error> for Failure {
     }
 }
 
+impl From<pointillist_plot::PngError> for Failure {
+    fn from(error: pointillist_plot::PngError) -> Self {
+        Self::Sentence(error.to_string())
+    }
+}
+
 impl From<io::InputError> for Failure {
     fn from(error: io::InputError) -> Self {
         match error {

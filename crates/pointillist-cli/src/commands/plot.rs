@@ -5,11 +5,10 @@ use super::{Context, Failure, Outcome, colour, fit, input, json_line, spec, term
 use crate::args::PlotArgs;
 use crate::io::{self, KeptEvents, ModelFile};
 use crate::options::Mode;
-use crate::plot;
 use std::path::Path;
 
 /// Pixels of a PNG for each unit of the SVG.
-const PNG_SCALE: f32 = 2.0;
+const PNG_SCALE: f64 = 2.0;
 /// Lines of a terminal picture.
 const LINES: usize = 20;
 
@@ -38,12 +37,12 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     if context.json() {
         io::stdout_text(&json_line(&serde_json::json!({ "figure": args.output, "events": model.event_count }))?)?;
     } else if args.terminal || args.output.is_none() {
-        io::stdout_text(&plot::terminal(&figure, terminal().0, LINES, colour()))?;
+        io::stdout_text(&figure.terminal(terminal().0, LINES, colour()))?;
     }
     if let (Some(path), Some(format)) = (&args.output, format) {
         let bytes = match format {
-            Format::Svg => plot::svg(&figure).into_bytes(),
-            Format::Png => plot::png(&figure, PNG_SCALE)?,
+            Format::Svg => figure.svg().into_bytes(),
+            Format::Png => figure.png(PNG_SCALE)?,
         };
         io::write_atomically(path, &bytes)?;
         context.note(&format!("wrote {}", path.display()));

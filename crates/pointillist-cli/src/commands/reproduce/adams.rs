@@ -1,8 +1,8 @@
 //! The field's standard: the three intensities of Adams, Murray and MacKay (2009), with known truth.
 
 use super::*;
-use crate::plot::{self, ChartFigure, Series, Stroke};
 use pointillist::{Intensity, Simulation};
+use pointillist_plot::{ChartFigure, Series, Stroke};
 
 /// Draws of each intensity, and points at which the rate is compared.
 const DRAWS: (usize, usize) = (100, 2);
@@ -146,6 +146,6 @@ fn picture(number: usize, truth: &Truth, methods: &[Method], trial: &Trial, firs
     Picture {
         file: format!("adams-{}.svg", number + 1),
         caption: format!("The first draw of intensity {}.", number + 1),
-        svg: plot::chart(&figure),
+        svg: figure.svg(),
     }
 }

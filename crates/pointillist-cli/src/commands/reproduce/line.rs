@@ -6,8 +6,8 @@ use super::*;
 use crate::commands::check;
 use crate::commands::figure::label;
 use crate::commands::summary::rate_unit;
-use crate::plot::{self, ChartFigure, Level, Series, Stroke};
 use pointillist::{Inducing, Sampling};
+use pointillist_plot::{ChartFigure, Level, Series, Stroke};
 use pointillist_rivals::compare::halves;
 
 /// Random halves, and how many of them serve for the numbers of inducing points.
@@ -216,7 +216,7 @@ fn scores_picture(set: &Set, how: &str, name: &str, of: &ByInducing, levels: &[L
     Picture {
         file: format!("{}-{name}.svg", set.name),
         caption: format!("Mean held-out scores over halves, inducing points {how}; the lines across are the rivals."),
-        svg: plot::chart(&figure),
+        svg: figure.svg(),
     }
 }
 
@@ -248,7 +248,7 @@ fn rates_picture(bench: &Bench, set: &Set, events: &Events) -> Result<Picture, F
     Ok(Picture {
         file: format!("{}-rates.svg", set.name),
         caption: "The rate that each method finds in all events, with the events below.".into(),
-        svg: plot::chart(&figure),
+        svg: figure.svg(),
     })
 }
 

@@ -2,8 +2,8 @@
 
 use super::Failure;
 use super::report::{Picture, Section};
-use crate::plot::{self, ChartFigure, Series, Stroke};
 use pointillist::numerics::special::{expected_log_square, g_tilde};
+use pointillist_plot::{ChartFigure, Series, Stroke};
 
 const LARGEST: f64 = 30.0;
 const POINTS: usize = 301;
@@ -40,7 +40,7 @@ pub fn run() -> Result<Section, Failure> {
         pictures: vec![Picture {
             file: "link.svg".into(),
             caption: "G̃, its slope, and the expectation that stands in the bound.".into(),
-            svg: plot::chart(&figure),
+            svg: figure.svg(),
         }],
         goals: vec![],
     })

@@ -3,7 +3,6 @@
 use super::*;
 use crate::commands::figure;
 use crate::io::KeptEvents;
-use crate::plot;
 use pointillist::Inducing;
 use pointillist_rivals::compare::halves;
 
@@ -89,6 +88,6 @@ fn picture(bench: &Bench, name: &str, events: &Events) -> Result<Picture, Failur
     Ok(Picture {
         file: format!("malaria-{name}.svg"),
         caption: format!("The rate found in all events ({name})."),
-        svg: plot::svg(&figure),
+        svg: figure.svg(),
     })
 }

@@ -1,7 +1,7 @@
 //! Five functions in the plane from the SGCP's own generative process (the paper's Table 1), and maps of one of them.
 
 use super::*;
-use crate::plot::{self, MapFigure, PanelsFigure};
+use pointillist_plot::{MapFigure, PanelsFigure};
 use pointillist_rivals::compare::{Fitted, Scores};
 use pointillist_rivals::sgcp::{Parameters, draw};
 
@@ -198,6 +198,6 @@ fn picture(function: &Function, results: &[Answer]) -> Picture {
     Picture {
         file: "synthetic-maps.svg".into(),
         caption: "The paper's figure of four maps: truth, VBPP, KS+EC, SGCP.".into(),
-        svg: plot::panels(&figure),
+        svg: figure.svg(),
     }
 }

@@ -1,12 +1,12 @@
-//! Several lines over one axis as SVG: bands, levels to compare with, error bars, a rug of events, a legend that wraps.
+//! Several lines over one axis: bands, levels to compare with, error bars, a rug of events, a legend that wraps.
 //!
 //! Draws what it is given, each line in a colour of its own; it computes no mean and no interval.
 
 use super::curve::bin_counts;
+use super::drawing::{Attribute, Drawing, FRAME, INK, Point, QUIET_INK, Rgb, Step, Text, polyline};
+use super::frame::{Frame, LEGEND_MIDDLE, y_axis_room};
 use super::scale::{Range, event_count, finite_range, fitted_axis, is_drawable, usable};
-use super::svg::{
-    FRAME, Frame, INK, LEGEND_MIDDLE, QUIET_INK, Svg, TICK_SIZE, fit_text, polyline, px, text_width, y_axis_room,
-};
+use super::text::{TICK_SIZE, fit_text, text_width};
 use super::{ChartFigure, Level, Series, Stroke};
 
 const WIDTH: f64 = 900.0;
@@ -34,10 +34,19 @@ const SWATCH_GAP: f64 = 7.0;
 const ENTRY_GAP: f64 = 20.0;
 
 /// The colours of Okabe and Ito, which colour-blind eyes tell apart, with brown for a yellow that is too pale on white.
-const PALETTE: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#1f2430", "#e69f00", "#cc79a7", "#56b4e9", "#8b5a2b"];
+const PALETTE: [Rgb; 8] = [
+    [0x00, 0x72, 0xb2],
+    [0xd5, 0x5e, 0x00],
+    [0x00, 0x9e, 0x73],
+    INK,
+    [0xe6, 0x9f, 0x00],
+    [0xcc, 0x79, 0xa7],
+    [0x56, 0xb4, 0xe9],
+    [0x8b, 0x5a, 0x2b],
+];
 
-/// The figure as an SVG document.
-pub(super) fn draw(figure: &ChartFigure) -> String {
+/// The figure as shapes.
+pub(super) fn draw(figure: &ChartFigure) -> Drawing {
     let heights = shown_heights(figure);
     let (x, y) = (x_range(figure), y_range(heights, figure.from_zero));
     let y_axis = fitted_axis(y, None, HEIGHT, 6, |_| 26.0);
@@ -49,22 +58,22 @@ pub(super) fn draw(figure: &ChartFigure) -> String {
     let frame = Frame { left, top: TOP + LEGEND_ROW * rows as f64, width, height: HEIGHT, x, y };
     let rug = if figure.events.is_empty() { 0.0 } else { RUG_GAP + RUG_HEIGHT };
 
-    let mut svg = Svg::new(WIDTH, frame.bottom() + rug + TICK_GAP + BOTTOM_MARGIN);
-    svg.title(left, &figure.title);
-    frame.grid(&mut svg, &x_axis, &y_axis);
-    draw_lines(&mut svg, &frame, figure);
+    let mut drawing = Drawing::new(WIDTH, frame.bottom() + rug + TICK_GAP + BOTTOM_MARGIN);
+    drawing.title(left, &figure.title);
+    frame.grid(&mut drawing, &x_axis, &y_axis);
+    draw_lines(&mut drawing, &frame, figure);
     if heights.is_none() {
-        frame.nothing_to_draw(&mut svg);
+        frame.nothing_to_draw(&mut drawing);
     }
-    let axis_line = format!(r#"stroke="{FRAME}" stroke-width="1.2""#);
-    svg.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), &axis_line);
-    draw_rug(&mut svg, &frame, &figure.events);
-    frame.x_axis(&mut svg, &x_axis, &figure.x_label, rug + TICK_GAP);
-    frame.y_axis(&mut svg, &y_axis, &figure.y_label);
+    let axis_line = [Attribute::Line(FRAME), Attribute::LineWidth(1.2)];
+    drawing.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), &axis_line);
+    draw_rug(&mut drawing, &frame, &figure.events);
+    frame.x_axis(&mut drawing, &x_axis, &figure.x_label, rug + TICK_GAP);
+    frame.y_axis(&mut drawing, &y_axis, &figure.y_label);
     for entry in &legend {
-        entry.draw(&mut svg, left);
+        entry.draw(&mut drawing, left);
     }
-    svg.finish()
+    drawing
 }
 
 /// The x range of a chart: of its positions, or of its events when it has none.
@@ -106,94 +115,105 @@ fn heights(series: &Series) -> impl Iterator<Item = f64> {
 }
 
 /// The colour of a series, or of a level counted on from these.
-fn colour(number: usize) -> &'static str {
+fn colour(number: usize) -> Rgb {
     PALETTE[number % PALETTE.len()]
 }
 
 /// The style of a line.
-fn line_style(colour: &str, stroke: Stroke) -> String {
-    let dashes = match stroke {
-        Stroke::Solid => r#"stroke-linecap="round""#,
-        Stroke::Dashed => r#"stroke-dasharray="7 4""#,
+fn line_style(colour: Rgb, stroke: Stroke) -> Vec<Attribute> {
+    let dashes: &[Attribute] = match stroke {
+        Stroke::Solid => &[Attribute::RoundCap],
+        Stroke::Dashed => &[Attribute::Dashes(7.0, 4.0)],
         // Dashes without length are round dots.
-        Stroke::Dotted => r#"stroke-linecap="round" stroke-dasharray="0.1 5""#,
+        Stroke::Dotted => &[Attribute::RoundCap, Attribute::Dashes(0.1, 5.0)],
     };
-    format!(r#"fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round" {dashes}"#)
+    let line = [Attribute::NoFill, Attribute::Line(colour), Attribute::LineWidth(2.2), Attribute::RoundJoin];
+    [&line, dashes].concat()
+}
+
+/// The same look, and what kind of thing it is.
+fn classed(class: &'static str, style: &[Attribute]) -> Vec<Attribute> {
+    [&[Attribute::Class(class)], style].concat()
 }
 
 /// All that lies in the frame, what matters least first.
-fn draw_lines(svg: &mut Svg, frame: &Frame, figure: &ChartFigure) {
+fn draw_lines(drawing: &mut Drawing, frame: &Frame, figure: &ChartFigure) {
     let coloured = || figure.series.iter().enumerate().map(|(i, series)| (series, colour(i)));
     for (series, colour) in coloured() {
-        draw_band(svg, frame, series, colour);
+        draw_band(drawing, frame, series, colour);
     }
     for (i, level) in figure.levels.iter().enumerate().filter(|(_, level)| is_drawable(level.y)) {
         let at = frame.py(level.y);
-        let style = format!(r#"class="level" {}"#, line_style(colour(figure.series.len() + i), level.stroke));
-        svg.line((frame.left, at), (frame.right(), at), &style);
+        let style = classed("level", &line_style(colour(figure.series.len() + i), level.stroke));
+        drawing.line((frame.left, at), (frame.right(), at), &style);
     }
     for (series, colour) in coloured() {
-        draw_error_bars(svg, frame, series, colour);
-        draw_series(svg, frame, series, colour);
+        draw_error_bars(drawing, frame, series, colour);
+        draw_series(drawing, frame, series, colour);
     }
 }
 
-fn draw_band(svg: &mut Svg, frame: &Frame, series: &Series, colour: &str) {
+fn draw_band(drawing: &mut Drawing, frame: &Frame, series: &Series, colour: Rgb) {
     let Some((lower, upper)) = &series.band else { return };
     for piece in frame.band_pieces(&series.x, lower, upper) {
-        svg.path(&piece, &band_style(colour));
+        drawing.path(piece, &band_style(colour));
     }
 }
 
 /// The thin outline keeps a band of a single position visible.
-fn band_style(colour: &str) -> String {
-    format!(
-        r#"class="band" fill="{colour}" fill-opacity="0.15" stroke="{colour}" stroke-opacity="0.25" stroke-width="0.8""#
-    )
+fn band_style(colour: Rgb) -> [Attribute; 6] {
+    [
+        Attribute::Class("band"),
+        Attribute::Fill(colour),
+        Attribute::FillOpacity(0.15),
+        Attribute::Line(colour),
+        Attribute::LineOpacity(0.25),
+        Attribute::LineWidth(0.8),
+    ]
 }
 
-fn draw_error_bars(svg: &mut Svg, frame: &Frame, series: &Series, colour: &str) {
+fn draw_error_bars(drawing: &mut Drawing, frame: &Frame, series: &Series, colour: Rgb) {
     let points = series.x.iter().zip(&series.y).zip(&series.error);
     for ((&x, &y), &error) in points.filter(|((x, y), error)| is_drawable(**x) && is_drawable(**y) && !error.is_nan()) {
         let (x, top, bottom) = (frame.px(x), frame.py_inside(y + error.abs()), frame.py_inside(y - error.abs()));
-        draw_error_bar(svg, x, (top, bottom), colour);
+        draw_error_bar(drawing, x, (top, bottom), colour);
     }
 }
 
-fn draw_error_bar(svg: &mut Svg, x: f64, (top, bottom): (f64, f64), colour: &str) {
-    let (left, right) = (px(x - CAP), px(x + CAP));
-    let (x, top, bottom) = (px(x), px(top), px(bottom));
-    let d = format!("M{left} {top}H{right}M{x} {top}V{bottom}M{left} {bottom}H{right}");
-    svg.path(&d, &format!(r#"class="error" fill="none" stroke="{colour}" stroke-width="1.3""#));
+fn draw_error_bar(drawing: &mut Drawing, x: f64, (top, bottom): (f64, f64), colour: Rgb) {
+    let cap = |y: f64| [Step::Move((x - CAP, y)), Step::Across(x + CAP)];
+    let bar = [Step::Move((x, top)), Step::Upright(bottom)];
+    let style = [Attribute::NoFill, Attribute::Line(colour), Attribute::LineWidth(1.3)];
+    drawing.path([cap(top), bar, cap(bottom)].concat(), &classed("error", &style));
 }
 
-fn draw_series(svg: &mut Svg, frame: &Frame, series: &Series, colour: &str) {
-    let style = format!(r#"class="series" {}"#, line_style(colour, series.stroke));
+fn draw_series(drawing: &mut Drawing, frame: &Frame, series: &Series, colour: Rgb) {
+    let style = classed("series", &line_style(colour, series.stroke));
     for piece in frame.line_pieces(&series.x, &series.y) {
         if piece.len() > 1 {
-            svg.path(&polyline(piece.iter().copied()), &style);
+            drawing.path(polyline(piece.iter().copied()), &style);
         }
         // A piece of one point has no line.
         if series.marks || piece.len() == 1 {
-            piece.iter().for_each(|&point| draw_mark(svg, point, colour));
+            piece.iter().for_each(|&point| draw_mark(drawing, point, colour));
         }
     }
 }
 
-fn draw_mark(svg: &mut Svg, point: (f64, f64), colour: &str) {
-    svg.circle(point, 3.6, &format!(r#"fill="{colour}""#));
+fn draw_mark(drawing: &mut Drawing, point: Point, colour: Rgb) {
+    drawing.circle(point, 3.6, &[Attribute::Fill(colour)]);
 }
 
 /// The events under the axis, to half a unit of the picture: where more fall together, the mark is darker.
-fn draw_rug(svg: &mut Svg, frame: &Frame, events: &[f64]) {
+fn draw_rug(drawing: &mut Drawing, frame: &Frame, events: &[f64]) {
     let counts = bin_counts(events, frame.x, (2.0 * frame.width) as usize);
     let most = counts.iter().copied().max().unwrap_or(1).max(1) as f64;
-    let top = px(frame.bottom() + RUG_GAP);
+    let top = frame.bottom() + RUG_GAP;
     for (bin, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let x = px(frame.left + frame.width * (bin as f64 + 0.5) / counts.len() as f64);
+        let x = frame.left + frame.width * (bin as f64 + 0.5) / counts.len() as f64;
         let opacity = 0.2 + 0.6 * count as f64 / most;
-        let style = format!(r#"class="event" stroke="{QUIET_INK}" stroke-opacity="{opacity:.2}""#);
-        svg.path(&format!("M{x} {top}v{RUG_HEIGHT}"), &style);
+        let style = [Attribute::Class("event"), Attribute::Line(QUIET_INK), Attribute::LineOpacity(opacity)];
+        drawing.path(vec![Step::Move((x, top)), Step::Down(RUG_HEIGHT)], &style);
     }
 }
 
@@ -207,7 +227,7 @@ enum Sign<'a> {
 /// An entry of the legend and its place: the distance from the left end, and the row.
 struct Entry<'a> {
     sign: Sign<'a>,
-    colour: &'static str,
+    colour: Rgb,
     label: String,
     size: f64,
     x: f64,
@@ -253,47 +273,49 @@ impl Entry<'_> {
         SWATCH + SWATCH_GAP + text_width(&self.label, self.size)
     }
 
-    fn draw(&self, svg: &mut Svg, left: f64) {
+    fn draw(&self, drawing: &mut Drawing, left: f64) {
         let (x, middle) = (left + self.x, LEGEND_MIDDLE + LEGEND_ROW * self.row as f64);
         match self.sign {
-            Sign::Series(series) => self.draw_series(svg, series, (x, middle)),
-            Sign::Level(level) => self.draw_line(svg, level.stroke, (x, middle)),
-            Sign::Events => draw_event_marks(svg, (x, middle)),
+            Sign::Series(series) => self.draw_series(drawing, series, (x, middle)),
+            Sign::Level(level) => self.draw_line(drawing, level.stroke, (x, middle)),
+            Sign::Events => draw_event_marks(drawing, (x, middle)),
         }
         let at = (x + SWATCH + SWATCH_GAP, middle + 0.35 * TICK_SIZE);
-        svg.text(at, self.size, &format!(r#"fill="{INK}""#), &self.label);
+        drawing.text(Text::new(at, self.size, INK, &self.label));
     }
 
-    fn draw_line(&self, svg: &mut Svg, stroke: Stroke, (x, middle): (f64, f64)) {
-        svg.line((x, middle), (x + SWATCH, middle), &line_style(self.colour, stroke));
+    fn draw_line(&self, drawing: &mut Drawing, stroke: Stroke, (x, middle): Point) {
+        drawing.line((x, middle), (x + SWATCH, middle), &line_style(self.colour, stroke));
     }
 
-    fn draw_series(&self, svg: &mut Svg, series: &Series, (x, middle): (f64, f64)) {
+    fn draw_series(&self, drawing: &mut Drawing, series: &Series, (x, middle): Point) {
         if series.band.is_some() {
-            svg.rect([x, middle - 6.0, SWATCH, 12.0], &format!(r#"fill="{}" fill-opacity="0.17""#, self.colour));
+            let style = [Attribute::Fill(self.colour), Attribute::FillOpacity(0.17)];
+            drawing.rect([x, middle - 6.0, SWATCH, 12.0], &style);
         }
-        self.draw_line(svg, series.stroke, (x, middle));
+        self.draw_line(drawing, series.stroke, (x, middle));
         let centre = x + SWATCH / 2.0;
         if !series.error.is_empty() {
-            let style = format!(r#"stroke="{}" stroke-width="1.3""#, self.colour);
-            svg.line((centre, middle - 7.0), (centre, middle + 7.0), &style);
+            let style = [Attribute::Line(self.colour), Attribute::LineWidth(1.3)];
+            drawing.line((centre, middle - 7.0), (centre, middle + 7.0), &style);
         }
         if series.marks {
-            draw_mark(svg, (centre, middle), self.colour);
+            draw_mark(drawing, (centre, middle), self.colour);
         }
     }
 }
 
-fn draw_event_marks(svg: &mut Svg, (x, middle): (f64, f64)) {
+fn draw_event_marks(drawing: &mut Drawing, (x, middle): Point) {
     for offset in [5.0, 8.0, 14.0, 16.0, 23.0] {
-        let style = format!(r#"stroke="{QUIET_INK}" stroke-opacity="0.8""#);
-        svg.line((x + offset, middle - 5.5), (x + offset, middle + 5.5), &style);
+        let style = [Attribute::Line(QUIET_INK), Attribute::LineOpacity(0.8)];
+        drawing.line((x + offset, middle - 5.5), (x + offset, middle + 5.5), &style);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::samples;
+    use super::super::svg::{attributes, write};
     use super::*;
 
     fn level(label: &str, y: f64) -> Level {
@@ -303,7 +325,7 @@ mod tests {
     #[test]
     fn odd_data_still_give_a_picture() {
         let odd = samples::odd_numbers();
-        assert!(draw(&samples::chart(vec![], vec![])).contains("nothing to draw"));
+        assert!(write(&draw(&samples::chart(vec![], vec![]))).contains("nothing to draw"));
         for x in &odd {
             for y in &odd {
                 for (stroke, marks) in [(Stroke::Solid, true), (Stroke::Dotted, false)] {
@@ -313,8 +335,8 @@ mod tests {
                     let levels = y.iter().map(|&y| level("a level", y)).collect();
                     let mut figure = samples::chart(vec![series.clone(), series], levels);
                     (figure.events, figure.from_zero) = (y.clone(), marks);
-                    let svg = draw(&figure);
-                    assert!(samples::is_sound(&svg), "{svg}");
+                    let drawing = draw(&figure);
+                    assert!(samples::is_sound(&drawing), "{}", write(&drawing));
                 }
             }
         }
@@ -344,7 +366,7 @@ mod tests {
     fn the_frame_makes_way_for_the_legend() {
         let heights = |count: usize| {
             let series = vec![samples::series("a rather long name", vec![0.0, 1.0], vec![1.0, 2.0]); count];
-            let svg = draw(&samples::chart(series, vec![]));
+            let svg = write(&draw(&samples::chart(series, vec![])));
             let height = svg.split("height=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
             height.parse::<f64>().unwrap()
         };
@@ -356,7 +378,7 @@ mod tests {
     fn gaps_interrupt_the_line() {
         let y = vec![1.0, 1.0, f64::NAN, 2.0, 2.0, f64::INFINITY, 3.0];
         let series = samples::series("a", (0..7).map(f64::from).collect(), y);
-        let svg = draw(&samples::chart(vec![series], vec![]));
+        let svg = write(&draw(&samples::chart(vec![series], vec![])));
         assert_eq!(svg.matches("class=\"series\"").count(), 2, "{svg}");
         assert_eq!(svg.matches("<circle").count(), 1, "the point that stands alone");
     }
@@ -370,7 +392,7 @@ mod tests {
         other.band = Some((vec![0.0, -2.5], vec![2.0, 2.0]));
         let mut figure = samples::chart(vec![series, other], vec![level("best", 8.0), level("none", f64::NAN)]);
         figure.events = vec![1.5, 2.0, 2.0, 99.0, f64::NAN];
-        let svg = draw(&figure);
+        let svg = write(&draw(&figure));
         let count = |text: &str| svg.matches(text).count();
         assert_eq!((count("class=\"error\""), count("class=\"level\"")), (2, 1), "{svg}");
         assert_eq!((count("class=\"band\""), count("class=\"event\"")), (1, 2), "two events fall together");
@@ -386,8 +408,8 @@ mod tests {
         let series = ["a", "b", ""].map(|label| samples::series(label, vec![0.0, 1.0], vec![1.0, 2.0]));
         let mut figure = samples::chart(series.to_vec(), vec![level("c", 1.5)]);
         figure.series[1].stroke = Stroke::Dotted;
-        let svg = draw(&figure);
-        let count = |number: usize| svg.matches(&format!("stroke=\"{}\"", colour(number))).count();
+        let svg = write(&draw(&figure));
+        let count = |number: usize| svg.matches(&attributes(&[Attribute::Line(colour(number))])).count();
         assert_eq!([count(0), count(1), count(2), count(3)], [2, 2, 1, 2], "no label, no entry: {svg}");
         assert_eq!(svg.matches("dasharray=\"0.1 5\"").count(), 2);
         assert_eq!(svg.matches("dasharray=\"7 4\"").count(), 2);

@@ -1,11 +1,13 @@
-//! Maps side by side as SVG: a grid of them with one colour scale and one colour bar.
+//! Maps side by side: a grid of them with one colour scale and one colour bar.
 //!
 //! Decides only where each map stands and what its neighbours make superfluous; the maps themselves are those of
 //! `map.rs`.
 
+use super::drawing::{Anchor, Drawing, INK, QUIET_INK, Text};
+use super::frame::{Frame, widest_label, y_axis_room};
 use super::map::{Bar, Colours, SMALLEST_WIDTH, TICK_GAP, crowded, draw_map, draw_ticks, map_axes, map_size};
 use super::scale::{Axis, Range, usable};
-use super::svg::{Frame, INK, LABEL_SIZE, QUIET_INK, Svg, TICK_SIZE, fit_text, text_width, widest_label, y_axis_room};
+use super::text::{LABEL_SIZE, TICK_SIZE, fit_text, text_width};
 use super::{MapFigure, PanelsFigure};
 
 /// The maps of a row share this width; each is no wider and no narrower than these.
@@ -63,31 +65,31 @@ impl<'a> Panel<'a> {
     }
 
     /// Draws the panel; its heading and the label of its x axis may be as wide as `room`.
-    fn draw(&self, svg: &mut Svg, (left, top): (f64, f64), room: f64, colours: &Colours) {
+    fn draw(&self, drawing: &mut Drawing, (left, top): (f64, f64), room: f64, colours: &Colours) {
         let frame = Frame { left, top, width: self.size.0, height: self.size.1, x: self.x, y: self.y };
-        let events = draw_map(svg, &frame, self.figure, colours, crowded(&frame));
-        draw_ticks(svg, &frame, &self.x_axis, &self.y_axis);
+        let events = draw_map(drawing, &frame, self.figure, colours, crowded(&frame));
+        draw_ticks(drawing, &frame, &self.x_axis, &self.y_axis);
         // It is centred on the map, so what is free to the left limits it too.
         let x_room = room.min(frame.width + 2.0 * self.room_left());
-        frame.x_axis_within(svg, &self.x_axis, &self.x_title, TICK_GAP, x_room);
-        frame.y_axis_within(svg, &self.y_axis, &self.y_title, frame.height);
-        draw_heading(svg, &frame, room, self.figure, &events);
+        frame.x_axis_within(drawing, &self.x_axis, &self.x_title, TICK_GAP, x_room);
+        frame.y_axis_within(drawing, &self.y_axis, &self.y_title, frame.height);
+        draw_heading(drawing, &frame, room, self.figure, &events);
     }
 }
 
 /// The title of a panel, and at the other end how many events it shows.
-fn draw_heading(svg: &mut Svg, frame: &Frame, room: f64, figure: &MapFigure, events: &str) {
+fn draw_heading(drawing: &mut Drawing, frame: &Frame, room: f64, figure: &MapFigure, events: &str) {
     let baseline = frame.top - 8.0;
     let needed = text_width(events, TICK_SIZE) + 10.0;
     // The title matters more: the number stands only where the title can stay whole.
     let fits = fit_text(&figure.title, LABEL_SIZE, room - needed).0 == figure.title;
     let taken = if fits && !figure.events.is_empty() { needed } else { 0.0 };
     if taken > 0.0 {
-        let style = format!(r#"fill="{QUIET_INK}" text-anchor="end""#);
-        svg.text((frame.left + room, baseline), TICK_SIZE, &style, events);
+        let text = Text::new((frame.left + room, baseline), TICK_SIZE, QUIET_INK, events);
+        drawing.text(text.anchored(Anchor::End));
     }
     let (title, size) = fit_text(&figure.title, LABEL_SIZE, room - taken);
-    svg.text((frame.left, baseline), size, &format!(r#"fill="{INK}" font-weight="600""#), &title);
+    drawing.text(Text::new((frame.left, baseline), size, INK, title).bold());
 }
 
 /// Where the panels stand.
@@ -135,23 +137,23 @@ fn most<'a>(panels: impl IntoIterator<Item = &'a Panel<'a>>, length: impl Fn(&'a
     panels.into_iter().map(length).fold(0.0, f64::max)
 }
 
-/// The figure as an SVG document.
-pub(super) fn draw(figure: &PanelsFigure) -> String {
+/// The figure as shapes.
+pub(super) fn draw(figure: &PanelsFigure) -> Drawing {
     let columns = figure.columns.clamp(1, figure.panels.len().max(1));
     let panels = panels_of(figure, columns);
     let grid = Grid::of(&panels, columns);
     let colours = Colours::common(&figure.panels);
     let Some(frame) = grid.frame() else { return draw_empty(figure) };
     let bar = Bar::beside(&frame, &colours);
-    let mut svg = Svg::new(bar.right().max(SMALLEST_WIDTH), grid.height);
-    svg.title(frame.left, &figure.title);
+    let mut drawing = Drawing::new(bar.right().max(SMALLEST_WIDTH), grid.height);
+    drawing.title(frame.left, &figure.title);
     for (i, panel) in panels.iter().enumerate() {
         let (left, room) = grid.columns[i % columns];
-        panel.draw(&mut svg, (left, grid.tops[i / columns]), room, &colours);
+        panel.draw(&mut drawing, (left, grid.tops[i / columns]), room, &colours);
     }
     let label = figure.panels.iter().map(|panel| panel.value_label.as_str()).find(|label| !label.is_empty());
-    bar.draw(&mut svg, &colours, label.unwrap_or_default());
-    svg.finish()
+    bar.draw(&mut drawing, &colours, label.unwrap_or_default());
+    drawing
 }
 
 /// The panels, without labels of axes that the panel to the left or below repeats.
@@ -173,16 +175,17 @@ fn panels_of(figure: &PanelsFigure, columns: usize) -> Vec<Panel<'_>> {
     panels
 }
 
-fn draw_empty(figure: &PanelsFigure) -> String {
-    let mut svg = Svg::new(SMALLEST_WIDTH, 2.0 * TOP);
+fn draw_empty(figure: &PanelsFigure) -> Drawing {
+    let mut drawing = Drawing::new(SMALLEST_WIDTH, 2.0 * TOP);
     let frame = Frame { left: 12.0, top: TOP, width: SMALLEST_WIDTH - 24.0, height: TOP, x: (0.0, 1.0), y: (0.0, 1.0) };
-    svg.title(frame.left, &figure.title);
-    frame.nothing_to_draw(&mut svg);
-    svg.finish()
+    drawing.title(frame.left, &figure.title);
+    frame.nothing_to_draw(&mut drawing);
+    drawing
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::svg::write;
     use super::super::{Figure, samples};
     use super::*;
 
@@ -197,13 +200,14 @@ mod tests {
             .filter_map(|figure| if let Figure::Map(map) = figure { Some(map) } else { None })
             .collect();
         for map in &odd {
-            let svg = draw(&figure(2, vec![map.clone(), samples::map(3, 2, |i, j| (i + j) as f64), map.clone()]));
-            assert!(samples::is_sound(&svg), "{svg}");
+            let maps = vec![map.clone(), samples::map(3, 2, |i, j| (i + j) as f64), map.clone()];
+            let drawing = draw(&figure(2, maps));
+            assert!(samples::is_sound(&drawing), "{}", write(&drawing));
         }
         for columns in [0, 1, 5, usize::MAX] {
             assert!(samples::is_sound(&draw(&figure(columns, odd.clone()))));
             let empty = draw(&figure(columns, vec![]));
-            assert!(samples::is_sound(&empty) && empty.contains("nothing to draw"));
+            assert!(samples::is_sound(&empty) && write(&empty).contains("nothing to draw"));
         }
     }
 
@@ -216,8 +220,8 @@ mod tests {
     fn the_panels_share_colours_and_a_bar() {
         let low = samples::map(2, 2, |i, j| 1.0 + (i + j) as f64);
         let high = samples::map(2, 2, |i, j| 10.0 * (1 + i + j) as f64);
-        let together = draw(&figure(2, vec![low.clone(), high.clone()]));
-        let (alone, other) = (draw(&figure(1, vec![low])), draw(&figure(1, vec![high])));
+        let together = write(&draw(&figure(2, vec![low.clone(), high.clone()])));
+        let (alone, other) = (write(&draw(&figure(1, vec![low]))), write(&draw(&figure(1, vec![high]))));
         assert_eq!(images(&alone), images(&other), "each fills a scale of its own");
         assert_eq!(images(&together)[1], images(&other)[0], "the higher one fills the common scale");
         assert_ne!(images(&together)[0], images(&alone)[0], "the lower one does not");
@@ -228,7 +232,7 @@ mod tests {
     #[test]
     fn axis_labels_are_not_repeated() {
         let map = samples::map(3, 2, |i, j| (i + j) as f64);
-        let count = |panels: Vec<MapFigure>, label: &str| draw(&figure(2, panels)).matches(label).count();
+        let count = |panels: Vec<MapFigure>, label: &str| write(&draw(&figure(2, panels))).matches(label).count();
         assert_eq!(count(vec![map.clone(); 4], "longitude"), 2, "under the lower ones");
         assert_eq!(count(vec![map.clone(); 4], "latitude"), 2, "beside the left ones");
         assert_eq!(count(vec![map.clone(); 3], "longitude"), 2, "nothing is below the second");

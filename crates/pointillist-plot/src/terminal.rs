@@ -4,7 +4,8 @@
 //! no line is ever wider than asked for. It does not ask the terminal for anything.
 
 use super::curve::{bin_counts, visible_events, x_range, y_range};
-use super::map::{self, Colours, Rgb, viridis};
+use super::drawing::Rgb;
+use super::map::{self, Colours, viridis};
 use super::scale::{Axis, event_count, fitted_axis, fraction, is_drawable, short, usable};
 use super::{CurveFigure, MapFigure};
 use std::fmt::Write;
@@ -396,7 +397,7 @@ fn shrink(figure: &MapFigure, across: usize, down: usize) -> Vec<Vec<Option<f64>
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Calendar, Figure, samples, terminal};
+    use super::super::{Calendar, Figure, samples};
     use super::*;
 
     /// The text without its escape sequences.
@@ -430,7 +431,7 @@ mod tests {
         for figure in &figures {
             for (width, height) in [(0, 0), (1, 1), (10, 5), (40, 12), (80, 20), (200, 60)] {
                 for colour in [false, true] {
-                    let text = terminal(figure, width, height, colour);
+                    let text = figure.terminal(width, height, colour);
                     assert!(colour || !text.contains('\x1b'));
                     let widest = visible(&text).lines().map(text_columns).max().unwrap_or(0);
                     assert!(widest <= width, "{widest} > {width}\n{text}");
@@ -442,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_curve_shows_line_band_rug_and_labels() {
-        let text = terminal(&Figure::Curve(hill()), 80, 20, false);
+        let text = Figure::Curve(hill()).terminal(80, 20, false);
         assert!(text.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)));
         assert!(text.matches('░').count() > 60);
         assert!(text.contains('█') && text.contains("events per second"));
@@ -474,10 +475,10 @@ mod tests {
     #[test]
     fn a_map_is_darkest_where_it_is_largest() {
         let map = samples::map(20, 20, |i, j| if i > 14 && j > 14 { 9.0 } else { 0.0 });
-        let text = terminal(&Figure::Map(map.clone()), 80, 20, false);
+        let text = Figure::Map(map.clone()).terminal(80, 20, false);
         let rows: Vec<&str> = text.lines().skip(2).take(14).collect();
         assert!(rows[0].ends_with("@@@") && !rows[13].contains('@'), "{text}");
-        let coloured = terminal(&Figure::Map(map), 80, 20, true);
+        let coloured = Figure::Map(map).terminal(80, 20, true);
         assert!(coloured.contains('▀') && coloured.contains("38;2;253;231;37"));
     }
 
@@ -485,7 +486,7 @@ mod tests {
     fn what_lies_outside_a_border_is_blank() {
         let mut map = samples::map(20, 20, |_, _| 1.0);
         map.inside = (0..400).map(|cell| cell % 20 >= 10).collect();
-        let text = terminal(&Figure::Map(map), 80, 20, false);
+        let text = Figure::Map(map).terminal(80, 20, false);
         let rows: Vec<&str> = text.lines().skip(2).take(14).collect();
         let after_axis = |row: &&str| row.chars().skip_while(|c| !"│┤".contains(*c)).skip(1).collect::<String>();
         assert!(

@@ -1,18 +1,47 @@
-//! Figures: a curve with a credible band, or a map, as SVG, PNG or terminal text; charts and panels of maps as SVG.
+//! Figures of intensities: a curve with a credible band or a map, as SVG, PNG or text for a terminal; charts of many
+//! lines and maps side by side, as SVG or PNG.
 //!
-//! Plain numbers in, a picture out. The module knows nothing of how the numbers were inferred,
+//! Plain numbers in, a picture out. The crate knows nothing of how the numbers were inferred,
 //! reads and writes no files, and never fails on data: empty, constant or non-finite input gives
-//! a (possibly empty) picture rather than an error.
+//! a (possibly empty) picture rather than an error. It carries its own font, so that a PNG is the same on every
+//! machine.
+//!
+//! ```
+//! use pointillist_plot::{CurveFigure, Figure};
+//!
+//! let x: Vec<f64> = (0..=100).map(|i| f64::from(i) / 10.0).collect();
+//! let figure = Figure::Curve(CurveFigure {
+//!     title: "A wave".into(),
+//!     x_label: "time (s)".into(),
+//!     y_label: "events per second".into(),
+//!     mean: x.iter().map(|x| 2.0 + x.sin()).collect(),
+//!     x,
+//!     band: None,
+//!     events: vec![1.0, 1.5, 2.0, 7.7],
+//!     trials: vec![],
+//!     gaps: vec![],
+//!     calendar: None,
+//! });
+//! assert!(figure.svg().starts_with("<svg"));
+//! assert!(figure.png(2.0)?.starts_with(b"\x89PNG"));
+//! assert!(figure.terminal(80, 20, false).contains("4 events"));
+//! # Ok::<(), pointillist_plot::PngError>(())
+//! ```
 
 mod chart;
 mod curve;
+mod drawing;
+mod font;
+mod frame;
 mod map;
-mod outline;
 mod panels;
 mod png;
 mod scale;
 mod svg;
 mod terminal;
+mod text;
+
+use drawing::Drawing;
 
 /// A pointwise interval around a curve.
 #[derive(Clone, Debug)]
@@ -90,7 +119,7 @@ pub struct MapFigure {
     pub events: Vec<[f64; 2]>,
 }
 
-/// Any figure this module can draw.
+/// A figure of one intensity.
 #[derive(Clone, Debug)]
 pub enum Figure {
     /// A curve over one axis.
@@ -179,39 +208,88 @@ pub struct PanelsFigure {
     pub panels: Vec<MapFigure>,
 }
 
-/// The figure as a stand-alone SVG document.
-pub fn svg(figure: &Figure) -> String {
-    match figure {
-        Figure::Curve(curve) => curve::draw(curve),
-        Figure::Map(map) => map::draw(map),
+/// Why there is no PNG of a figure.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PngError {
+    /// The scale is zero, negative or no finite number.
+    #[error("the picture scale must be a positive number, not {0}")]
+    Scale(f64),
+    /// The picture would have more pixels than can be held.
+    #[error("a picture of {width:.0} by {height:.0} pixels is too large; take a smaller scale")]
+    TooLarge {
+        /// Pixels from left to right.
+        width: f64,
+        /// Pixels from top to bottom.
+        height: f64,
+    },
+    /// The picture would have no pixels.
+    #[error("the picture would have no pixels; take a larger scale")]
+    Empty,
+    /// The pixels could not be written as a PNG file.
+    #[error("the picture cannot be written as PNG")]
+    Encoding,
+}
+
+impl Figure {
+    fn drawing(&self) -> Drawing {
+        match self {
+            Figure::Curve(curve) => curve::draw(curve),
+            Figure::Map(map) => map::draw(map),
+        }
+    }
+
+    /// The figure as a stand-alone SVG document.
+    pub fn svg(&self) -> String {
+        svg::write(&self.drawing())
+    }
+
+    /// The figure as a PNG file, `scale` pixels for each unit of the SVG.
+    ///
+    /// # Errors
+    /// When the scale is not a positive number or asks for an unreasonably large picture.
+    pub fn png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
+        png::encode(&self.drawing(), scale)
+    }
+
+    /// The figure as text of at most `width` columns and about `height` lines.
+    ///
+    /// Without `colour` the text has no escape sequences, so it can go to a file or a pipe.
+    pub fn terminal(&self, width: usize, height: usize, colour: bool) -> String {
+        match self {
+            Figure::Curve(curve) => terminal::curve(curve, width, height, colour),
+            Figure::Map(map) => terminal::map(map, width, height, colour),
+        }
     }
 }
 
-/// A chart as a stand-alone SVG document.
-pub fn chart(figure: &ChartFigure) -> String {
-    chart::draw(figure)
+impl ChartFigure {
+    /// The chart as a stand-alone SVG document.
+    pub fn svg(&self) -> String {
+        svg::write(&chart::draw(self))
+    }
+
+    /// The chart as a PNG file, `scale` pixels for each unit of the SVG.
+    ///
+    /// # Errors
+    /// As for [`Figure::png`].
+    pub fn png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
+        png::encode(&chart::draw(self), scale)
+    }
 }
 
-/// Maps side by side as a stand-alone SVG document.
-pub fn panels(figure: &PanelsFigure) -> String {
-    panels::draw(figure)
-}
+impl PanelsFigure {
+    /// The maps as one stand-alone SVG document.
+    pub fn svg(&self) -> String {
+        svg::write(&panels::draw(self))
+    }
 
-/// The figure as a PNG file, `scale` pixels for each SVG unit.
-///
-/// # Errors
-/// When the scale is not a positive number or asks for an unreasonably large picture.
-pub fn png(figure: &Figure, scale: f32) -> Result<Vec<u8>, String> {
-    png::render(&svg(figure), scale)
-}
-
-/// The figure as text of at most `width` columns and about `height` lines.
-///
-/// Without `colour` the text has no escape sequences, so it can go to a file or a pipe.
-pub fn terminal(figure: &Figure, width: usize, height: usize, colour: bool) -> String {
-    match figure {
-        Figure::Curve(curve) => terminal::curve(curve, width, height, colour),
-        Figure::Map(map) => terminal::map(map, width, height, colour),
+    /// The maps as one PNG file, `scale` pixels for each unit of the SVG.
+    ///
+    /// # Errors
+    /// As for [`Figure::png`].
+    pub fn png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
+        png::encode(&panels::draw(self), scale)
     }
 }
 
@@ -273,11 +351,12 @@ pub(crate) mod samples {
         }
     }
 
-    /// Whether a document can be drawn and no coordinate of it is senseless.
-    pub fn is_sound(svg: &str) -> bool {
+    /// Whether a picture can be drawn and no coordinate of it is senseless.
+    pub fn is_sound(drawing: &Drawing) -> bool {
+        let svg = svg::write(drawing);
         // The encoded image may hold any letters.
         let readable: String = svg.lines().filter(|line| !line.starts_with("<image")).collect();
-        !readable.contains("NaN") && !readable.contains("inf") && png::render(svg, 0.2).is_ok()
+        !readable.contains("NaN") && !readable.contains("inf") && png::encode(drawing, 0.2).is_ok()
     }
 
     /// Awkward numbers of every kind.

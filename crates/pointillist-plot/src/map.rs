@@ -1,17 +1,14 @@
-//! The two-dimensional figure as SVG: heat map, colour bar, events.
+//! The two-dimensional figure: heat map, colour bar, events.
 //!
 //! Also holds the colour scale, which the terminal map shares, and the map in its frame and the colour bar, which
-//! `panels.rs` shares. It does no interpolation of its own: one cell is one pixel of an embedded image, smoothed by
-//! the viewer.
+//! `panels.rs` shares. It does no interpolation of its own: one cell is one pixel of an image, smoothed where it is
+//! shown.
 
 use super::MapFigure;
-use super::png::encode_rgba;
+use super::drawing::{Attribute, Drawing, FRAME, INK, Image, Place, QUIET_INK, Rgb, Step, Text, WHITE, polygon};
+use super::frame::{Frame, LEGEND_MIDDLE, widest_label, y_axis_room};
 use super::scale::{Axis, Range, count, event_count, fitted_axis, fraction, is_drawable, usable};
-use super::svg::{
-    FRAME, Frame, INK, LABEL_SIZE, LEGEND_MIDDLE, QUIET_INK, Svg, TICK_SIZE, polyline, px, text_width, widest_label,
-    y_axis_room,
-};
-use std::fmt::Write;
+use super::text::{LABEL_SIZE, TICK_SIZE, text_width};
 
 const TOP: f64 = 66.0;
 const LARGEST_WIDTH: f64 = 640.0;
@@ -28,16 +25,15 @@ const MOST_EVENTS: usize = 20_000;
 /// With more events than this on a map of the largest size their points become smaller and fainter.
 const CROWDED: f64 = 400.0;
 /// What lies outside the border.
-const GROUND: &str = "#eef0f3";
+const GROUND: Rgb = [0xee, 0xf0, 0xf3];
+/// The line around the point of an event.
+const EVENT_LINE: Rgb = [0x16, 0x18, 0x1d];
 /// Corners of a border closer than this, in units of the picture, are one.
 const FINEST_STEP: f64 = 0.15;
 /// Colours go by the root where half of the values lie below this part of the largest.
 const SKEWED: f64 = 0.08;
 /// Ranges closer than this share one scale.
 const EQUAL_SCALE_FACTOR: f64 = 5.0;
-
-/// An opaque colour.
-pub(super) type Rgb = [u8; 3];
 
 /// Nine stops of viridis, dark to bright; linear steps between them follow it closely.
 const VIRIDIS: [Rgb; 9] = [
@@ -138,8 +134,8 @@ pub(super) fn map_axes(x: Range, y: Range, (width, height): (f64, f64)) -> (Axis
     (x_axis, fitted_axis(y, None, height, 8, |_| 26.0))
 }
 
-/// The figure as an SVG document.
-pub(super) fn draw(figure: &MapFigure) -> String {
+/// The figure as shapes.
+pub(super) fn draw(figure: &MapFigure) -> Drawing {
     let (x, y) = (usable(Some(figure.x_range)), usable(Some(figure.y_range)));
     let colours = Colours::of(figure);
     let (width, height) = map_size(x, y, (LARGEST_WIDTH, LARGEST_HEIGHT));
@@ -148,36 +144,42 @@ pub(super) fn draw(figure: &MapFigure) -> String {
     let frame = Frame { left, top: TOP, width, height, x, y };
     let bar = Bar::beside(&frame, &colours);
 
-    let mut svg = Svg::new(bar.right().max(SMALLEST_WIDTH), TOP + height + BOTTOM_MARGIN);
-    svg.title(left, &figure.title);
-    let caption = draw_map(&mut svg, &frame, figure, &colours, CROWDED);
-    draw_ticks(&mut svg, &frame, &x_axis, &y_axis);
-    frame.x_axis(&mut svg, &x_axis, &figure.x_label, TICK_GAP);
-    frame.y_axis(&mut svg, &y_axis, &figure.y_label);
-    bar.draw(&mut svg, &colours, &figure.value_label);
+    let mut drawing = Drawing::new(bar.right().max(SMALLEST_WIDTH), TOP + height + BOTTOM_MARGIN);
+    drawing.title(left, &figure.title);
+    let caption = draw_map(&mut drawing, &frame, figure, &colours, CROWDED);
+    draw_ticks(&mut drawing, &frame, &x_axis, &y_axis);
+    frame.x_axis(&mut drawing, &x_axis, &figure.x_label, TICK_GAP);
+    frame.y_axis(&mut drawing, &y_axis, &figure.y_label);
+    bar.draw(&mut drawing, &colours, &figure.value_label);
     if !figure.events.is_empty() {
-        let style = r##"fill="#ffffff" stroke="#16181d" stroke-width="0.9""##;
-        svg.circle((left + 3.5, LEGEND_MIDDLE), 3.0, style);
+        let style = [Attribute::Fill(WHITE), Attribute::Line(EVENT_LINE), Attribute::LineWidth(0.9)];
+        drawing.circle((left + 3.5, LEGEND_MIDDLE), 3.0, &style);
         let at = (left + 13.0, LEGEND_MIDDLE + 0.35 * TICK_SIZE);
-        svg.text(at, TICK_SIZE, &format!(r#"fill="{INK}""#), &caption);
+        drawing.text(Text::new(at, TICK_SIZE, INK, caption));
     }
-    svg.finish()
+    drawing
 }
 
 /// What lies inside the frame and the frame itself; says how many events are shown. `crowded` is as for the events.
-pub(super) fn draw_map(svg: &mut Svg, frame: &Frame, figure: &MapFigure, colours: &Colours, crowded: f64) -> String {
-    let place = [frame.left, frame.top, frame.width, frame.height];
-    svg.rect(place, &format!(r#"fill="{GROUND}""#));
-    // A nested document clips without an id, which could clash where figures share a page.
-    let [l, t, w, h] = place.map(px);
-    svg.raw(&format!(r#"<svg x="{l}" y="{t}" width="{w}" height="{h}" viewBox="{l} {t} {w} {h}">"#));
-    draw_cells(svg, frame, figure, colours);
-    draw_border(svg, frame, figure);
-    let events = visible_events(figure, frame.x, frame.y);
-    let caption = draw_events(svg, frame, &events, crowded);
-    svg.raw("</svg>");
-    draw_outline(svg, frame);
+pub(super) fn draw_map(
+    drawing: &mut Drawing,
+    frame: &Frame,
+    figure: &MapFigure,
+    colours: &Colours,
+    crowded: f64,
+) -> String {
+    drawing.rect(place(frame), &[Attribute::Fill(GROUND)]);
+    let caption = drawing.clip(place(frame), |drawing| {
+        draw_cells(drawing, frame, figure, colours);
+        draw_border(drawing, frame, figure);
+        draw_events(drawing, frame, &visible_events(figure, frame.x, frame.y), crowded)
+    });
+    draw_outline(drawing, frame);
     caption
+}
+
+fn place(frame: &Frame) -> Place {
+    [frame.left, frame.top, frame.width, frame.height]
 }
 
 /// The ends of the cells along one axis, from their centres.
@@ -191,7 +193,7 @@ fn cell_ends(centres: &[f64], range: Range) -> Range {
     }
 }
 
-fn draw_cells(svg: &mut Svg, frame: &Frame, figure: &MapFigure, colours: &Colours) {
+fn draw_cells(drawing: &mut Drawing, frame: &Frame, figure: &MapFigure, colours: &Colours) {
     let (nx, ny) = (figure.x.len(), figure.y.len());
     let mut pixels = Vec::with_capacity(4 * nx * ny);
     // The top row of an image is its first, the top of a map has the largest y.
@@ -206,40 +208,29 @@ fn draw_cells(svg: &mut Svg, frame: &Frame, figure: &MapFigure, colours: &Colour
             }
         }
     }
-    let Some(image) = encode_rgba(nx, ny, pixels) else {
-        return;
-    };
     let (x, y) = (cell_ends(&figure.x, frame.x), cell_ends(&figure.y, frame.y));
     let (left, top) = (frame.px(x.0), frame.py(y.1));
-    svg.raw(&format!(
-        r#"<image x="{}" y="{}" width="{}" height="{}" preserveAspectRatio="none" style="image-rendering:smooth" href="data:image/png;base64,{}"/>"#,
-        px(left),
-        px(top),
-        px(frame.px(x.1) - left),
-        px(frame.py(y.0) - top),
-        base64(&image)
-    ));
+    let place = [left, top, frame.px(x.1) - left, frame.py(y.0) - top];
+    drawing.image(place, Image { columns: nx, rows: ny, pixels });
 }
 
 /// Covers what lies outside the border, and draws the border.
-fn draw_border(svg: &mut Svg, frame: &Frame, figure: &MapFigure) {
-    let rings: String = figure.border.iter().map(|ring| ring_path(frame, ring)).collect();
+fn draw_border(drawing: &mut Drawing, frame: &Frame, figure: &MapFigure) {
+    let rings: Vec<Step> = figure.border.iter().flat_map(|ring| ring_path(frame, ring)).collect();
     if rings.is_empty() {
         return;
     }
     // A cover with the shape cut out of it, where a clip path would need an id; a little larger than the frame, so that no edge shows.
     let (left, top, right, bottom) = (frame.left - 2.0, frame.top - 2.0, frame.right() + 2.0, frame.bottom() + 2.0);
     let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
-    let cover = format!("{}Z{rings}", polyline(corners));
-    svg.path(&cover, &format!(r#"fill="{GROUND}" fill-rule="evenodd""#));
-    svg.path(
-        &rings,
-        &format!(r#"class="border" fill="none" stroke="{INK}" stroke-width="1.1" stroke-linejoin="round""#),
-    );
+    let cover = [&polygon(corners)[..], &rings].concat();
+    drawing.path(cover, &[Attribute::Fill(GROUND), Attribute::EvenOdd]);
+    let line = [Attribute::Line(INK), Attribute::LineWidth(1.1), Attribute::RoundJoin];
+    drawing.path(rings, &[&[Attribute::Class("border"), Attribute::NoFill][..], &line].concat());
 }
 
-/// A closed line in path notation; corners that would fall onto one another are left out.
-fn ring_path(frame: &Frame, ring: &[[f64; 2]]) -> String {
+/// A closed line; corners that would fall onto one another are left out.
+fn ring_path(frame: &Frame, ring: &[[f64; 2]]) -> Vec<Step> {
     let mut corners: Vec<(f64, f64)> = Vec::with_capacity(ring.len());
     for &[x, y] in ring.iter().filter(|corner| corner.iter().all(|&x| is_drawable(x))) {
         let corner = (frame.px(x), frame.py(y));
@@ -248,7 +239,7 @@ fn ring_path(frame: &Frame, ring: &[[f64; 2]]) -> String {
             corners.push(corner);
         }
     }
-    if corners.len() < 3 { String::new() } else { polyline(corners) + "Z" }
+    if corners.len() < 3 { Vec::new() } else { polygon(corners) }
 }
 
 /// How many events crowd a map: as many on the same area, whatever its size.
@@ -259,20 +250,24 @@ pub(super) fn crowded(frame: &Frame) -> f64 {
 /// Draws the events, or an even selection of them, and says how many are shown.
 ///
 /// With more than `crowded` of them the points are smaller and fainter.
-fn draw_events(svg: &mut Svg, frame: &Frame, events: &[[f64; 2]], crowded: f64) -> String {
+fn draw_events(drawing: &mut Drawing, frame: &Frame, events: &[[f64; 2]], crowded: f64) -> String {
     let shown = events.len().min(MOST_EVENTS);
     let crowding = crowded / shown.max(1) as f64;
     let radius = (2.6 * crowding.cbrt()).clamp(0.9, 2.6);
     let opacity = (0.8 * crowding.powf(0.25)).clamp(0.3, 0.8);
-    svg.raw(&format!(
-        r##"<g fill="#ffffff" stroke="#16181d" fill-opacity="{opacity:.2}" stroke-opacity="{opacity:.2}" stroke-width="{:.2}">"##,
-        0.3 * radius
-    ));
-    for i in 0..shown {
-        let [x, y] = events[i * events.len() / shown];
-        svg.circle((frame.px(x), frame.py(y)), radius, "");
-    }
-    svg.raw("</g>");
+    let style = [
+        Attribute::Fill(WHITE),
+        Attribute::Line(EVENT_LINE),
+        Attribute::FillOpacity(opacity),
+        Attribute::LineOpacity(opacity),
+        Attribute::LineWidth(0.3 * radius),
+    ];
+    drawing.group(&style, |drawing| {
+        for i in 0..shown {
+            let [x, y] = events[i * events.len() / shown];
+            drawing.circle((frame.px(x), frame.py(y)), radius, &[]);
+        }
+    });
     if shown < events.len() {
         format!("showing {} of {}", count(shown), event_count(events.len()))
     } else {
@@ -280,20 +275,19 @@ fn draw_events(svg: &mut Svg, frame: &Frame, events: &[[f64; 2]], crowded: f64) 
     }
 }
 
-fn draw_outline(svg: &mut Svg, frame: &Frame) {
-    let style = format!(r#"fill="none" stroke="{FRAME}" stroke-width="1""#);
-    svg.rect([frame.left, frame.top, frame.width, frame.height], &style);
+fn draw_outline(drawing: &mut Drawing, frame: &Frame) {
+    drawing.rect(place(frame), &[Attribute::NoFill, Attribute::Line(FRAME), Attribute::LineWidth(1.0)]);
 }
 
-pub(super) fn draw_ticks(svg: &mut Svg, frame: &Frame, x_axis: &Axis, y_axis: &Axis) {
-    let style = format!(r#"stroke="{FRAME}" stroke-width="1""#);
+pub(super) fn draw_ticks(drawing: &mut Drawing, frame: &Frame, x_axis: &Axis, y_axis: &Axis) {
+    let style = [Attribute::Line(FRAME), Attribute::LineWidth(1.0)];
     for tick in &x_axis.ticks {
         let at = frame.px(tick.value);
-        svg.line((at, frame.bottom()), (at, frame.bottom() + 4.0), &style);
+        drawing.line((at, frame.bottom()), (at, frame.bottom() + 4.0), &style);
     }
     for tick in &y_axis.ticks {
         let at = frame.py(tick.value);
-        svg.line((frame.left - 4.0, at), (frame.left, at), &style);
+        drawing.line((frame.left - 4.0, at), (frame.left, at), &style);
     }
 }
 
@@ -323,55 +317,27 @@ impl Bar {
     }
 
     /// Draws the bar as a gradient through the stops.
-    pub fn draw(&self, svg: &mut Svg, colours: &Colours, label: &str) {
+    pub fn draw(&self, drawing: &mut Drawing, colours: &Colours, label: &str) {
         let bar = &self.frame;
-        let mut stops = String::new();
-        for (i, [r, g, b]) in VIRIDIS.iter().enumerate() {
-            let offset = i as f64 / (VIRIDIS.len() - 1) as f64;
-            // Writing to a string cannot fail.
-            let _ = write!(stops, r##"<stop offset="{offset}" stop-color="#{r:02x}{g:02x}{b:02x}"/>"##);
-        }
-        svg.raw(&format!(r#"<linearGradient id="bar" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>"#));
-        svg.rect([bar.left, bar.top, bar.width, bar.height], r#"fill="url(#bar)""#);
-        draw_outline(svg, bar);
+        drawing.ramp(place(bar), &VIRIDIS);
+        draw_outline(drawing, bar);
         for tick in &self.axis.ticks {
             let at = bar.bottom() - bar.height * colours.share(tick.value);
-            let mark = format!(r#"stroke="{FRAME}" stroke-width="1""#);
-            svg.line((bar.right(), at), (bar.right() + 4.0, at), &mark);
-            let style = format!(r#"fill="{QUIET_INK}""#);
-            svg.text((bar.right() + 8.0, at + 0.35 * TICK_SIZE), TICK_SIZE, &style, &tick.label);
+            let mark = [Attribute::Line(FRAME), Attribute::LineWidth(1.0)];
+            drawing.line((bar.right(), at), (bar.right() + 4.0, at), &mark);
+            let label_at = (bar.right() + 8.0, at + 0.35 * TICK_SIZE);
+            drawing.text(Text::new(label_at, TICK_SIZE, QUIET_INK, &tick.label));
         }
         let title = self.axis.title(&colours.label(label));
-        bar.upright_text(svg, self.label_at(), &title, bar.upright_room(svg));
+        bar.upright_text(drawing, self.label_at(), &title, bar.upright_room(drawing));
     }
-}
-
-/// Standard base 64 with padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
-        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for i in 0..4 {
-            let digit = DIGITS[(group >> (18 - 6 * i)) as usize & 63];
-            text.push(if i <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::samples;
+    use super::super::svg::write;
     use super::*;
-
-    #[test]
-    fn base64_matches_the_standard_examples() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-    }
 
     #[test]
     fn the_colour_scale_brightens_steadily() {
@@ -389,7 +355,7 @@ mod tests {
     fn too_many_events_are_thinned_and_said_so() {
         let mut figure = samples::map(3, 3, |i, j| (i + j) as f64);
         figure.events = (0..50_000).map(|i| [1.5, f64::from(i) * 6e-5]).collect();
-        let svg = draw(&figure);
+        let svg = write(&draw(&figure));
         assert!(svg.contains("showing 20,000 of 50,000 events"));
         assert_eq!(svg.matches("<circle").count(), 20_001, "the events and the legend");
     }
@@ -397,12 +363,12 @@ mod tests {
     #[test]
     fn a_border_covers_the_rest_and_is_drawn() {
         let mut figure = samples::map(4, 4, |i, _| if i == 3 { 100.0 } else { 1.0 + i as f64 });
-        assert!(!draw(&figure).contains("evenodd"));
+        assert!(!write(&draw(&figure)).contains("evenodd"));
         let square = |lo: f64, hi: f64| vec![[lo, lo], [hi, lo], [hi, hi], [lo, hi]];
         figure.border = vec![square(0.0, 3.0), square(1.0, 2.0)];
         figure.inside = (0..16).map(|cell| cell % 4 < 3 && cell / 4 < 3 && cell != 5).collect();
         assert_eq!(Colours::of(&figure).range, (0.0, 3.0), "what is outside takes no colours");
-        let svg = draw(&figure);
+        let svg = write(&draw(&figure));
         let cover = svg.lines().find(|line| line.contains("evenodd")).unwrap();
         let line = svg.lines().find(|line| line.contains("class=\"border\"")).unwrap();
         assert_eq!((cover.matches('Z').count(), line.matches('Z').count()), (3, 2), "{svg}");

@@ -1,0 +1,238 @@
+//! A picture as a list of shapes, which `svg.rs` writes as text and `png.rs` paints as pixels.
+//!
+//! Lengths are in units of the picture, y downwards. What to draw, and where, is decided elsewhere.
+
+use super::text::{TITLE_SIZE, fit_text};
+
+/// An opaque colour.
+pub(super) type Rgb = [u8; 3];
+
+/// A place in the picture.
+pub(super) type Point = (f64, f64);
+
+/// Left, top, width and height of a rectangle.
+pub(super) type Place = [f64; 4];
+
+/// Colours shared by the figures.
+pub(super) const INK: Rgb = [0x1f, 0x24, 0x30];
+pub(super) const QUIET_INK: Rgb = [0x5b, 0x62, 0x70];
+pub(super) const GRID: Rgb = [0xe6, 0xe8, 0xec];
+pub(super) const FRAME: Rgb = [0x9a, 0xa1, 0xad];
+pub(super) const WHITE: Rgb = [0xff; 3];
+
+/// One thing that is said about how a shape looks. What is not said is as in SVG: filled black, no line, all opaque.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Attribute {
+    /// What kind of thing the shape is, for whoever reads the SVG; it changes nothing.
+    Class(&'static str),
+    Fill(Rgb),
+    NoFill,
+    FillOpacity(f64),
+    /// What lies within an even number of outlines is not filled.
+    EvenOdd,
+    Line(Rgb),
+    LineWidth(f64),
+    LineOpacity(f64),
+    RoundJoin,
+    RoundCap,
+    /// Lengths of the dashes and of the gaps between them.
+    Dashes(f64, f64),
+}
+
+/// One step of the pen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    Move(Point),
+    Line(Point),
+    /// To this x, at the same height.
+    Across(f64),
+    /// To this y, straight up or down.
+    Upright(f64),
+    /// Down by so much.
+    Down(f64),
+    /// Back to where the pen was last moved to.
+    Close,
+}
+
+/// Which point of a line of text stands at its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A line of text.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub content: String,
+    pub at: Point,
+    pub size: f64,
+    pub colour: Rgb,
+    pub anchor: Anchor,
+    pub is_bold: bool,
+    /// Whether it reads upwards.
+    pub is_upright: bool,
+}
+
+impl Text {
+    /// Plain text that begins at a place.
+    pub fn new(at: Point, size: f64, colour: Rgb, content: impl Into<String>) -> Self {
+        let content = content.into();
+        Self { content, at, size, colour, anchor: Anchor::Start, is_bold: false, is_upright: false }
+    }
+
+    /// The same text, with another point of it at its place.
+    pub fn anchored(self, anchor: Anchor) -> Self {
+        Self { anchor, ..self }
+    }
+
+    /// The same text, bold where the font is.
+    pub fn bold(self) -> Self {
+        Self { is_bold: true, ..self }
+    }
+
+    /// The same text, reading upwards.
+    pub fn upright(self) -> Self {
+        Self { is_upright: true, ..self }
+    }
+}
+
+/// Cells of colour, smoothed when they are drawn larger: four bytes for each from the top left, opaque or all zero.
+#[derive(Clone, Debug)]
+pub(super) struct Image {
+    pub columns: usize,
+    pub rows: usize,
+    pub pixels: Vec<u8>,
+}
+
+/// What a picture is made of.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    Rect {
+        place: Place,
+        style: Vec<Attribute>,
+    },
+    Path {
+        steps: Vec<Step>,
+        style: Vec<Attribute>,
+    },
+    Circle {
+        centre: Point,
+        radius: f64,
+        style: Vec<Attribute>,
+    },
+    Text(Text),
+    Image {
+        place: Place,
+        image: Image,
+    },
+    /// A rectangle of colours that change evenly from the first at the bottom to the last at the top.
+    Ramp {
+        place: Place,
+        colours: Vec<Rgb>,
+    },
+    /// Shapes that look alike, but for what each says itself.
+    Group {
+        style: Vec<Attribute>,
+        shapes: Vec<Shape>,
+    },
+    /// Shapes of which only what lies in a rectangle shows.
+    Clip {
+        place: Place,
+        shapes: Vec<Shape>,
+    },
+}
+
+/// A picture under construction: its size, and its shapes, the last on top.
+pub(super) struct Drawing {
+    pub width: f64,
+    pub height: f64,
+    pub shapes: Vec<Shape>,
+}
+
+impl Drawing {
+    /// An empty picture on a white ground.
+    pub fn new(width: f64, height: f64) -> Self {
+        let mut drawing = Drawing { width, height, shapes: Vec::new() };
+        drawing.rect([0.0, 0.0, width, height], &[Attribute::Fill(WHITE)]);
+        drawing
+    }
+
+    pub fn rect(&mut self, [x, y, width, height]: Place, style: &[Attribute]) {
+        let place = [x, y, width.max(0.0), height.max(0.0)];
+        self.shapes.push(Shape::Rect { place, style: style.to_vec() });
+    }
+
+    pub fn line(&mut self, from: Point, to: Point, style: &[Attribute]) {
+        self.path(vec![Step::Move(from), Step::Line(to)], style);
+    }
+
+    pub fn path(&mut self, steps: Vec<Step>, style: &[Attribute]) {
+        self.shapes.push(Shape::Path { steps, style: style.to_vec() });
+    }
+
+    pub fn circle(&mut self, centre: Point, radius: f64, style: &[Attribute]) {
+        self.shapes.push(Shape::Circle { centre, radius, style: style.to_vec() });
+    }
+
+    pub fn text(&mut self, text: Text) {
+        self.shapes.push(Shape::Text(text));
+    }
+
+    /// An image, if it has any cells.
+    pub fn image(&mut self, place: Place, image: Image) {
+        if image.pixels.is_empty() {
+            return;
+        }
+        self.shapes.push(Shape::Image { place, image });
+    }
+
+    pub fn ramp(&mut self, place: Place, colours: &[Rgb]) {
+        self.shapes.push(Shape::Ramp { place, colours: colours.to_vec() });
+    }
+
+    /// What `draw` draws looks so, unless it says otherwise.
+    pub fn group(&mut self, style: &[Attribute], draw: impl FnOnce(&mut Self)) {
+        let ((), shapes) = self.apart(draw);
+        self.shapes.push(Shape::Group { style: style.to_vec(), shapes });
+    }
+
+    /// What `draw` draws shows only in a rectangle.
+    pub fn clip<T>(&mut self, place: Place, draw: impl FnOnce(&mut Self) -> T) -> T {
+        let (outcome, shapes) = self.apart(draw);
+        self.shapes.push(Shape::Clip { place, shapes });
+        outcome
+    }
+
+    /// What `draw` draws, in a list of its own.
+    fn apart<T>(&mut self, draw: impl FnOnce(&mut Self) -> T) -> (T, Vec<Shape>) {
+        let before = std::mem::take(&mut self.shapes);
+        let outcome = draw(self);
+        (outcome, std::mem::replace(&mut self.shapes, before))
+    }
+
+    /// The heading, made smaller or cut when it would not fit.
+    pub fn title(&mut self, left: f64, title: &str) {
+        let (title, size) = fit_text(title, TITLE_SIZE, self.width - left - 12.0);
+        self.text(Text::new((left, 28.0), size, INK, title).bold());
+    }
+}
+
+/// The steps of a line through the points.
+pub(super) fn polyline(points: impl IntoIterator<Item = Point>) -> Vec<Step> {
+    let mut steps: Vec<Step> = points.into_iter().map(Step::Line).collect();
+    if let Some(first) = steps.first_mut()
+        && let Step::Line(start) = *first
+    {
+        *first = Step::Move(start);
+    }
+    steps
+}
+
+/// The steps of a closed line through the points.
+pub(super) fn polygon(points: impl IntoIterator<Item = Point>) -> Vec<Step> {
+    let mut steps = polyline(points);
+    steps.push(Step::Close);
+    steps
+}
