@@ -5,7 +5,6 @@
 
 use crate::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpScore};
 use crate::{EdgeCorrection, Homogeneous, KernelSmoother};
-use pointillist::Averaged;
 use pointillist::Events;
 use pointillist::LogMean;
 use pointillist::Model;
@@ -56,7 +55,6 @@ pub struct Fitted {
 #[derive(Debug)]
 enum Answer {
     Variational(Box<Posterior>),
-    Averaged(Averaged),
     Smoother(Box<KernelSmoother>),
     Homogeneous(Homogeneous),
     Sgcp(Box<SgcpPosterior>),
@@ -157,9 +155,8 @@ impl Contender {
                 (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
             Contender::Averaged(model) => {
-                let averaged = Averaged::fit(model, train)?;
-                let converged = averaged.converged();
-                (Answer::Averaged(averaged), converged)
+                let fit = model.fit_averaged(train)?;
+                (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
             Contender::Smoother(edges) => (Answer::Smoother(Box::new(KernelSmoother::fit(train, *edges)?)), true),
             Contender::Homogeneous => (Answer::Homogeneous(Homogeneous::fit(train)?), true),
@@ -199,10 +196,6 @@ impl Fitted {
                     m_0: Some(score.m_0),
                 }
             }
-            Answer::Averaged(posterior) => {
-                let (m_p, l_p) = posterior.score(held_out, samples, seed)?;
-                Scores { m_p: Some(m_p), l_p: Some(l_p), ..plain(posterior.log_likelihood(held_out)?) }
-            }
             Answer::Smoother(smoother) => plain(smoother.log_likelihood(held_out)?),
             Answer::Homogeneous(rate) => {
                 let exact = LogMean { value: rate.log_predictive(held_out), se: 0.0, k: f64::NEG_INFINITY };
@@ -220,9 +213,6 @@ impl Fitted {
         let band = |quantiles: Vec<Vec<f64>>| quantiles.try_into().ok();
         Ok(match &self.answer {
             Answer::Variational(posterior) => {
-                Rates { mean: posterior.rate(at)?.mean, band: band(posterior.quantiles(at, &BAND)?) }
-            }
-            Answer::Averaged(posterior) => {
                 Rates { mean: posterior.rate(at)?.mean, band: band(posterior.quantiles(at, &BAND)?) }
             }
             Answer::Smoother(smoother) => Rates { mean: smoother.rate(at)?, band: None },

@@ -7,7 +7,7 @@ use pointillist::bound::Bound;
 use pointillist::internals::{Gradient, bound_at};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::Matrix;
-use pointillist::{BasisState, Events, InducingState, Kernel, Points, Posterior, PosteriorState, PriorMean, Window};
+use pointillist::{BasisState, ComponentState, Events, InducingState, Kernel, Link, Points, Posterior, PosteriorState, PriorMean, Window};
 use serde_json::Value;
 
 fn points(rows: &[Vec<f64>], dims: usize) -> Points {
@@ -166,7 +166,8 @@ fn posterior(case: &Value) -> Posterior {
         q_mean: solve(numbers(&case["m"]).iter().map(|m| m - offset).collect()),
         q_root: (0..size).flat_map(|j| solve(root.col(j).to_vec())[j..].to_vec()).collect(),
     });
-    Posterior::from_state(PosteriorState { window, basis }).unwrap()
+    let components = vec![ComponentState { weight: 1.0, link: Link::Square, basis }];
+    Posterior::from_state(PosteriorState { window, components }).unwrap()
 }
 
 #[test]

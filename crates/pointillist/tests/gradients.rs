@@ -151,7 +151,7 @@ fn the_envelope_gradient() {
         };
         (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h)
     };
-    let BasisState::Inducing(state) = fit.posterior.state().basis else { panic!("not by inducing points") };
+    let BasisState::Inducing(state) = fit.posterior.state().components.remove(0).basis else { panic!("not by inducing points") };
     let hyper = Hyper { kernel: state.kernel.clone(), mean: state.mean };
     let basis = Scattered::new(state.inducing.clone()).basis(&hyper, state.prior_mean, state.jitter).unwrap();
     let unit = Window::interval(0.0, 1.0).unwrap();

@@ -6,7 +6,7 @@ use pointillist::kernel::Expression;
 use pointillist::testing::Drawn;
 use pointillist::window::{Exposure, Polygons};
 use pointillist::{
-    BasisState, Error, Events, Family, Fit, LatticeChoice, LatticeState, Model, Points, Posterior, PosteriorState,
+    BasisState, Error, Events, Family, Fit, LatticeChoice, LatticeState, Model, Points, Posterior,
     Sampling, Smoothness, Window,
 };
 
@@ -54,7 +54,7 @@ fn a_lattice_read_back_is_the_same_to_the_last_bit() {
     ];
     for (number, spoil) in breaks.into_iter().enumerate() {
         let mut broken = fit.posterior.state();
-        let PosteriorState { basis: BasisState::Lattice(state), .. } = &mut broken else { panic!("{broken:?}") };
+        let BasisState::Lattice(state) = &mut broken.components[0].basis else { panic!() };
         spoil(state);
         assert!(Posterior::from_state(broken).is_err(), "{number}");
     }
