@@ -4,7 +4,7 @@
 use pointillist::field::lattice::{Lattice, Start, Theta};
 use pointillist::numerics::linalg::{self, Matrix};
 use pointillist::testing::Drawn;
-use pointillist::{Events, Family, LatticeChoice, Model, Points, Smoothness, Window};
+use pointillist::{Events, LatticeChoice, Model, Points, Smoothness, Window};
 use std::time::Instant;
 
 fn main() {
@@ -95,7 +95,7 @@ fn fit(nodes: &[usize], ranges: &[f64], events: f64) {
     let events = Events::new(drawn.events, window).unwrap();
     let lattice =
         LatticeChoice { nodes: Some(nodes.to_vec()), smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
-    let model = Model { family: Family::Lattice, lattice, ..Model::default() };
+    let model = Model { family: lattice.into(), ..Model::default() };
     let _ = std::fs::write("/proc/self/clear_refs", "5"); // the peak begins anew
     let start = Instant::now();
     let fit = model.fit(&events).unwrap();

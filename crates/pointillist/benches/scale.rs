@@ -3,7 +3,7 @@
 
 use pointillist::field::inducing::Hyper;
 use pointillist::numerics::linalg::{self, Matrix};
-use pointillist::{Events, Family, Fit, Inducing, Kernel, LatticeChoice, Model, Points, Smoothness, Summary, Window};
+use pointillist::{Events, Fit, Inducing, Kernel, LatticeChoice, Model, Points, Smoothness, Summary, Window};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -93,7 +93,7 @@ fn step() {
     let hyper = Hyper { kernel: Kernel::squared_exponential(3e4 / 0.3, &[0.1, 0.1]).unwrap(), mean: 800.0 };
     println!("\n| a natural step, one thread | Cholesky and inverse | step | ratio |\n|---|---|---|---|");
     for side in [32, 50] {
-        let model = Model { inducing: Inducing::Grid(vec![side, side]), ..Model::default() };
+        let model = Model { family: Inducing::Grid(vec![side, side]).into(), ..Model::default() };
         let steps = |most: usize| {
             let run = || model.bound_at_fixed(&summary, &hyper, most).unwrap().1;
             (0..3).map(|_| seconds(run)).fold((f64::INFINITY, 0), |best, now| if now.0 < best.0 { now } else { best })
@@ -115,13 +115,13 @@ fn bare(size: usize) {
 }
 
 fn grid(side: usize) -> Model {
-    Model { inducing: Inducing::Grid(vec![side, side]), ..Model::default() }
+    Model { family: Inducing::Grid(vec![side, side]).into(), ..Model::default() }
 }
 
 fn lattice(side: usize) -> Model {
     let nodes = Some(vec![side, side]);
     let lattice = LatticeChoice { nodes, smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
-    Model { family: Family::Lattice, lattice, ..Model::default() }
+    Model { family: lattice.into(), ..Model::default() }
 }
 
 /// Fits of more and more events after the pass, on the same grid and lattice.
@@ -188,7 +188,7 @@ fn errors(folder: &str) {
 
 fn error(name: &str, points: Points, window: Window, inducing: &Inducing) {
     let events = Events::new(points, window).unwrap();
-    let fit = Model { inducing: inducing.clone(), ..Model::default() }.fit(&events).unwrap();
+    let fit = Model { family: inducing.clone().into(), ..Model::default() }.fit(&events).unwrap();
     let said = fit.report.summarised.as_ref().map_or(0.0, |summarised| summarised.error);
     let ours = fit.report.bound.log_rate;
     let blocks = events.points().coordinates().chunks(10_000 * events.points().dims());

@@ -3,8 +3,8 @@
 //! Beside every evaluation stands its floor: the bare factorisations, solves and products of the same sizes, through the same
 //! library, that an evaluation of the bound and its gradient cannot avoid. Absolute times mean little on a shared machine.
 
-use pointillist::field::inducing::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::bound::{Gaussian, bound_adjoint};
+use pointillist::field::inducing::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::{self, Matrix};
 use pointillist::numerics::{special, vector};
@@ -202,7 +202,7 @@ fn main() {
     for (events, counts) in [(191, vec![10]), (191, vec![31]), (2_000, vec![15, 15]), (20_000, vec![20, 20])] {
         let case = case(events, &counts);
         let (evaluation, floor) = evaluation(&case);
-        let model = Model { inducing: Inducing::Grid(counts.clone()), ..Model::default() };
+        let model = Model { family: Inducing::Grid(counts.clone()).into(), ..Model::default() };
         let mut evaluations = 0;
         let fit = seconds(|| evaluations = black_box(model.fit(&case.events).unwrap()).report.evaluations);
         println!(

@@ -1,6 +1,6 @@
 //! The coal-mining disasters: `cargo run --release --example coal -- [points] [mean] [method]`.
 
-use pointillist::{Events, Inducing, Method, Model, Points, PriorMean, Window};
+use pointillist::{Events, Inducing, InducingPoints, Method, Model, Points, PriorMean, Window};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -15,7 +15,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let years: Vec<f64> = text.lines().skip(1).filter_map(|line| line.split(',').next()?.parse().ok()).collect();
     let events = Events::new(Points::line(&years)?, Window::interval(1851.2026009582, 1962.2197125257)?)?;
 
-    let fit = Model { inducing, prior_mean, method, ..Model::default() }.fit(&events)?;
+    let fit = Model {
+        family: InducingPoints { points: inducing, method, prior_mean, ..InducingPoints::default() }.into(),
+        ..Model::default()
+    }
+    .fit(&events)?;
     println!("{:#?}", fit.report);
     println!("kernel {:?} lattice {:?} mean {}", fit.posterior.kernel(), fit.posterior.lattice(), fit.posterior.mean());
     println!("bound {}", fit.report.bound.total());

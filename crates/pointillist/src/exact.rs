@@ -59,7 +59,8 @@ impl ExactDraws {
 impl Posterior {
     fn only_component(&self) -> Result<&Component> {
         let [component] = self.components() else {
-            let requirement = "are more than the exact sampler checks at a time: take one of them, or fit without averaging";
+            let requirement =
+                "are more than the exact sampler checks at a time: take one of them, or fit without averaging";
             return Err(Error::setting("components", self.components().len(), requirement));
         };
         Ok(component)

@@ -63,8 +63,8 @@ pub use exact::{ExactDraws, ExactWatch, Sampling};
 pub use field::inducing::PriorMean;
 pub use field::lattice::Smoothness;
 pub use infer::{
-    AtBound, Bounded, Decision, Family, Fit, Inducing, LatticeChoice, Method, Model, Prior, Progress, RangeEnd, Report,
-    Stop, Summarised, Tried,
+    AtBound, Bounded, Decision, Family, Fit, Inducing, InducingPoints, LatticeChoice, LatticeMean, Method, Model,
+    Prior, Progress, RangeEnd, Report, StandardError, Stop, Summarised, Tried,
 };
 pub use intensity::Intensity;
 pub use kernel::{Factor, Kernel};

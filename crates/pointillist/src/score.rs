@@ -13,11 +13,11 @@ use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::newton::{self, Concave};
 use crate::posterior::{Component as PosteriorComponent, Field, Posterior, in_blocks};
-use crate::terms;
-use crate::window::Window;
 use crate::sample::annealing::{self, Effort};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
+use crate::terms;
+use crate::window::Window;
 use rand_chacha::ChaCha8Rng;
 
 /// Draws made at a time: one matrix product.
@@ -87,8 +87,10 @@ impl Posterior {
         // Draws where they count; a part that hardly counts is not heard.
         let alone = self.components().len() == 1;
         let heard = self.components().iter().filter(|component| alone || component.weight > UNHEARD);
-        let share = |weight: f64| if alone { samples } else { ((samples as f64 * weight) as usize).max(FEWEST.min(samples)) };
-        let scores = heard.map(|component| Ok((component.weight, held.score(component, share(component.weight), seed)?)));
+        let share =
+            |weight: f64| if alone { samples } else { ((samples as f64 * weight) as usize).max(FEWEST.min(samples)) };
+        let scores =
+            heard.map(|component| Ok((component.weight, held.score(component, share(component.weight), seed)?)));
         Ok(Score::mixed(&scores.collect::<Result<Vec<_>>>()?))
     }
 }

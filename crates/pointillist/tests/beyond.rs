@@ -1,12 +1,14 @@
 //! Beyond the window: rates, draws and counts there are those of the prior given what is known inside.
 
 use pointillist::kernel::Expression;
-use pointillist::{Events, Family, Inducing, LatticeChoice, Model, Points, Posterior, Smoothness, Window, simulate};
+use pointillist::{
+    Events, Family, Inducing, InducingPoints, LatticeChoice, Model, Points, Posterior, Smoothness, Window, simulate,
+};
 
 fn lattice(nodes: &[usize]) -> Model {
     let (nodes, smoothness) = (Some(nodes.to_vec()), Some(Smoothness::Two));
     let lattice = LatticeChoice { nodes, smoothness, ..LatticeChoice::default() };
-    Model { family: Family::Lattice, lattice, ..Model::default() }
+    Model { family: lattice.into(), ..Model::default() }
 }
 
 fn on_a_line() -> Posterior {
@@ -121,7 +123,14 @@ fn a_period_forecasts_tomorrow() {
     let truth = [20.0 + 0.9 * 40.0 / std::f64::consts::PI, 20.0 - 0.9 * 40.0 / std::f64::consts::PI];
     for kernel in ["periodic(t, period=1!)", "se(t, lengthscale=20!)*periodic(t, period=1!)"] {
         let kernel = Expression::parse(kernel, &["t"]).unwrap();
-        let model = Model { kernel: Some(kernel), inducing: Inducing::Grid(vec![60]), ..Model::default() };
+        let model = Model {
+            family: Family::Inducing(InducingPoints {
+                kernel: Some(kernel),
+                points: Inducing::Grid(vec![60]),
+                ..InducingPoints::default()
+            }),
+            ..Model::default()
+        };
         let posterior = model.fit(&days()).unwrap().posterior;
         let halves = [(10.0, 10.5), (10.5, 11.0), (10.0, 11.0)].map(|(lo, hi)| Window::interval(lo, hi).unwrap());
         let counts = posterior.joint_counts(&halves, 1000, 1).unwrap();
@@ -135,7 +144,10 @@ fn a_period_forecasts_tomorrow() {
 
 #[test]
 fn beyond_inducing_points_a_count_is_as_unsure_as_the_prior() {
-    let posterior = Model { family: Family::Inducing, ..Model::default() }.fit(&days()).unwrap().posterior;
+    let posterior = Model { family: Family::Inducing(InducingPoints::default()), ..Model::default() }
+        .fit(&days())
+        .unwrap()
+        .posterior;
     let kernel = posterior.kernel().unwrap();
     let length = kernel.lengthscales()[0];
     let region = Window::interval(10.0 + 8.0 * length, 10.0 + 14.0 * length).unwrap();

@@ -11,7 +11,7 @@ fn on_a_line(lattice: bool) -> Posterior {
     let (lo, hi) = common::COAL_WINDOW;
     let window = Window::interval(lo, hi).unwrap();
     let events = Events::new(Points::line(&common::coal()).unwrap(), window).unwrap();
-    let inducing = Model { inducing: Inducing::Grid(vec![18]), ..Model::default() };
+    let inducing = Model { family: Inducing::Grid(vec![18]).into(), ..Model::default() };
     let model = if lattice { lattice_model(&[300]) } else { inducing };
     model.fit(&events).unwrap().posterior
 }
@@ -19,8 +19,7 @@ fn on_a_line(lattice: bool) -> Posterior {
 fn lattice_model(nodes: &[usize]) -> Model {
     let (nodes, smoothness) = (Some(nodes.to_vec()), Some(Smoothness::Two));
     Model {
-        family: Family::Lattice,
-        lattice: LatticeChoice { nodes, smoothness, ..LatticeChoice::default() },
+        family: Family::Lattice(LatticeChoice { nodes, smoothness, ..LatticeChoice::default() }),
         ..Model::default()
     }
 }

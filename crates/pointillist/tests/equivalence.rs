@@ -4,7 +4,8 @@ mod common;
 
 use pointillist::field::inducing::{Hyper, Scattered};
 use pointillist::{
-    BasisState, Error, Events, Fit, Inducing, InducingState, Kernel, Method, Model, Points, Posterior, Prior, PriorMean, Progress, Stop, Window,
+    BasisState, Error, Events, Family, Fit, Inducing, InducingPoints, InducingState, Kernel, Method, Model, Points,
+    Posterior, Prior, PriorMean, Progress, Stop, Window,
 };
 use std::ops::ControlFlow;
 
@@ -14,7 +15,18 @@ fn coal() -> Events {
 }
 
 fn coal_fit(points: usize, prior_mean: PriorMean, method: Method) -> Fit {
-    Model { inducing: Inducing::Grid(vec![points]), prior_mean, method, ..Model::default() }.fit(&coal()).unwrap()
+    Model {
+        family: InducingPoints {
+            points: Inducing::Grid(vec![points]),
+            method,
+            prior_mean,
+            ..InducingPoints::default()
+        }
+        .into(),
+        ..Model::default()
+    }
+    .fit(&coal())
+    .unwrap()
 }
 
 #[test]
@@ -44,7 +56,7 @@ fn a_grid_given_as_locations_is_the_same_grid() {
     let (lo, hi) = common::COAL_WINDOW;
     let given = Inducing::At(Points::grid(&[lo], &[hi], &[15]));
     let grid = coal_fit(15, PriorMean::Constant, Method::Collapsed);
-    let given = Model { inducing: given, ..Model::default() }.fit(&coal()).unwrap();
+    let given = Model { family: given.into(), ..Model::default() }.fit(&coal()).unwrap();
     assert!((grid.report.bound.total() - given.report.bound.total()).abs() < 1e-4);
 }
 
@@ -69,8 +81,12 @@ fn shared_coordinates_and_separate_ones_give_the_same_features() {
 #[test]
 fn moving_the_inducing_points_can_only_help() {
     let still = coal_fit(6, PriorMean::Constant, Method::Collapsed);
-    let moved =
-        Model { inducing: Inducing::Grid(vec![6]), optimise_inducing: true, ..Model::default() }.fit(&coal()).unwrap();
+    let moved = Model {
+        family: InducingPoints { points: Inducing::Grid(vec![6]), optimise: true, ..InducingPoints::default() }.into(),
+        ..Model::default()
+    }
+    .fit(&coal())
+    .unwrap();
     assert!(moved.report.bound.total() > still.report.bound.total() + 0.1);
     let (lo, hi) = common::COAL_WINDOW;
     assert!(moved.posterior.inducing().unwrap().axis(0).iter().all(|z| (lo..=hi).contains(z)));
@@ -113,7 +129,7 @@ fn threads_do_not_change_a_bit() {
     let rows: Vec<[f64; 2]> = (0..3000).map(|i| [u(i, 0.754878).powi(2), u(i, 0.56984)]).collect();
     let events =
         Events::new(Points::from_rows(&rows).unwrap(), Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
-    let model = Model { inducing: Inducing::Grid(vec![9, 9]), ..Model::default() };
+    let model = Model { family: Inducing::Grid(vec![9, 9]).into(), ..Model::default() };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| model.fit(&events).unwrap().posterior.state())
@@ -137,7 +153,7 @@ fn a_watcher_sees_progress_and_can_cancel() {
 
 #[test]
 fn a_budget_that_is_too_small_is_said() {
-    let model = Model { inducing: Inducing::Grid(vec![15]), most_evaluations: 6, ..Model::default() };
+    let model = Model { family: Inducing::Grid(vec![15]).into(), most_evaluations: 6, ..Model::default() };
     let fit = model.fit(&coal()).unwrap();
     assert_eq!(fit.report.stop, Stop::Evaluations);
     assert!(!fit.report.stop.converged());
@@ -149,7 +165,7 @@ fn priors_pull_and_fixed_parameters_stay() {
     let l = free.posterior.kernel().unwrap().lengthscales()[0];
     let with = |name: &str, prior: Prior| {
         let model =
-            Model { inducing: Inducing::Grid(vec![15]), priors: vec![(name.into(), prior)], ..Model::default() };
+            Model { family: Inducing::Grid(vec![15]).into(), priors: vec![(name.into(), prior)], ..Model::default() };
         model.fit(&coal()).unwrap()
     };
     // in the user's units: years
@@ -160,7 +176,7 @@ fn priors_pull_and_fixed_parameters_stay() {
     let prior = with("mean", Prior::Normal { mean: 0.5, sd: 0.01 });
     assert!((prior.posterior.mean() - 0.5).abs() < 0.05, "{}", prior.posterior.mean());
     let fixed = Model {
-        inducing: Inducing::Grid(vec![15]),
+        family: Inducing::Grid(vec![15]).into(),
         fixed: vec![("lengthscale[0]".into(), 25.0), ("mean".into(), 0.7)],
         ..Model::default()
     };
@@ -172,7 +188,7 @@ fn priors_pull_and_fixed_parameters_stay() {
 fn the_sign_of_f_does_not_matter() {
     let fit = |mean: f64| {
         let model =
-            Model { inducing: Inducing::Grid(vec![12]), fixed: vec![("mean".into(), mean)], ..Model::default() };
+            Model { family: Inducing::Grid(vec![12]).into(), fixed: vec![("mean".into(), mean)], ..Model::default() };
         model.fit(&coal()).unwrap()
     };
     let (plus, minus) = (fit(1.2), fit(-1.2));
@@ -186,9 +202,15 @@ fn unknown_names_and_bad_settings_are_refused() {
     let prior = Prior::HalfNormal { scale: 1.0 };
     assert!(fit(Model { priors: vec![("wavelength".into(), prior)], ..Model::default() }).contains("lengthscale[0]"));
     assert!(fit(Model { fixed: vec![("lengthscale".into(), -1.0)], ..Model::default() }).contains("positive"));
-    assert!(fit(Model { inducing: Inducing::Grid(vec![3, 3]), ..Model::default() }).contains("expected 1"));
-    assert!(fit(Model { inducing: Inducing::Grid(vec![0]), ..Model::default() }).contains("at least one"));
-    assert!(fit(Model { jitter: -1.0, ..Model::default() }).contains("jitter"));
+    assert!(fit(Model { family: Inducing::Grid(vec![3, 3]).into(), ..Model::default() }).contains("expected 1"));
+    assert!(fit(Model { family: Inducing::Grid(vec![0]).into(), ..Model::default() }).contains("at least one"));
+    assert!(
+        fit(Model {
+            family: Family::Inducing(InducingPoints { jitter: -1.0, ..InducingPoints::default() }),
+            ..Model::default()
+        })
+        .contains("jitter")
+    );
     let empty = Events::new(Points::line(&[]).unwrap(), Window::interval(0.0, 1.0).unwrap()).unwrap();
     assert_eq!(Model::default().fit(&empty).unwrap_err(), Error::NoEvents);
     assert!(matches!(Window::interval(2.0, 1.0), Err(Error::EmptyWindow { .. })));

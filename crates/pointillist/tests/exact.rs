@@ -2,7 +2,7 @@
 
 mod common;
 
-use pointillist::{Events, Inducing, Model, Points, Sampling, Window};
+use pointillist::{Events, Inducing, InducingPoints, Model, Points, Sampling, Window};
 
 fn quantile(sorted: &[f64], p: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * p).round() as usize]
@@ -18,9 +18,8 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 fn a_case_on_a_line_agrees_with_quadrature() {
     let events = Points::line(&[0.2, 0.5, 0.6]).unwrap();
     let model = Model {
-        inducing: Inducing::Grid(vec![1]),
+        family: InducingPoints { points: Inducing::Grid(vec![1]), jitter: 1e-12, ..InducingPoints::default() }.into(),
         fixed: vec![("lengthscale".into(), 1e2), ("variance".into(), 2.0), ("mean".into(), 1.0)],
-        jitter: 1e-12,
         ..Model::default()
     };
     let fit = model.fit(&Events::new(events.clone(), Window::interval(0.0, 1.0).unwrap()).unwrap()).unwrap();

@@ -1,11 +1,13 @@
 //! Exposures: weights stand for the exposure they are spread to, cells that are cut finer change nothing, regions add up, rates are found.
 
+use pointillist::field::lattice::{Grid, Mass};
 use pointillist::internals::bound_at;
 use pointillist::kernel::{Part, Term};
-use pointillist::field::lattice::{Grid, Mass};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::window::{Exposure, Polygons};
-use pointillist::{Error, Events, Factor, Family, Fit, Inducing, Kernel, Model, Points, PriorMean, Window, simulate};
+use pointillist::{
+    Error, Events, Factor, Family, Fit, Inducing, Kernel, LatticeChoice, Model, Points, PriorMean, Window, simulate,
+};
 
 /// Deterministic numbers without structure.
 fn scatter(count: usize, step: f64) -> Vec<f64> {
@@ -159,12 +161,8 @@ fn cutting_the_cells_finer_changes_nothing() {
 }
 
 fn fits(events: &Events) -> [Fit; 2] {
-    let inducing = Model {
-        family: Family::Inducing,
-        inducing: Inducing::Grid(vec![6; events.window().dims()]),
-        ..Model::default()
-    };
-    let lattice = Model { family: Family::Lattice, ..Model::default() };
+    let inducing = Model { family: Inducing::Grid(vec![6; events.window().dims()]).into(), ..Model::default() };
+    let lattice = Model { family: Family::Lattice(LatticeChoice::default()), ..Model::default() };
     [inducing, lattice].map(|model| model.fit(events).unwrap())
 }
 

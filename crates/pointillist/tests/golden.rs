@@ -7,7 +7,10 @@ use pointillist::bound::Bound;
 use pointillist::internals::{Gradient, bound_at};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::Matrix;
-use pointillist::{BasisState, ComponentState, Events, InducingState, Kernel, Link, Points, Posterior, PosteriorState, PriorMean, Window};
+use pointillist::{
+    BasisState, ComponentState, Events, InducingState, Kernel, Link, Points, Posterior, PosteriorState, PriorMean,
+    Window,
+};
 use serde_json::Value;
 
 fn points(rows: &[Vec<f64>], dims: usize) -> Points {

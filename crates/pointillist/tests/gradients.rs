@@ -1,7 +1,7 @@
 //! Every gradient against finite differences, at points in general position, with the one generic checker.
 
-use pointillist::field::inducing::{Features, Hyper, Scattered};
 use pointillist::bound::{Gaussian, bound, bound_adjoint};
+use pointillist::field::inducing::{Features, Hyper, Scattered};
 use pointillist::internals::bound_at;
 use pointillist::kernel::SquaredExponential;
 use pointillist::numerics::linalg::Matrix;
@@ -135,7 +135,7 @@ fn the_envelope_gradient() {
     let Setting { window, points, .. } = setting(1, 30, 5);
     let events = Events::new(points, window).unwrap();
     let model = |x: &[f64]| Model {
-        inducing: Inducing::Grid(vec![8]),
+        family: Inducing::Grid(vec![8]).into(),
         fixed: vec![("variance".into(), x[0]), ("lengthscale".into(), x[1]), ("mean".into(), x[2])],
         ..Model::default()
     };
@@ -151,7 +151,9 @@ fn the_envelope_gradient() {
         };
         (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h)
     };
-    let BasisState::Inducing(state) = fit.posterior.state().components.remove(0).basis else { panic!("not by inducing points") };
+    let BasisState::Inducing(state) = fit.posterior.state().components.remove(0).basis else {
+        panic!("not by inducing points")
+    };
     let hyper = Hyper { kernel: state.kernel.clone(), mean: state.mean };
     let basis = Scattered::new(state.inducing.clone()).basis(&hyper, state.prior_mean, state.jitter).unwrap();
     let unit = Window::interval(0.0, 1.0).unwrap();

@@ -6,7 +6,7 @@ use pointillist::kernel::Expression;
 use pointillist::testing::Drawn;
 use pointillist::window::{Exposure, Polygons};
 use pointillist::{
-    BasisState, Error, Events, Family, Fit, LatticeChoice, LatticeState, Model, Points, Posterior,
+    BasisState, Events, Family, Fit, InducingPoints, LatticeChoice, LatticeState, Model, Points, Posterior, Prior,
     Sampling, Smoothness, Window,
 };
 
@@ -25,7 +25,7 @@ fn plane() -> Events {
 fn on_lattice(nodes: &[usize], smoothness: Smoothness, events: &Events) -> Fit {
     let lattice =
         LatticeChoice { nodes: Some(nodes.to_vec()), smoothness: Some(smoothness), ..LatticeChoice::default() };
-    Model { family: Family::Lattice, lattice, ..Model::default() }.fit(events).unwrap()
+    Model { family: lattice.into(), ..Model::default() }.fit(events).unwrap()
 }
 
 fn mean_and_sd(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
@@ -114,7 +114,12 @@ fn scores_are_those_of_draws() {
 #[test]
 fn a_lattice_is_a_matern_process_by_inducing_points() {
     let kernel = Expression::parse("matern32", &["year"]).unwrap();
-    let inducing = Model { kernel: Some(kernel), ..Model::default() }.fit(&coal()).unwrap();
+    let inducing = Model {
+        family: Family::Inducing(InducingPoints { kernel: Some(kernel), ..InducingPoints::default() }),
+        ..Model::default()
+    }
+    .fit(&coal())
+    .unwrap();
     let lattice = on_lattice(&[300], Smoothness::Two, &coal());
     let at = coal().window().grid(&[50]);
     let [a, b] = [&inducing, &lattice].map(|fit| fit.posterior.rate(&at).unwrap());
@@ -228,18 +233,39 @@ fn the_bound_chooses_among_families() {
     let best = fit.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).fold(f64::NEG_INFINITY, f64::max);
     assert!(fit.posterior.lattice().is_some() && fit.report.bound.total() == best, "{:?}", fit.report.tried);
     let kernel = Expression::parse("se", &["year"]).unwrap();
-    let asked = Model { kernel: Some(kernel.clone()), ..Model::default() }.fit(&coal()).unwrap();
+    let asked = Model {
+        family: Family::Inducing(InducingPoints { kernel: Some(kernel.clone()), ..InducingPoints::default() }),
+        ..Model::default()
+    }
+    .fit(&coal())
+    .unwrap();
     assert!(asked.report.tried.len() == 1 && asked.posterior.kernel().is_some());
-    let both = Model { kernel: Some(kernel), family: Family::Lattice, ..Model::default() };
-    assert!(matches!(both.fit(&coal()), Err(Error::Setting { .. })));
+    // A lattice takes priors and held values by the same names, and says which it has.
+    let lattice = |fixed: Vec<(String, f64)>, priors: Vec<(String, Prior)>| {
+        let family = LatticeChoice { nodes: Some(vec![60]), ..LatticeChoice::default() }.into();
+        Model { family, fixed, priors, ..Model::default() }.fit(&coal())
+    };
+    let held = lattice(vec![("lengthscale".into(), 20.0), ("mean".into(), 1.3)], vec![]).unwrap().posterior;
+    let summary = held.lattice().unwrap();
+    assert!((summary.lengthscales[0] - 20.0).abs() < 1e-9 && (held.mean() - 1.3).abs() < 1e-9, "{summary:?}");
+    let prior = |location: f64| vec![("lengthscale[0]".to_string(), Prior::LogNormal { location, scale: 0.1 })];
+    let lengthscale = |location: f64| {
+        let fit = lattice(vec![], prior(location)).unwrap();
+        assert!(fit.report.log_prior != 0.0);
+        fit.posterior.lattice().unwrap().lengthscales[0]
+    };
+    assert!(lengthscale(2.0) < lengthscale(3.5) - 5.0, "{} {}", lengthscale(2.0), lengthscale(3.5));
+    let refused = lattice(vec![("wavelength".into(), 1.0)], vec![]).unwrap_err().to_string();
+    assert!(refused.contains("the model has lengthscale[0], variance, mean"), "{refused}");
+    assert!(lattice(vec![("lengthscale".into(), -1.0)], vec![]).unwrap_err().to_string().contains("positive"));
+    assert!(lattice(vec![("lengthscale".into(), 0.2)], vec![]).unwrap_err().to_string().contains("more than 60 nodes"));
 }
 
 #[test]
 fn inducing_points_are_not_tried_in_vain() {
     let rough = Drawn::new(&[80, 80], &[0.03, 0.03], 0.6, 3000.0, Smoothness::Two, 2).unwrap().events;
     let events = Events::new(rough, Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
-    let lattice = LatticeChoice { most_bytes: 20_000_000, ..LatticeChoice::default() };
-    let fit = Model { lattice, ..Model::default() }.fit(&events).unwrap();
+    let fit = Model { most_bytes: 20_000_000, ..Model::default() }.fit(&events).unwrap();
     let reason = fit.report.tried.last().unwrap().outcome.as_ref().unwrap_err();
     assert!(reason.contains("not tried") && fit.posterior.lattice().is_some(), "{reason}");
 }

@@ -1,7 +1,7 @@
 //! Simulate, fit, and look whether the truth lies where the posterior says. Seeds are fixed: the outcome is the same every time.
 
 use pointillist::kernel::Expression;
-use pointillist::{Events, Inducing, Model, Points, Window};
+use pointillist::{Events, Family, Inducing, InducingPoints, Model, Points, Window};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -24,7 +24,7 @@ fn simulate(rate: impl Fn(f64) -> f64, ceiling: f64, hi: f64, seed: u64) -> Vec<
 
 fn fit(times: &[f64], hi: f64) -> pointillist::Fit {
     let events = Events::new(Points::line(times).unwrap(), Window::interval(0.0, hi).unwrap()).unwrap();
-    Model { inducing: Inducing::Grid(vec![24]), ..Model::default() }.fit(&events).unwrap()
+    Model { family: Inducing::Grid(vec![24]).into(), ..Model::default() }.fit(&events).unwrap()
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn held_out_scores_prefer_the_better_fit_and_keep_their_order() {
     let window = Window::interval(1851.2026009582, 1962.2197125257).unwrap();
     let score = |counts: usize| {
         let events = Events::new(Points::line(&train).unwrap(), window.clone()).unwrap();
-        let fit = Model { inducing: Inducing::Grid(vec![counts]), ..Model::default() }.fit(&events).unwrap();
+        let fit = Model { family: Inducing::Grid(vec![counts]).into(), ..Model::default() }.fit(&events).unwrap();
         let held_out = Events::new(Points::line(&test).unwrap(), window.clone()).unwrap();
         fit.posterior.score(&held_out, 10_000, 0).unwrap()
     };
@@ -145,7 +145,9 @@ const DAYS: f64 = 14.0;
 fn fit_with(kernel: &str, times: &[f64], window: &Window) -> pointillist::Fit {
     let kernel = Some(Expression::parse(kernel, &["t"]).unwrap());
     let events = Events::new(Points::line(times).unwrap(), window.clone()).unwrap();
-    Model { kernel, ..Model::default() }.fit(&events).unwrap()
+    Model { family: Family::Inducing(InducingPoints { kernel, ..InducingPoints::default() }), ..Model::default() }
+        .fit(&events)
+        .unwrap()
 }
 
 /// Mean of paired differences in units of its standard error.

@@ -3,7 +3,7 @@
 mod common;
 
 use pointillist::{
-    Error, Events, Family, Fit, Inducing, LatticeChoice, Model, Points, Smoothness, Summarised, Summary, Window,
+    Error, Events, Fit, Inducing, LatticeChoice, Model, Points, Smoothness, Summarised, Summary, Window,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -37,13 +37,13 @@ fn summary(points: &Points, window: &Window, cells: &[usize]) -> Summary {
 }
 
 fn grid(counts: &[usize]) -> Model {
-    Model { inducing: Inducing::Grid(counts.to_vec()), ..Model::default() }
+    Model { family: Inducing::Grid(counts.to_vec()).into(), ..Model::default() }
 }
 
 fn lattice(nodes: &[usize]) -> Model {
     let lattice =
         LatticeChoice { nodes: Some(nodes.to_vec()), smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
-    Model { family: Family::Lattice, lattice, ..Model::default() }
+    Model { family: lattice.into(), ..Model::default() }
 }
 
 fn rates(fit: &Fit, dims: usize) -> Vec<f64> {

@@ -5,7 +5,9 @@ use pointillist::kernel::{Expression, Part, Term};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::testing::check_gradient;
 use pointillist::window::{Exposure, Polygons};
-use pointillist::{Error, Events, Factor, Family, Inducing, Kernel, Model, Points, PriorMean, Window};
+use pointillist::{
+    Error, Events, Factor, Family, Inducing, InducingPoints, Kernel, LatticeChoice, Model, Points, PriorMean, Window,
+};
 
 /// Deterministic numbers without structure.
 fn scatter(count: usize, step: f64) -> Vec<f64> {
@@ -213,7 +215,7 @@ fn an_exposure_enters_the_integral_and_the_events() {
     // a rate of 20 (1 + x): many events, and f² is flat
     let place = |u: f64| (1.0 + 3.0 * u).sqrt() - 1.0;
     let points = Points::line(&(0..300).map(|i| place((i as f64 + 0.5) / 300.0)).collect::<Vec<_>>()).unwrap();
-    let fit = Model { inducing: Inducing::Grid(vec![10]), ..Model::default() }
+    let fit = Model { family: Inducing::Grid(vec![10]).into(), ..Model::default() }
         .fit(&Events::new(points.clone(), window.clone()).unwrap())
         .unwrap();
     let rate = fit.posterior.rate(&Points::line(&[0.05, 0.5, 0.95]).unwrap()).unwrap();
@@ -237,8 +239,8 @@ fn held_out_events_are_scored_in_their_own_window() {
     let times: Vec<f64> = (0..90).map(|i| 10.0 * (f64::from(i) / 90.0).powf(1.4)).collect();
     let held_out = Points::line(&[0.5, 3.0, 3.5, 8.0]).unwrap();
     let train = Events::new(Points::line(&times).unwrap(), line(15)).unwrap();
-    let inducing = Model { family: Family::Inducing, inducing: Inducing::Grid(vec![8]), ..Model::default() };
-    let lattice = Model { family: Family::Lattice, ..Model::default() };
+    let inducing = Model { family: Inducing::Grid(vec![8]).into(), ..Model::default() };
+    let lattice = Model { family: Family::Lattice(LatticeChoice::default()), ..Model::default() };
     for model in [inducing, lattice] {
         let posterior = model.fit(&train).unwrap().posterior;
         let logs: f64 = posterior.rate(&held_out).unwrap().mean.iter().map(|rate| rate.ln()).sum();
@@ -295,7 +297,14 @@ fn every_kernel_can_be_fitted_without_a_word_on_its_parameters() {
     for text in texts {
         let kernel = Some(Expression::parse(&text, &["t"]).unwrap());
         for inducing in [Inducing::Grid(vec![16]), Inducing::Auto] {
-            let model = Model { kernel: kernel.clone(), inducing: inducing.clone(), ..Model::default() };
+            let model = Model {
+                family: Family::Inducing(InducingPoints {
+                    kernel: kernel.clone(),
+                    points: inducing.clone(),
+                    ..InducingPoints::default()
+                }),
+                ..Model::default()
+            };
             let fit = model.fit(&events).unwrap_or_else(|error| panic!("{text}: {error}"));
             let bound = fit.report.bound.total();
             println!(

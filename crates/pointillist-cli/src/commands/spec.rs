@@ -8,12 +8,14 @@ use crate::io::spec::{counts, repeated};
 use crate::io::{self, Given, Setting};
 use crate::options::Mode;
 use pointillist::kernel::{Expression, Unit};
-use pointillist::{Axis, Error, Factor, Family, Inducing, LatticeChoice, Method, Model, Prior, PriorMean, Smoothness};
+use pointillist::{
+    Axis, Error, Factor, Family, Inducing, InducingPoints, LatticeChoice, LatticeMean, Method, Model, Prior, PriorMean,
+    Smoothness,
+};
 use pointillist_rivals::sgcp;
 
 /// The model that the options describe, for events on these axes.
 pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Model, Failure> {
-    let family = family(options, context)?;
     if options.exact {
         context.refuse_idle(Mode::EveryEvent)?;
     }
@@ -30,47 +32,59 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         return Err("--max-evaluations 0 leaves nothing to do; allow at least one".to_string().into());
     }
     Ok(Model {
-        family,
-        lattice: lattice(options, axes)?,
-        kernel: options.kernel.as_deref().map(|text| kernel(text, axes)).transpose()?,
-        prior_mean: match options.mean {
-            MeanName::Constant => PriorMean::Constant,
-            MeanName::Paper => PriorMean::Paper,
-        },
-        inducing: options.inducing.as_deref().map_or(Ok(Inducing::Auto), |text| inducing(text, axes))?,
-        optimise_inducing: options.optimise_inducing,
-        method: match options.method {
-            MethodName::Collapsed => Method::Collapsed,
-            MethodName::Joint => Method::Joint,
-        },
+        family: family(options, axes, context)?,
         priors,
         fixed,
-        jitter: options.jitter,
         most_evaluations: options.max_evaluations,
+        // What nobody set is the same on every machine.
+        most_bytes: io::given_limit().map_or(default.most_bytes, |most| most as usize),
         exact: options.exact,
         tolerance: options.tolerance,
         ..default
     })
 }
 
-/// What f is made of, if the options decide it.
-fn family(options: &FitOptions, context: &Context) -> Result<Family, Failure> {
+/// What f is made of.
+fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Family, Failure> {
     let asked_by = |given: bool, name: &'static str| given.then_some(name);
-    let lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
+    let on_lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
         .or(asked_by(options.nodes.is_some(), "--nodes"))
         .or(asked_by(options.smoothness.is_some(), "--smoothness"));
-    match (options.basis, lattice) {
+    match (options.basis, on_lattice) {
         (BasisName::Inducing, _) => {
             context.refuse_idle(Mode::OnInducing("--basis inducing"))?;
-            Ok(Family::Inducing)
+            Ok(inducing_points(options, axes)?.into())
         }
         (_, Some(option)) => {
             context.refuse_idle(Mode::OnLattice(option))?;
-            Ok(Family::Lattice)
+            Ok(lattice(options, axes)?.into())
         }
-        (_, None) if options.inducing.is_some() => Ok(Family::Inducing),
-        (_, None) => Ok(Family::Auto),
+        _ => {
+            // What only inducing points have asks for them.
+            let points = inducing_points(options, axes)?;
+            let plain = InducingPoints { jitter: points.jitter, ..InducingPoints::default() };
+            let is_asked = options.inducing.is_some() || points != plain;
+            Ok(if is_asked { points.into() } else { Family::Auto })
+        }
     }
+}
+
+/// The inducing points asked for.
+fn inducing_points(options: &FitOptions, axes: &[Axis]) -> Result<InducingPoints, Failure> {
+    Ok(InducingPoints {
+        kernel: options.kernel.as_deref().map(|text| kernel(text, axes)).transpose()?,
+        points: options.inducing.as_deref().map_or(Ok(Inducing::Auto), |text| inducing(text, axes))?,
+        optimise: options.optimise_inducing,
+        method: match options.method {
+            MethodName::Collapsed => Method::Collapsed,
+            MethodName::Joint => Method::Joint,
+        },
+        prior_mean: match options.mean {
+            MeanName::Constant => PriorMean::Constant,
+            MeanName::Paper => PriorMean::Paper,
+        },
+        jitter: options.jitter,
+    })
 }
 
 /// The lattice asked for.
@@ -87,8 +101,8 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
             .map(|text| counts(Given { setting: Setting::Nodes, text }, axes))
             .transpose()?,
         smoothness,
-        // What nobody set is the same on every machine.
-        most_bytes: io::given_limit().map_or(LatticeChoice::default().most_bytes, |most| most as usize),
+        mean: LatticeMean::Learned,
+        ..LatticeChoice::default()
     })
 }
 

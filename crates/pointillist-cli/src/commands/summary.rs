@@ -4,7 +4,8 @@ use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::{Exposure, Piece};
 use pointillist::{
-    AtBound, Axis, Bounded, Decision, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window,
+    AtBound, Axis, Bounded, Decision, Family, Fit, InducingPoints, Kernel, LatticeSummary, Method, Model, PriorMean,
+    Tried, Window,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -289,9 +290,9 @@ impl Summary {
             unexplained: report.unexplained,
             kernel,
             prior_mean: posterior.prior_mean(),
-            method: match model.method {
-                Method::Collapsed => "collapsed",
-                Method::Joint => "joint",
+            method: match &model.family {
+                Family::Inducing(InducingPoints { method: Method::Joint, .. }) => "joint",
+                _ => "collapsed",
             }
             .into(),
             hyperparameters,

@@ -6,7 +6,7 @@
 //!
 //! What it does not do: average over the variance and the mean. Cost: some ten fits.
 
-use super::{Family, Fit, Inducing, Model, Prior, Stop, shortest_length};
+use super::{Family, Fit, Inducing, InducingPoints, Model, Prior, Stop, shortest_length};
 use crate::data::events::Events;
 use crate::error::{Error, Result};
 use crate::posterior::Posterior;
@@ -49,7 +49,11 @@ impl Model {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn fit_averaged(&self, events: &Events) -> Result<Fit> {
-        let model = Model { family: Family::Inducing, ..with_prior(self, events.window()) };
+        let points = match &self.family {
+            Family::Inducing(points) => points.clone(),
+            _ => InducingPoints::default(),
+        };
+        let model = Model { family: points.clone().into(), ..with_prior(self, events.window()) };
         let mut best = model.fit(events)?;
         let lengthscales = best.posterior.kernel().map_or(vec![], |kernel| kernel.lengthscales());
         let held = model.fixed.iter().any(|(name, _)| name.starts_with(LENGTHSCALE));
@@ -58,7 +62,7 @@ impl Model {
                 "must have one length-scale per axis, not held, to be averaged over; take se or a Matern kernel";
             return Err(Error::setting("kernel", format!("{} length-scales", lengthscales.len()), remedy));
         }
-        let family = Scaled { model: &model, events, lengthscales, inducing: &best.report.inducing.clone() };
+        let family = Scaled { model: &model, points, events, lengthscales, inducing: &best.report.inducing.clone() };
         let mut parts = vec![Part::of(&best, 0.0)];
         for direction in [-STEP, STEP] {
             for t in (1..=MOST_STEPS).map(|step| direction * f64::from(step)).take_while(|t| family.is_resolved(*t)) {
@@ -92,6 +96,7 @@ impl Part {
 /// The models with length-scales that are e^t as long as the best.
 struct Scaled<'a> {
     model: &'a Model,
+    points: InducingPoints,
     events: &'a Events,
     lengthscales: Vec<f64>,
     inducing: &'a [usize],
@@ -102,11 +107,12 @@ impl Scaled<'_> {
         let held =
             self.lengthscales.iter().enumerate().map(|(axis, l)| (format!("{LENGTHSCALE}[{axis}]"), l * t.exp()));
         let fixed = self.model.fixed.iter().cloned().chain(held).collect();
-        let inducing = match &self.model.inducing {
+        let points = match &self.points.points {
             Inducing::Auto => Inducing::Grid(scaled(self.inducing, t)),
             chosen => chosen.clone(),
         };
-        let fit = Model { fixed, inducing, ..self.model.clone() }.fit(self.events)?;
+        let family = InducingPoints { points, ..self.points.clone() }.into();
+        let fit = Model { family, fixed, ..self.model.clone() }.fit(self.events)?;
         // The prior is a density of the length-scales; this makes it one of their logarithms.
         Ok(Part::of(&fit, self.believed() as f64 * t))
     }
@@ -260,7 +266,7 @@ mod tests {
             let lengthscales = posterior.kernel().unwrap().lengthscales();
             let fixed = lengthscales.iter().enumerate().map(|(axis, l)| (format!("lengthscale[{axis}]"), *l)).collect();
             let inducing = Inducing::At(posterior.inducing().unwrap());
-            let fit = Model { fixed, inducing, family: Family::Inducing, ..Model::default() }.fit(events).unwrap();
+            let fit = Model { family: inducing.into(), fixed, ..Model::default() }.fit(events).unwrap();
             (fit.report.bound.total(), lengthscales.iter().map(|l| log_prior_of_log(l.ln())).sum::<f64>())
         };
         (0..averaged.weights().len()).filter_map(|i| averaged.component(i)).map(log_weight).collect()
@@ -295,7 +301,7 @@ mod tests {
         let window = Window::new(&[(0.0, 1.0), (0.0, 2.0)]).unwrap();
         let events = Events::new(Points::from_rows(&points).unwrap(), window).unwrap();
         let model = Model {
-            inducing: Inducing::Grid(vec![6, 6]),
+            family: Inducing::Grid(vec![6, 6]).into(),
             priors: vec![("lengthscale".into(), Prior::Gamma { shape: 3.0, rate: 4.0 })],
             ..Model::default()
         };
@@ -308,7 +314,12 @@ mod tests {
     #[test]
     fn what_has_no_single_length_is_refused() {
         let kernel = crate::kernel::Expression::parse("se + matern32", &["x"]).unwrap();
-        let error = Model { kernel: Some(kernel), ..Model::default() }.fit_averaged(&events()).unwrap_err();
+        let error = Model {
+            family: Family::Inducing(InducingPoints { kernel: Some(kernel), ..InducingPoints::default() }),
+            ..Model::default()
+        }
+        .fit_averaged(&events())
+        .unwrap_err();
         assert!(error.to_string().contains("one length-scale per axis"), "{error}");
     }
 }

@@ -2,12 +2,11 @@
 //! than its own error.
 //!
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared. Where a kernel, inducing points or
-//! anything else is asked for that only inducing points have, they are the only family.
+//! a value or a prior of a hyper-parameter is asked for, they are the only family.
 
-use super::{Fit, Inducing, Method, Model, Watch};
+use super::{Asked, AskedKind, Fit, Watch};
 use crate::data::seen::Data;
 use crate::error::{Error, Result};
-use crate::field::inducing::PriorMean;
 use crate::field::lattice::Smoothness;
 use crate::posterior::Posterior;
 
@@ -18,35 +17,6 @@ const MOST_EVENTS_FOR_INDUCING: usize = 20_000;
 const MOST_INDUCING: f64 = 2_400.0;
 /// A lattice is tried unasked up to so many axes.
 const MOST_AXES: usize = 2;
-
-/// What f is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Family {
-    /// Whatever has the higher bound; inducing points unless a lattice is higher by more than [`Decision::TIE`].
-    #[default]
-    Auto,
-    /// Inducing points, as in the paper.
-    Inducing,
-    /// A lattice of hats.
-    Lattice,
-}
-
-/// The lattice asked for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LatticeChoice {
-    /// Nodes on each axis, margin included; refined until nothing is gained if none are asked for.
-    pub nodes: Option<Vec<usize>>,
-    /// How smooth f is; what has the higher bound if nothing is asked for.
-    pub smoothness: Option<Smoothness>,
-    /// Most memory, in bytes.
-    pub most_bytes: usize,
-}
-
-impl Default for LatticeChoice {
-    fn default() -> Self {
-        Self { nodes: None, smoothness: None, most_bytes: 4_000_000_000 }
-    }
-}
 
 /// One family that was tried.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,7 +72,7 @@ enum Trial {
 }
 
 impl Trial {
-    fn name(self, model: &Model) -> String {
+    fn name(self, model: &Asked) -> String {
         match self {
             Trial::Inducing if model.kernel.is_none() => "se on inducing points".into(),
             Trial::Inducing => "inducing points".into(),
@@ -111,7 +81,7 @@ impl Trial {
     }
 }
 
-impl Model {
+impl Asked {
     /// Fits every family that is to be tried, and keeps the best.
     pub(super) fn fit_families(
         &self,
@@ -122,7 +92,7 @@ impl Model {
         let mut tried = Vec::new();
         let mut best: Option<Fit> = None;
         let mut first_error = None;
-        for trial in self.trials(data)? {
+        for trial in self.trials(data) {
             let name = trial.name(self);
             if let Some(why) = self.in_vain(trial, data, best.as_ref()) {
                 tried.push(Tried { name, outcome: Err(why) });
@@ -175,51 +145,21 @@ impl Model {
         (needed > MOST_INDUCING).then(|| format!("not tried, so short a range needs some {needed:.0} of them"))
     }
 
-    /// Whether nothing is asked for that only one family has.
-    fn is_open(&self) -> bool {
-        let is_plain = self.priors.is_empty() && self.fixed.is_empty();
-        self.family == Family::Auto && is_plain && !self.asks_for_inducing() && !self.asks_for_lattice()
-    }
-
-    fn asks_for_inducing(&self) -> bool {
-        self.kernel.is_some()
-            || self.inducing != Inducing::Auto
-            || self.optimise_inducing
-            || self.method != Method::default()
-            || self.prior_mean == PriorMean::Paper
-    }
-
-    fn asks_for_lattice(&self) -> bool {
-        self.lattice.nodes.is_some()
-            || self.lattice.smoothness.is_some()
-            || self.prior_mean == PriorMean::Integrated
-    }
-
-    fn trials(&self, data: Data<'_>) -> Result<Vec<Trial>> {
+    fn trials(&self, data: Data<'_>) -> Vec<Trial> {
         let smoothness = match self.lattice.smoothness {
             Some(one) => vec![one],
             None => vec![Smoothness::Two, Smoothness::Four],
         };
         let lattices = smoothness.into_iter().map(Trial::Lattice);
-        let wants_lattice = self.family == Family::Lattice || (self.family == Family::Auto && self.asks_for_lattice());
-        if wants_lattice && self.asks_for_inducing() {
-            let requirement = "has no kernel, inducing points, joint method or the paper's prior mean; leave these out, or take inducing points";
-            return Err(Error::setting("basis", "lattice", requirement));
+        // Names of hyper-parameters are those of kernels; a lattice that is to have them is asked for.
+        let is_plain = self.priors.is_empty() && self.fixed.is_empty();
+        match self.kind {
+            AskedKind::Lattice => lattices.collect(),
+            AskedKind::Auto if is_plain && data.window().dims() <= MOST_AXES => {
+                lattices.chain([Trial::Inducing]).collect()
+            }
+            _ => vec![Trial::Inducing],
         }
-        if self.family == Family::Inducing && self.asks_for_lattice() {
-            return Err(Error::setting(
-                "basis",
-                "inducing",
-                "has no nodes, no smoothness and no integrated constant; take a lattice for these",
-            ));
-        }
-        if wants_lattice {
-            return Ok(lattices.collect());
-        }
-        if !self.is_open() || data.window().dims() > MOST_AXES {
-            return Ok(vec![Trial::Inducing]);
-        }
-        Ok(lattices.chain([Trial::Inducing]).collect())
     }
 }
 

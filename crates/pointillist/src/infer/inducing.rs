@@ -5,7 +5,7 @@
 use super::kernel_theta::KernelLayout;
 use super::lbfgs::{Curvature, End};
 use super::observed::Observed;
-use super::search::{By, Found, Kind, Run, Start, describe};
+use super::search::{By, Found, Kind, Named, Run, Start, describe};
 use super::tally::Tally;
 use super::tuning::{self, Tuning};
 use super::{Inducing, Method, joint};
@@ -379,6 +379,10 @@ impl Kind for OnInducing<'_> {
             let (next, gain) = (self.describe_fineness(next), gain.max(0.0));
             format!(": {unexplained:.1e} of the expected events are unexplained and {next} would gain {gain:.4} nats")
         }))
+    }
+
+    fn named(&self, theta: &HyperAt) -> Vec<Named> {
+        self.layout.named(&theta.hyper)
     }
 
     fn describe(&self, level: &PointsLevel) -> String {

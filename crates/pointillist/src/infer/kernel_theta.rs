@@ -5,6 +5,7 @@
 
 use super::at_bound::{AtBound, Bounded};
 use super::prior::Prior;
+use super::search::Named;
 use super::theta::{Layout, Slot, variances, with_axis_name};
 use crate::data::points::Points;
 use crate::error::Result;
@@ -202,6 +203,11 @@ impl KernelLayout {
             }
         }
         log_prior
+    }
+
+    /// What is learned, by name.
+    pub(super) fn named(&self, hyper: &Hyper) -> Vec<Named> {
+        self.layout.named(&self.values(hyper))
     }
 
     /// The parameters that stand at a bound of their search.

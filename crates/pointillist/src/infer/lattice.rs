@@ -2,18 +2,17 @@
 
 use super::on_lattice::learn::{Before, Learned, Source, Wanted, learn};
 use super::tally::Tally;
-use super::{AtBound, Fit, Model, Progress, Report, Summarised, Watch};
+use super::{Asked, AtBound, Fit, LatticeMean, Progress, Report, Summarised, Watch};
 use crate::bound::Bound;
 use crate::data::points::Points;
 use crate::data::seen::Data;
 use crate::error::Result;
-use crate::field::inducing::PriorMean;
 use crate::field::lattice::{Smoothness, Theta};
 use crate::posterior::{Field, LatticeField, Posterior, PosteriorBasis};
-use crate::terms::{Link, Marginals};
+use crate::terms::Marginals;
 use crate::window::{Scaling, Window};
 
-impl Model {
+impl Asked {
     /// The fit with one smoothness; `rival` is the bound of another basis.
     pub(super) fn fit_lattice(
         &self,
@@ -28,11 +27,12 @@ impl Model {
         let wanted = Wanted {
             nodes: self.lattice.nodes.clone(),
             smoothness,
-            link: Link::Square,
-            integrates_constant: self.prior_mean == PriorMean::Integrated,
+            link: self.lattice.link,
+            integrates_constant: self.lattice.mean == LatticeMean::Integrated,
             priors: self.priors.clone(),
             fixed: self.fixed.clone(),
-            most_bytes: self.lattice.most_bytes,
+            errors: self.errors,
+            most_bytes: self.most_bytes,
             gain: self.gain,
             sign: self.sign(),
             exact: self.exact,
@@ -53,23 +53,26 @@ impl Model {
         };
         let report = report(&learned, &tally);
         let field = LatticeField::new(learned);
-        let posterior = Posterior::new(data.window().clone(), scaling, Link::Square, PosteriorBasis::Lattice(field));
+        let posterior =
+            Posterior::new(data.window().clone(), scaling, self.lattice.link, PosteriorBasis::Lattice(field));
         Ok(Fit { posterior, report })
     }
 }
 
-/// What was learned before as a start, if the lattice is of the same smoothness. f grows with the root of the number of events.
+/// What was learned before as a start, if the lattice is of the same smoothness. f grows with the number of events, as the link says.
 fn continued<'a>(before: &'a Posterior, smoothness: Smoothness, data: Data<'_>, window: &Window) -> Option<Before<'a>> {
     let PosteriorBasis::Lattice(field) = &before.components()[0].basis else { return None };
     if field.smoothness() != smoothness {
         return None;
     }
-    let times = (data.len() as f64 / field.expected(window).ok()?).sqrt();
+    let (rise, link) = (data.len() as f64 / field.expected(window).ok()?, before.link().formula());
     let own = &field.theta;
-    let theta = Theta { variance: times * times * own.variance, mean: times * own.mean, ..own.clone() };
+    // f of a rate so many times as high, and how much more it varies about that.
+    let [mean, more] = [own.mean, own.mean + own.variance.sqrt()].map(|f| link.times(f, rise));
+    let theta = Theta { variance: (more - mean).powi(2), mean, ..own.clone() };
     let f = move |points: &Points| {
         let f = field.marginals(points)?;
-        Ok(Marginals { mean: f.mean.iter().map(|f| times * f).collect(), variance: f.variance })
+        Ok(Marginals { mean: f.mean.iter().map(|f| link.times(*f, rise)).collect(), variance: f.variance })
     };
     Some(Before { nodes: field.nodes(), margin: field.margin(), theta, f: Box::new(f) })
 }
@@ -78,6 +81,7 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
     Report {
         bound: parts(learned, tally.log_units()),
         log_prior: learned.log_prior,
+        standard_errors: learned.standard_errors.clone(),
         stop: learned.stop,
         iterations: learned.iterations,
         evaluations: tally.steps(),

@@ -12,6 +12,7 @@ mod joint;
 mod kernel_theta;
 mod lattice;
 pub(crate) mod lbfgs;
+mod model;
 mod observed;
 mod on_lattice;
 mod prior;
@@ -23,15 +24,14 @@ mod theta;
 mod tuning;
 
 pub use at_bound::{AtBound, Bounded, RangeEnd};
-pub use family::{Decision, Family, LatticeChoice, Tried};
+pub use family::{Decision, Tried};
 pub use given::{Gradient, bound_at};
+pub use model::{Family, Inducing, InducingPoints, LatticeChoice, LatticeMean, Method, Model};
 pub(crate) use on_lattice::learn::Learned;
 pub use prior::Prior;
 pub(crate) use start::shortest_length;
 
 use crate::bound::{self, Bound, Gaussian};
-use crate::data::events::Events;
-use crate::data::points::Points;
 use crate::data::seen::Data;
 use crate::data::summary::Summary;
 use crate::error::{Error, Result};
@@ -51,80 +51,33 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 use tally::Tally;
 
-/// How the bound is maximised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Method {
-    /// Natural steps for q(u), L-BFGS for Θ.
-    #[default]
-    Collapsed,
-    /// The paper's L-BFGS over Θ, m and vech(L) together.
-    Joint,
+/// A [`Model`] as its parts ask for it: all families' settings side by side.
+#[derive(Debug, Clone)]
+struct Asked {
+    kernel: Option<Expression>,
+    prior_mean: PriorMean,
+    kind: AskedKind,
+    lattice: LatticeChoice,
+    inducing: Inducing,
+    optimise_inducing: bool,
+    method: Method,
+    priors: Vec<(String, Prior)>,
+    fixed: Vec<(String, f64)>,
+    jitter: f64,
+    gain: f64,
+    most_evaluations: usize,
+    most_bytes: usize,
+    exact: bool,
+    tolerance: f64,
+    errors: bool,
 }
 
-/// Where the inducing points stand.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Inducing {
-    /// A grid grown until nothing is gained by growing it.
-    #[default]
+/// Which families are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AskedKind {
     Auto,
-    /// A regular grid with this many points an axis, the ends of the window included.
-    Grid(Vec<usize>),
-    /// These locations.
-    At(Points),
-}
-
-/// What is believed of the intensity before events are seen, and how it is to be learned.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Model {
-    /// The kernel; squared exponential on every axis if none is asked for.
-    pub kernel: Option<Expression>,
-    /// The prior mean of f.
-    pub prior_mean: PriorMean,
-    /// What f is made of.
-    pub family: Family,
-    /// The lattice, where f is made of one.
-    pub lattice: LatticeChoice,
-    /// The inducing points.
-    pub inducing: Inducing,
-    /// Whether their locations are optimised too.
-    pub optimise_inducing: bool,
-    /// How the bound is maximised.
-    pub method: Method,
-    /// Priors on hyper-parameters by name (`variance`, `lengthscale`, `lengthscale[1]`, `mean`), in the user's units.
-    pub priors: Vec<(String, Prior)>,
-    /// Hyper-parameters held at a value, by name, in the user's units.
-    pub fixed: Vec<(String, f64)>,
-    /// Relative jitter on the diagonal of K.
-    pub jitter: f64,
-    /// Gain of the bound, in nats, below which it has converged.
-    pub gain: f64,
-    /// Most evaluations of the bound and its gradient by Θ.
-    pub most_evaluations: usize,
-    /// Whether events are never replaced by weighted nodes, however many they are.
-    pub exact: bool,
-    /// What weighted nodes in place of events may leave out of the data term, relative to it.
-    pub tolerance: f64,
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Self {
-            kernel: None,
-            prior_mean: PriorMean::default(),
-            family: Family::default(),
-            lattice: LatticeChoice::default(),
-            inducing: Inducing::default(),
-            optimise_inducing: false,
-            method: Method::default(),
-            priors: Vec::new(),
-            fixed: Vec::new(),
-            jitter: 1e-8,
-            gain: 1e-5,
-            most_evaluations: 2000,
-            exact: false,
-            tolerance: 1e-6,
-        }
-    }
+    Inducing,
+    Lattice,
 }
 
 /// Why a fit stopped.
@@ -188,6 +141,18 @@ pub struct Summarised {
     pub cells: Vec<usize>,
 }
 
+/// A hyper-parameter with its standard error, in the user's units.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct StandardError {
+    /// Its name, as in [`Model::fixed`].
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its standard error: from the curvature of bound and log prior.
+    pub se: f64,
+}
+
 /// What a fit did.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -196,6 +161,9 @@ pub struct Report {
     pub bound: Bound,
     /// log p(Θ) under the priors, 0 without.
     pub log_prior: f64,
+    /// The standard errors of the hyper-parameters that were learned, if they were asked for ([`Model::errors`]) and the bound has a maximum in all
+    /// of them.
+    pub standard_errors: Option<Vec<StandardError>>,
     /// Why it stopped.
     pub stop: Stop,
     /// Steps of the optimiser over Θ.
@@ -262,41 +230,13 @@ impl Inducing {
     }
 }
 
-impl Model {
-    /// Fits the model.
-    pub fn fit(&self, events: &Events) -> Result<Fit> {
-        self.fit_watched(events, &mut |_| ControlFlow::Continue(()))
-    }
-
-    /// Fits the model, calling `watch` after every evaluation by Θ; `Break` from it cancels with [`Error::Cancelled`].
-    pub fn fit_watched<'a>(&self, events: &Events, watch: &'a mut Watch<'a>) -> Result<Fit> {
-        self.fit_data(Data::Events(events), None, watch)
-    }
-
-    /// Fits the model to a summary of events.
-    pub fn fit_summary(&self, summary: &Summary) -> Result<Fit> {
-        self.fit_summary_watched(summary, &mut |_| ControlFlow::Continue(()))
-    }
-
-    /// The same, calling `watch` as [`Model::fit_watched`] does.
-    pub fn fit_summary_watched<'a>(&self, summary: &Summary, watch: &'a mut Watch<'a>) -> Result<Fit> {
-        self.fit_data(Data::Summary(summary), None, watch)
-    }
-
-    /// Fits the model to a summary, starting from what was learned before of some of its events.
-    pub fn update_watched<'a>(&self, before: &Posterior, summary: &Summary, watch: &'a mut Watch<'a>) -> Result<Fit> {
-        if before.window() != summary.window() {
-            return Err(Error::setting("update", "the summary", "must be of the same window as the model"));
-        }
-        self.continuing(before)?.fit_data(Data::Summary(summary), Some(before), watch)
-    }
-
+impl Asked {
     /// This model with the inducing points, or the lattice, of an earlier fit.
     fn continuing(&self, before: &Posterior) -> Result<Self> {
         let mut model = self.clone();
         match &before.components()[0].basis {
             PosteriorBasis::Inducing(field) => {
-                model.family = Family::Inducing;
+                model.kind = AskedKind::Inducing;
                 model.inducing = match GridPoints::of(&field.locations) {
                     Some(grid) => Inducing::Grid(grid.counts()),
                     None => Inducing::At(before.scaling().points_outward(&field.locations)),
@@ -316,9 +256,11 @@ impl Model {
                 }
             }
             PosteriorBasis::Lattice(field) => {
-                model.family = Family::Lattice;
+                model.kind = AskedKind::Lattice;
                 model.lattice.nodes = Some(field.nodes());
                 model.lattice.smoothness = Some(field.smoothness());
+                model.lattice.mean = field.mean_kind();
+                model.lattice.link = before.link();
             }
         }
         Ok(model)
@@ -467,7 +409,7 @@ impl Model {
 
     /// The bound of a summary at this Θ, in the coordinates of the unit box, after at most so many natural steps from a flat
     /// intensity; and how many they were. For whoever wants to see what a step costs.
-    pub fn bound_at_fixed(&self, summary: &Summary, hyper: &Hyper, most_steps: usize) -> Result<(f64, usize)> {
+    fn bound_at_fixed(&self, summary: &Summary, hyper: &Hyper, most_steps: usize) -> Result<(f64, usize)> {
         let (data, scaling) = (Data::Summary(summary), Scaling::of(summary.window()));
         let Inducing::Grid(counts) = &self.inducing else {
             return Err(Error::setting("inducing", "none", "needs a grid here"));
@@ -540,6 +482,7 @@ impl Model {
         data: Data<'_>,
         scaling: &Scaling,
     ) -> Result<InCells> {
+        let standard_errors = if self.errors && run.kept.is_none() { search.standard_errors(&run)? } else { None };
         let Search { kind: on, tally, starts, iterations, .. } = search;
         let (stop, counts) = (Stop::from(run.end), run.level.counts);
         let most = if run.kept.is_some() { 1 } else { 200 };
@@ -572,6 +515,7 @@ impl Model {
         let mut report = Report {
             bound: total,
             log_prior,
+            standard_errors,
             stop: if settled { stop } else { Stop::Evaluations },
             iterations,
             evaluations: tally.steps() + 1,
@@ -597,7 +541,8 @@ impl Model {
             report.warnings.push(raised);
         }
         let field = InducingField::new(hyper, self.prior_mean, on.jitter, by_axis, locations, q)?;
-        let posterior = Posterior::new(data.window().clone(), scaling.clone(), Link::Square, PosteriorBasis::Inducing(field));
+        let posterior =
+            Posterior::new(data.window().clone(), scaling.clone(), Link::Square, PosteriorBasis::Inducing(field));
         Ok(InCells { fit: Fit { posterior, report }, left_out: relative, can_be_finer: on.observed.can_be_finer })
     }
 }

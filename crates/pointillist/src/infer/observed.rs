@@ -5,7 +5,7 @@
 //! chosen from the grid of inducing points; how much they leave out is found after the fit, by cells half as long.
 
 use super::inducing::AUTO_MOST;
-use super::{Inducing, Method, Model};
+use super::{Asked, Inducing, Method};
 use crate::data::events::Events;
 use crate::data::seen::{Data, Seen};
 use crate::data::summary::{MANY, Summary, is_worth};
@@ -34,7 +34,7 @@ pub(super) struct Observed {
     pub(super) cells: Vec<usize>,
 }
 
-impl Model {
+impl Asked {
     /// Whether everything is a product over the axes.
     pub(super) fn goes_by_axis(&self, expression: &Expression, window: &Window) -> bool {
         let on_grid = matches!(self.inducing, Inducing::Auto | Inducing::Grid(_)) && !self.optimise_inducing;

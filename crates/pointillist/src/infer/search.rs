@@ -5,12 +5,19 @@
 //! size. At each Θ natural steps bring q to its optimum, so that the gradient by Θ is the partial one (envelope theorem) and L-BFGS moves Θ
 //! alone. What differs between families is behind [`Kind`]; the numbers are in `tuning.rs`.
 
+use super::StandardError;
 use super::lbfgs::{self, Curvature, End};
 use super::tally::Tally;
 use super::tuning::Tuning;
 use crate::error::{Error, Result};
 use crate::gaussian::Sites;
 use crate::gaussian::step::{Clamp, Until};
+use crate::numerics::linalg::{self, Matrix};
+
+/// Coordinates (logarithms) are moved by this for the curvature of the bound …
+const STEP: f64 = 0.05;
+/// … at which q is brought this near (nats) to its optimum.
+const NEAR: f64 = 1e-8;
 
 /// A kind of field, as the search sees it.
 pub(super) trait Kind: Sized {
@@ -107,8 +114,20 @@ pub(super) trait Kind: Sized {
         None
     }
 
+    /// The names of what the optimiser's vector begins with, their values for the user, and the derivatives of these by the vector.
+    fn named(&self, theta: &Self::Theta) -> Vec<Named>;
+
     fn describe(&self, level: &Self::Level) -> String;
     fn describe_fineness(&self, fineness: &Self::Fineness) -> String;
+}
+
+/// A hyper-parameter that is learned.
+pub(super) struct Named {
+    pub(super) name: String,
+    /// In the user's units.
+    pub(super) value: f64,
+    /// Its derivative by the coordinate that the optimiser moves.
+    pub(super) slope: f64,
 }
 
 /// A vector and room for the gradient by it, if that is asked for.
@@ -421,6 +440,44 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
                 self.climb(Start { level, theta, sites, curvature: Curvature::default() })
             }
         }
+    }
+}
+
+impl<K: Kind> Search<'_, '_, K> {
+    /// The standard errors of the hyper-parameters: from the curvature of bound and log prior at their optimum, by differences of envelope
+    /// gradients. None where it is no maximum in all of them, as at a bound of the search.
+    pub(super) fn standard_errors(&self, run: &Run<K>) -> Result<Option<Vec<StandardError>>> {
+        let (x, bounds) = self.kind.pack(&run.level, &run.theta);
+        let named = self.kind.named(&run.theta);
+        let count = named.len();
+        let is_inside = |i: usize| x[i] - bounds[i].0 > STEP && bounds[i].1 - x[i] > STEP;
+        if !(0..count).all(is_inside) {
+            return Ok(None);
+        }
+        let gradient = |i: usize, by: f64| -> Result<Vec<f64>> {
+            let (mut moved, mut gradient) = (x.clone(), vec![0.0; x.len()]);
+            moved[i] += by;
+            let theta = self.kind.unpack(&run.level, &moved, &run.theta);
+            let steps = (NEAR, self.kind.tuning().most_steps);
+            self.evaluate(&run.level, &theta, run.sites.clone(), steps, Some((&moved, &mut gradient)))?;
+            Ok(gradient)
+        };
+        let mut curvature = Matrix::zeros(count, count);
+        for i in 0..count {
+            let [above, below] = [gradient(i, STEP)?, gradient(i, -STEP)?];
+            (0..count).for_each(|j| curvature[(j, i)] = (below[j] - above[j]) / (2.0 * STEP));
+        }
+        curvature.symmetrise();
+        if linalg::cholesky(&mut curvature).is_err() {
+            return Ok(None);
+        }
+        let covariance = linalg::inverse_from_cholesky(&curvature);
+        let of_slot = |(i, named): (usize, Named)| StandardError {
+            value: named.value,
+            se: named.slope.abs() * covariance[(i, i)].sqrt(),
+            name: named.name,
+        };
+        Ok(Some(named.into_iter().enumerate().map(of_slot).collect()))
     }
 }
 

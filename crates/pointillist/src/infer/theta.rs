@@ -6,6 +6,7 @@
 
 use super::at_bound::{AtBound, Bounded, RangeEnd};
 use super::prior::Prior;
+use super::search::Named;
 use crate::error::{Error, Result};
 use crate::kernel::Affine;
 use crate::window::Axis;
@@ -113,6 +114,17 @@ impl Layout {
     /// log p(Θ).
     pub(super) fn log_prior(&self, values: &[f64]) -> f64 {
         self.slots.iter().zip(values).map(|(slot, v)| slot.log_prior(*v).0).sum()
+    }
+
+    /// What is learned, by name.
+    pub(super) fn named(&self, values: &[f64]) -> Vec<Named> {
+        let free = self.slots.iter().zip(values).filter(|(slot, _)| slot.fixed.is_none());
+        let named = |(slot, value): (&Slot, &f64)| Named {
+            name: slot.name.clone(),
+            value: slot.unit.outward(*value),
+            slope: slot.unit.scale * slot.scale.unwrap_or(*value),
+        };
+        free.map(named).collect()
     }
 
     /// The vector at Θ.

@@ -2,6 +2,11 @@
 
 use super::counts::{JointCounts, quantiles};
 use crate::error::{Error, Result};
+use crate::sample;
+use rand::RngExt;
+
+/// The seed of the order in which draws of two posteriors meet.
+const SHUFFLING: u64 = 0x5851_f42d_4c95_7f2d;
 
 /// Something that is known by draws of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,27 +83,79 @@ impl JointCounts {
 
     /// How one region compares with another.
     pub fn contrast(&self, a: usize, b: usize, probabilities: &[f64]) -> Result<Contrast> {
-        self.contrast_with(a, self, b, probabilities)
+        self.check_region(a)?;
+        self.check_region(b)?;
+        contrast(&self.matched(a), &self.matched(b), probabilities)
     }
 
-    /// How a region compares with a region of another posterior, of which as many draws were made (with another seed, as they are independent).
+    /// How a region compares with a region of another posterior, of which as many draws were made; the two are independent.
     pub fn contrast_with(&self, a: usize, other: &JointCounts, b: usize, probabilities: &[f64]) -> Result<Contrast> {
-        super::predict::check_probabilities(probabilities)?;
-        for (counts, region) in [(self, a), (other, b)] {
-            if region >= counts.moments().len() {
-                let requirement = format!("there are {} regions, counted from 0", counts.moments().len());
-                return Err(Error::setting("region", region, requirement));
-            }
-        }
+        self.check_region(a)?;
+        other.check_region(b)?;
         if self.draws() != other.draws() {
             return Err(Error::Dimension { what: "draws", expected: self.draws(), found: other.draws() });
         }
-        let pairs = || self.matched(a).into_iter().zip(other.matched(b));
-        let higher = pairs().map(|(a, b)| if a > b { 1.0 } else if a == b { 0.5 } else { 0.0 }).sum::<f64>();
-        Ok(Contrast {
-            difference: Estimate::of(pairs().map(|(a, b)| a - b).collect(), probabilities),
-            ratio: Estimate::of(pairs().map(|(a, b)| a / b).collect(), probabilities),
-            probability: higher / self.draws() as f64,
-        })
+        // In any order: draw i of one has nothing to do with draw i of the other, though both were made in the same way.
+        let mut drawn = other.matched(b);
+        let mut rng = sample::stream(SHUFFLING, 0);
+        for i in (1..drawn.len()).rev() {
+            drawn.swap(i, rng.random_range(0..=i));
+        }
+        contrast(&self.matched(a), &drawn, probabilities)
+    }
+
+    fn check_region(&self, region: usize) -> Result<()> {
+        let count = self.moments().len();
+        if region < count {
+            return Ok(());
+        }
+        Err(Error::setting("region", region, format!("there are {count} regions, counted from 0")))
+    }
+}
+
+fn contrast(a: &[f64], b: &[f64], probabilities: &[f64]) -> Result<Contrast> {
+    super::predict::check_probabilities(probabilities)?;
+    let pairs = || a.iter().zip(b);
+    let higher = |(a, b): (&f64, &f64)| f64::from(a > b) + 0.5 * f64::from(a == b);
+    Ok(Contrast {
+        difference: Estimate::of(pairs().map(|(a, b)| a - b).collect(), probabilities),
+        ratio: Estimate::of(pairs().map(|(a, b)| a / b).collect(), probabilities),
+        probability: pairs().map(higher).sum::<f64>() / a.len() as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Events, Model, Points, Posterior, Window};
+
+    fn posterior(times: &[f64]) -> Posterior {
+        let events = Events::new(Points::line(times).unwrap(), Window::interval(0.0, 10.0).unwrap()).unwrap();
+        Model::default().fit_averaged(&events).unwrap().posterior
+    }
+
+    #[test]
+    fn contrasts_have_the_moments_of_their_parts() {
+        let times: Vec<f64> = (0..60).map(|i| 10.0 * (f64::from(i) / 60.0).powi(2)).collect();
+        let averaged = posterior(&times);
+        let [left, right, all] = [(0.0, 4.0), (4.0, 10.0), (0.0, 10.0)].map(|(a, b)| Window::interval(a, b).unwrap());
+        let counts = averaged.joint_counts(&[left, right, all], 20_000, 3).unwrap();
+        let (moments, covariance) = (counts.moments(), counts.covariance());
+        let close = |got: f64, want: f64, part: f64| assert!((got - want).abs() < part * want.abs(), "{got} {want}");
+        // The parts add up to the whole, and so do their variances with twice their covariance.
+        close(moments[0].mean + moments[1].mean, moments[2].mean, 1e-9);
+        close(covariance[0] + covariance[4] + 2.0 * covariance[1], covariance[8], 1e-6);
+        (0..3).for_each(|r| close(covariance[4 * r].sqrt(), moments[r].sd, 0.03));
+        let contrast = counts.contrast(0, 1, &[0.05, 0.5, 0.95]).unwrap();
+        close(contrast.difference.mean, moments[0].mean - moments[1].mean, 1e-6);
+        close(contrast.difference.sd.powi(2), covariance[0] + covariance[4] - 2.0 * covariance[1], 0.01);
+        let mirrored = counts.contrast(1, 0, &[0.05, 0.5, 0.95]).unwrap();
+        close(contrast.probability, 1.0 - mirrored.probability, 1e-9);
+        close(contrast.difference.quantiles[0], -mirrored.difference.quantiles[2], 0.01);
+        close(contrast.ratio.quantiles[1], 1.0 / mirrored.ratio.quantiles[1], 0.01);
+        // Two posteriors are independent, however many components they have, and whatever the seeds.
+        let same = counts.contrast_with(2, &counts, 2, &[0.05, 0.95]).unwrap();
+        close(same.difference.sd, 2f64.sqrt() * moments[2].sd, 0.03);
+        assert!((same.probability - 0.5).abs() < 0.01, "{}", same.probability);
+        assert!(counts.contrast(0, 3, &[0.5]).is_err() && counts.contrast(0, 1, &[1.5]).is_err());
     }
 }

@@ -21,6 +21,8 @@ const DRAWS_HELD: usize = 1 << 28;
 const REGIONS_HELD: usize = 1 << 28;
 /// Regions, or draws, between two looks at the watch.
 const STEP: usize = 16;
+/// From the seed of one component's draws to that of the next.
+const OWN_DRAWS: u64 = 0x2545_f491_4f6c_dd1d;
 /// Numbers of events drawn for each draw of what is expected.
 const NEW_COUNTS: usize = 10;
 
@@ -143,7 +145,7 @@ impl Posterior {
             let mut tell = |progress: CountProgress| {
                 watch(CountProgress { done: (done + progress.done) / heard as f64, ..progress })
             };
-            let seed = seed.wrapping_add(parts.len() as u64); // each component has its own draws
+            let seed = seed.wrapping_add((parts.len() as u64).wrapping_mul(OWN_DRAWS)); // each component has its own
             let counts = Work { field, regions: &regions, pairs: own, seed, watch: &mut tell, units: 0 }.counts()?;
             parts.push((component.weight, counts.moments.clone()));
             found = if parts.len() == 1 { counts } else { found.followed_by(counts) };

@@ -8,17 +8,16 @@ use super::field::{Field, Given, Integral, Parts, RegionForm};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
-use crate::field::inducing::PriorMean;
 use crate::field::lattice::{Hats, Lattice, Smoothness, Theta, of_variance};
 use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
 use crate::gaussian::{BandedFactor, Bordered, Design, Diagonals, Factor, Precision, Region};
-use crate::infer::Learned;
+use crate::infer::{LatticeMean, Learned};
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::newton::{self, Concave};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::score::SquareProduct;
-use crate::terms::Marginals;
+use crate::terms::{Link, Marginals, Part};
 use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -46,6 +45,7 @@ const BORDER: f64 = 1.0;
 pub(crate) struct LatticeField {
     lattice: Arc<Lattice>,
     pub(crate) theta: Theta,
+    link: Link,
     /// Of the unknowns: the hats' coefficients, then the constant if it is one of them.
     mean: Vec<f64>,
     /// What the events add to the precision of the hats' coefficients.
@@ -102,12 +102,12 @@ pub struct ConstantState {
 impl LatticeField {
     /// The window is the one that the lattice was made for.
     pub(crate) fn new(learned: Learned) -> Self {
-        let Learned { lattice, theta, optimum, said: events, .. } = learned;
+        let Learned { lattice, theta, link, optimum, said: events, .. } = learned;
         let BorderedSpread { inner, border, corner } = optimum.spread;
         let inner = inner.on(lattice.grid().neighbour_shifts());
         let spread = Arc::new(BorderedSpread { inner, border, corner });
         let (lattice, factor) = (Arc::new(lattice), Arc::default());
-        Self { lattice, theta, mean: optimum.mean, events, spread, factor, collapsed: false }
+        Self { lattice, theta, link, mean: optimum.mean, events, spread, factor, collapsed: false }
     }
 
     pub(crate) fn nodes(&self) -> Vec<usize> {
@@ -119,8 +119,8 @@ impl LatticeField {
     }
 
     /// Whether the constant is an unknown, or ū itself.
-    pub(super) fn prior_mean(&self) -> PriorMean {
-        if self.lattice.constant().is_some() { PriorMean::Integrated } else { PriorMean::Constant }
+    pub(crate) fn mean_kind(&self) -> LatticeMean {
+        if self.lattice.constant().is_some() { LatticeMean::Integrated } else { LatticeMean::Learned }
     }
 
     pub(crate) fn smoothness(&self) -> Smoothness {
@@ -149,7 +149,7 @@ impl LatticeField {
     }
 
     /// With these numbers over a window, in the coordinates of the unit box, once they are found to make sense.
-    pub(super) fn from_state(state: LatticeState, window: &Window) -> Result<Self> {
+    pub(super) fn from_state(state: LatticeState, link: Link, window: &Window) -> Result<Self> {
         let LatticeState { nodes, margin, smoothness, range, stretch, variance, mean, .. } = state;
         let theta = Theta { range, variance, mean, stretch };
         theta.check(window.dims())?;
@@ -184,14 +184,26 @@ impl LatticeField {
         };
         let spread = Arc::new(BorderedSpread { inner, border, corner });
         let (lattice, factor) = (Arc::new(lattice.with_constant(sd)), Arc::default());
-        Ok(Self { lattice, theta, mean: state.q_mean, events, spread, factor, collapsed: false })
+        Ok(Self { lattice, theta, link, mean: state.q_mean, events, spread, factor, collapsed: false })
     }
 
     fn hats(&self, points: &Points) -> Result<Hats> {
         self.lattice.grid().at(points)
     }
 
+    fn is_quadratic(&self) -> bool {
+        matches!(self.link.formula().integral(), Part::Quadratic)
+    }
+
+    /// What f² integrates to over a region: nothing that another link could use.
     fn region(&self, region: &Window) -> Result<Region<Bordered<Diagonals>>> {
+        if !self.is_quadratic() {
+            return Err(Error::setting(
+                "link",
+                self.link,
+                "has rates at points and draws, but no counts and scores yet",
+            ));
+        }
         self.lattice.over(region)
     }
 
@@ -203,7 +215,9 @@ impl LatticeField {
     /// P.
     fn precision(&self) -> Bordered<Diagonals> {
         let mut precision = self.lattice.precision(&self.theta);
-        precision.add_scaled(2.0, &self.lattice.region().square);
+        if self.is_quadratic() {
+            precision.add_scaled(2.0, &self.lattice.region().square);
+        }
         precision.add_scaled(1.0, &with_sums(&self.events, self.lattice.constant()));
         precision
     }
@@ -451,7 +465,8 @@ impl Field for LatticeField {
         mean.extend(of_constant);
         let lattice = Arc::new(wide.lattice);
         let (theta, spread, factor) = (self.theta.clone(), self.spread.clone(), Arc::default());
-        let mut field = Self { lattice, theta, mean: vec![], events, spread, factor, collapsed: false };
+        let mut field =
+            Self { lattice, theta, link: self.link, mean: vec![], events, spread, factor, collapsed: false };
         field.factor()?.solve(&mut mean);
         field.mean = mean;
         let factor = field.precision().factor()?;
@@ -665,7 +680,7 @@ impl Given for At<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BasisState, Events, Family, LatticeChoice, Model};
+    use crate::{BasisState, Events, LatticeChoice, Model};
 
     /// A fit to 60 events, and places for as many more.
     fn field() -> (LatticeField, Points, Window) {
@@ -673,11 +688,11 @@ mod tests {
         let window = Window::interval(0.0, 1.0).unwrap();
         let events = Events::new(Points::line(&times).unwrap(), window.clone()).unwrap();
         let lattice = LatticeChoice { nodes: Some(vec![40]), smoothness: Some(Smoothness::Two), ..Default::default() };
-        let model = Model { family: Family::Lattice, lattice, ..Model::default() };
+        let model = Model { family: lattice.into(), ..Model::default() };
         let component = model.fit(&events).unwrap().posterior.state().components.remove(0);
         let BasisState::Lattice(state) = component.basis else { panic!() };
         let held_out = Points::line(&times.iter().map(|t| 0.98 * t + 0.01).collect::<Vec<_>>()).unwrap();
-        (LatticeField::from_state(state, &window).unwrap(), held_out, window)
+        (LatticeField::from_state(state, Link::Square, &window).unwrap(), held_out, window)
     }
 
     #[test]

@@ -27,6 +27,7 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::inducing::PriorMean;
 use crate::field::lattice::Smoothness;
+use crate::infer::LatticeMean;
 use crate::kernel::Kernel;
 use crate::limits;
 use crate::sample::{self, thinning};
@@ -84,6 +85,8 @@ pub struct LatticeSummary {
     pub nodes: Vec<usize>,
     /// How smooth f is.
     pub smoothness: Smoothness,
+    /// Whether its constant was learned or is an unknown of q.
+    pub mean: LatticeMean,
     /// The variance of f.
     pub variance: f64,
     /// The length-scale of the Matérn field along each axis: half its range, at which correlation has fallen to between 0.1 and 0.15.
@@ -134,7 +137,7 @@ impl Posterior {
     /// ```
     /// # use pointillist::{Events, Inducing, Model, Points, Posterior, Window};
     /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
-    /// let fits = [4, 8].map(|n| Model { inducing: Inducing::Grid(vec![n]), ..Model::default() }.fit(&events));
+    /// let fits = [4, 8].map(|n| Model { family: Inducing::Grid(vec![n]).into(), ..Model::default() }.fit(&events));
     /// let parts: Vec<_> = fits.into_iter().map(|fit| fit.map(|fit| (fit.report.bound.total(), fit.posterior))).collect::<Result<_, _>>()?;
     /// let average = Posterior::average(parts)?;
     /// assert!((average.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
@@ -143,9 +146,15 @@ impl Posterior {
     pub fn average(parts: Vec<(f64, Posterior)>) -> Result<Self> {
         let top = parts.iter().map(|(log, _)| *log).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = parts.iter().map(|(log, _)| (log - top).exp()).sum();
-        let Some((_, first)) = parts.first() else { return Err(Error::setting("components", 0, "must be at least one")) };
+        let Some((_, first)) = parts.first() else {
+            return Err(Error::setting("components", 0, "must be at least one"));
+        };
         if !(top.is_finite() && total.is_finite()) {
-            return Err(Error::setting("weight", top, "must be a finite number for some component and not NaN for any"));
+            return Err(Error::setting(
+                "weight",
+                top,
+                "must be a finite number for some component and not NaN for any",
+            ));
         }
         if parts.iter().any(|(_, part)| part.window != first.window) {
             return Err(Error::setting("components", parts.len(), "must be posteriors over one window"));
@@ -196,8 +205,10 @@ impl Posterior {
         let inner = window.scaled(&scaling);
         let of_state = |ComponentState { weight, link, basis }| {
             let basis = match basis {
-                BasisState::Inducing(state) => PosteriorBasis::Inducing(InducingField::from_state(state, window.dims())?),
-                BasisState::Lattice(state) => PosteriorBasis::Lattice(LatticeField::from_state(state, &inner)?),
+                BasisState::Inducing(state) => {
+                    PosteriorBasis::Inducing(InducingField::from_state(state, window.dims())?)
+                }
+                BasisState::Lattice(state) => PosteriorBasis::Lattice(LatticeField::from_state(state, link, &inner)?),
             };
             Ok(Component { weight, link, basis })
         };
@@ -228,7 +239,7 @@ impl Posterior {
     pub fn prior_mean(&self) -> PriorMean {
         match &self.components[0].basis {
             PosteriorBasis::Inducing(field) => field.prior_mean,
-            PosteriorBasis::Lattice(field) => field.prior_mean(),
+            PosteriorBasis::Lattice(_) => PriorMean::Constant,
         }
     }
 
@@ -248,6 +259,7 @@ impl Posterior {
         Some(LatticeSummary {
             nodes: field.nodes(),
             smoothness: field.smoothness(),
+            mean: field.mean_kind(),
             variance: field.theta.variance / self.scaling.volume(),
             lengthscales: (field.theta.ranges().iter().enumerate())
                 .map(|(r, range)| 0.5 * range * self.scaling.scale(r))

@@ -23,9 +23,8 @@ impl Posterior {
     pub(super) fn known(&self, points: &Points) -> Result<Known> {
         self.check_dims(points)?;
         let inner = self.scaling.points_inward(points);
-        let part = |component: &super::Component| {
-            Ok((component.weight, component.formula(), component.marginals(&inner)?))
-        };
+        let part =
+            |component: &super::Component| Ok((component.weight, component.formula(), component.marginals(&inner)?));
         let parts = self.components.iter().map(part).collect::<Result<Vec<_>>>()?;
         Ok(Known { parts, volume: self.scaling.volume(), count: points.len() })
     }
@@ -127,9 +126,8 @@ impl Known {
     fn quantiles(&self, probabilities: &[f64]) -> Vec<Vec<f64>> {
         let blocks = |p: f64| {
             let starts = (0..self.count).step_by(BLOCK);
-            let one = |start: usize| {
-                (start..self.count.min(start + BLOCK)).map(|n| self.quantile(n, p)).collect::<Vec<_>>()
-            };
+            let one =
+                |start: usize| (start..self.count.min(start + BLOCK)).map(|n| self.quantile(n, p)).collect::<Vec<_>>();
             parallel::map(starts, 100 * self.count * self.parts.len(), one).concat()
         };
         probabilities.iter().map(|&p| blocks(p)).collect()

@@ -70,7 +70,8 @@ impl std::str::FromStr for Link {
 pub(crate) enum Part {
     /// −∫f²: quadratic, by the exact matrices of the region.
     Quadratic,
-    /// Sites with this potential: at the events, or at the nodes of the integral with their weights.
+    /// Sites with this potential at the nodes of the integral: −λ.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the square has none; the link of the tests has"))]
     Sites(&'static dyn Potential),
 }
 
@@ -161,3 +162,6 @@ pub(crate) fn expected(potential: &dyn Potential, f: &Marginals) -> Expected {
 pub(crate) fn expected_sum(potential: &dyn Potential, f: &Marginals, weights: &[f64]) -> f64 {
     crate::numerics::linalg::dot(weights, &expected(potential, f).value)
 }
+
+#[cfg(test)]
+mod tests;

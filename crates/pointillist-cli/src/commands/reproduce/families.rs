@@ -57,7 +57,7 @@ pub fn run(bench: &Bench) -> Result<Section, Failure> {
 fn bases() -> Vec<Method> {
     let lattice = |smoothness| {
         let lattice = LatticeChoice { smoothness: Some(smoothness), ..LatticeChoice::default() };
-        Model { family: Family::Lattice, lattice, ..Model::default() }
+        Model { family: lattice.into(), ..Model::default() }
     };
     let method = |name, model| Method { name, contender: Contender::Variational(model) };
     vec![

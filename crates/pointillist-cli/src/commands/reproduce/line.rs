@@ -6,7 +6,7 @@ use super::*;
 use crate::commands::check;
 use crate::commands::figure::label;
 use crate::commands::summary::rate_unit;
-use pointillist::{Inducing, Sampling};
+use pointillist::{Inducing, InducingPoints, Sampling};
 use pointillist_plot::{ChartFigure, Level, Series, Stroke};
 use pointillist_rivals::compare::halves;
 
@@ -160,7 +160,15 @@ fn by_inducing(bench: &Bench, splits: &[(Events, Events)], optimised: bool) -> R
     let nowhere = Points::line(&[])?;
     let flat = each(counts.len() * splits.len(), |i| {
         let (count, (train, test)) = (counts[i / splits.len()], &splits[i % splits.len()]);
-        let model = Model { inducing: Inducing::Grid(vec![count]), optimise_inducing: optimised, ..Model::default() };
+        let model = Model {
+            family: InducingPoints {
+                points: Inducing::Grid(vec![count]),
+                optimise: optimised,
+                ..InducingPoints::default()
+            }
+            .into(),
+            ..Model::default()
+        };
         bench.perform(&Method { name: ML, contender: Contender::Variational(model) }, train, test, &nowhere)
     })?;
     Ok(ByInducing { performances: flat.chunks(splits.len()).map(<[_]>::to_vec).collect(), counts })

@@ -64,7 +64,7 @@ pub fn run(bench: &Bench) -> Result<Section, Failure> {
 }
 
 fn model(bench: &Bench) -> Model {
-    Model { inducing: Inducing::Grid(vec![bench.size(SIDE.0, SIDE.1); 2]), ..Model::default() }
+    Model { family: Inducing::Grid(vec![bench.size(SIDE.0, SIDE.1); 2]).into(), ..Model::default() }
 }
 
 fn performances(bench: &Bench, events: &Events) -> Result<Vec<Vec<Performance>>, Failure> {

@@ -16,7 +16,7 @@ use super::{Context, Failure, Outcome, input};
 use crate::args::{Cli, Part, ReproduceArgs, Verb};
 use crate::io;
 use clap::{Parser, ValueEnum};
-use pointillist::{Events, Family, Model, Points, Window};
+use pointillist::{Events, Family, InducingPoints, Model, Points, Window};
 use pointillist_rivals::EdgeCorrection;
 use pointillist_rivals::compare::{Contender, Performance, SAMPLES, paired};
 use pointillist_rivals::sgcp;
@@ -155,7 +155,7 @@ const SGCP: &str = "SGCP";
 
 /// The paper's model: inducing points.
 fn paper() -> Model {
-    Model { family: Family::Inducing, ..Model::default() }
+    Model { family: Family::Inducing(InducingPoints::default()), ..Model::default() }
 }
 
 /// All methods.

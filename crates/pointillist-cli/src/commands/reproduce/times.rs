@@ -66,7 +66,7 @@ struct Time {
 }
 
 fn timed(bench: &Bench, events: &Events, most_sweeps: usize) -> Result<Vec<Time>, Failure> {
-    let grid = Model { inducing: Inducing::Grid(vec![31]), ..Model::default() };
+    let grid = Model { family: Inducing::Grid(vec![31]).into(), ..Model::default() };
     let sampler = Settings { most_sweeps: bench.size(most_sweeps, 40), seed: bench.seed, ..Settings::default() };
     let sampler = bench.size(sampler.clone(), Settings { chains: 2, warm_up: 10, check_every: 20, ..sampler });
     let contenders = [

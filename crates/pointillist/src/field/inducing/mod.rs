@@ -32,15 +32,13 @@ pub enum PriorMean {
     Constant,
     /// The paper's: u has prior mean ū, f falls back to 0 away from the inducing points (β = 0).
     Paper,
-    /// f has an unknown constant, with a vague prior about the level of the mean rate; it is one of the unknowns of q. On a lattice alone.
-    Integrated,
 }
 
 impl PriorMean {
     /// β, and the prior mean of u − β.
     pub(crate) fn split(self, mean: f64) -> (f64, f64) {
         match self {
-            PriorMean::Constant | PriorMean::Integrated => (mean, 0.0),
+            PriorMean::Constant => (mean, 0.0),
             PriorMean::Paper => (0.0, mean),
         }
     }
@@ -48,7 +46,7 @@ impl PriorMean {
     /// Adjoint of [`PriorMean::split`].
     fn split_adjoint(self, offset_bar: f64, inducing_bar: f64) -> f64 {
         match self {
-            PriorMean::Constant | PriorMean::Integrated => offset_bar,
+            PriorMean::Constant => offset_bar,
             PriorMean::Paper => inducing_bar,
         }
     }

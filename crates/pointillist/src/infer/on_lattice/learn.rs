@@ -5,7 +5,7 @@
 
 use super::level::{Level, margin};
 use super::source::Detail;
-use super::{AUTO_FIRST, Named, OnLattice, Priors};
+use super::{AUTO_FIRST, OnLattice};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
@@ -15,7 +15,7 @@ use crate::infer::search::{Run, Search, Start, describe};
 use crate::infer::size::{bytes, describe_bytes, largest};
 use crate::infer::tally::Tally;
 use crate::infer::tuning::LATTICE;
-use crate::infer::{AtBound, Stop};
+use crate::infer::{AtBound, Prior, StandardError, Stop};
 use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
 
@@ -40,8 +40,10 @@ pub(crate) struct Wanted {
     /// Whether the constant is an unknown of q.
     pub(crate) integrates_constant: bool,
     /// Priors and held values of hyper-parameters, in the user's units.
-    pub(crate) priors: Priors,
-    pub(crate) fixed: Named<f64>,
+    pub(crate) priors: Vec<(String, Prior)>,
+    pub(crate) fixed: Vec<(String, f64)>,
+    /// Whether standard errors are asked for.
+    pub(crate) errors: bool,
     /// The memory that may be used.
     pub(crate) most_bytes: usize,
     /// Gain of the bound, in nats, below which it has converged.
@@ -69,11 +71,13 @@ pub(crate) struct Summarised {
 pub(crate) struct Learned {
     pub(crate) lattice: Lattice,
     pub(crate) theta: Theta,
+    pub(crate) link: Link,
     pub(crate) optimum: Optimum,
     /// What the sites add to the precision of the coefficients.
     pub(crate) said: Diagonals,
     /// log p(Θ).
     pub(crate) log_prior: f64,
+    pub(crate) standard_errors: Option<Vec<StandardError>>,
     pub(crate) stop: Stop,
     /// Steps of the optimiser over Θ.
     pub(crate) iterations: usize,
@@ -181,6 +185,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         self.refuse_unresolved(&run.level)?;
         let (mut run, summary) = self.settle(run)?;
         let at_bounds = self.kind.at_bounds(&run.level, &run.theta);
+        let standard_errors = if self.kind.wanted.errors { self.standard_errors(&run)? } else { None };
         let log_prior = self.kind.layout.log_prior(&super::values(&run.theta));
         if self.kind.link.formula().is_even() && run.theta.mean * self.kind.wanted.sign < 0.0 {
             run.theta.mean = -run.theta.mean;
@@ -193,8 +198,10 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             stop: if run.kept.converged { run.end.into() } else { Stop::Evaluations },
             lattice: run.level.lattice,
             theta: run.theta,
+            link: self.kind.link,
             optimum: run.kept,
             log_prior,
+            standard_errors,
             iterations: self.iterations,
             starts: self.starts,
             choice,

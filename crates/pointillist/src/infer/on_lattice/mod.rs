@@ -6,13 +6,13 @@ pub(crate) mod learn;
 mod level;
 mod source;
 
+use super::AtBound;
 use super::at_bound::Bounded;
 use super::lbfgs::Curvature;
-use super::search::{By, Found, Kind, Run, Start, describe};
+use super::search::{By, Found, Kind, Named, Run, Start, describe};
 use super::size::{bytes, describe_bytes, grown, ladder, seconds};
 use super::theta::{Layout, Slot, variances};
 use super::tuning::{self, Tuning};
-use super::{AtBound, Prior};
 use crate::error::Result;
 use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
 use crate::gaussian::Sites;
@@ -432,6 +432,10 @@ impl Kind for OnLattice<'_> {
         behind.then(|| " nodes: too far below another basis to go on".into())
     }
 
+    fn named(&self, theta: &Theta) -> Vec<Named> {
+        self.layout.named(&values(theta))
+    }
+
     fn describe(&self, level: &Level) -> String {
         describe(&level.nodes)
     }
@@ -440,9 +444,3 @@ impl Kind for OnLattice<'_> {
         describe(nodes)
     }
 }
-
-/// A prior or a held value, by name.
-pub(super) type Named<T> = Vec<(String, T)>;
-
-/// The priors that a lattice is asked to have.
-pub(super) type Priors = Named<Prior>;

@@ -27,6 +27,7 @@ fn wanted(nodes: Option<&[usize]>, smoothness: Smoothness) -> Wanted {
         integrates_constant: false,
         priors: vec![],
         fixed: vec![],
+        errors: false,
         sign: 1.0,
         exact: false,
         rival: None,
@@ -87,7 +88,8 @@ fn the_gradient_by_what_the_search_moves() {
     let (window, ranges) = (unit(2), [0.35, 0.5]);
     let priors = vec![("lengthscale[1]".to_string(), Prior::LogNormal { location: -1.0, scale: 0.5 })];
     for integrates_constant in [false, true] {
-        let wanted = Wanted { exact: true, priors: priors.clone(), integrates_constant, ..wanted(None, Smoothness::Two) };
+        let wanted =
+            Wanted { exact: true, priors: priors.clone(), integrates_constant, ..wanted(None, Smoothness::Two) };
         let scaling = Scaling::of(&window);
         let on = OnLattice::new(Source::Points(&drawn.events), &window, &wanted, &scaling).unwrap();
         let level = on.level_as(&[14, 11], margin(&ranges), Detail::Events, None).unwrap();

@@ -1,0 +1,289 @@
+//! What is believed of the intensity before events are seen, and how it is to be learned: a [`Model`], which cannot contradict itself.
+
+use super::{Asked, AskedKind, Fit, Prior, Progress, Watch};
+use crate::data::events::Events;
+use crate::data::points::Points;
+use crate::data::seen::Data;
+use crate::data::summary::Summary;
+use crate::error::{Error, Result};
+use crate::field::inducing::{Hyper, PriorMean};
+use crate::field::lattice::Smoothness;
+use crate::kernel::Expression;
+use crate::posterior::Posterior;
+use crate::terms::Link;
+use std::ops::ControlFlow;
+
+/// How the bound is maximised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Natural steps for q(u), L-BFGS for Θ.
+    #[default]
+    Collapsed,
+    /// The paper's L-BFGS over Θ, m and vech(L) together.
+    Joint,
+}
+
+/// Where the inducing points stand.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Inducing {
+    /// A grid grown until nothing is gained by growing it.
+    #[default]
+    Auto,
+    /// A regular grid with this many points per axis, the ends of the window included.
+    Grid(Vec<usize>),
+    /// These locations.
+    At(Points),
+}
+
+/// f by inducing points, as in the paper.
+///
+/// ```
+/// use pointillist::{Family, Inducing, InducingPoints, Model};
+///
+/// let paper = Model {
+///     family: Inducing::Grid(vec![31]).into(),
+///     ..Model::default()
+/// };
+/// // The same in short, where nothing else is asked of them:
+/// assert_eq!(paper, Model { family: Inducing::Grid(vec![31]).into(), ..Model::default() });
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct InducingPoints {
+    /// The kernel; squared exponential on every axis if none is asked for.
+    pub kernel: Option<Expression>,
+    /// Where they are.
+    pub points: Inducing,
+    /// Whether their locations are optimised too.
+    pub optimise: bool,
+    /// How the bound is maximised.
+    pub method: Method,
+    /// The prior mean of f.
+    pub prior_mean: PriorMean,
+    /// Relative jitter on the diagonal of K.
+    pub jitter: f64,
+}
+
+impl Default for InducingPoints {
+    fn default() -> Self {
+        Self {
+            kernel: None,
+            points: Inducing::Auto,
+            optimise: false,
+            method: Method::Collapsed,
+            prior_mean: PriorMean::Constant,
+            jitter: 1e-8,
+        }
+    }
+}
+
+/// The constant about which f varies on a lattice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LatticeMean {
+    /// A hyper-parameter, learned like the others.
+    #[default]
+    Learned,
+    /// An unknown of q with a vague prior about the level of the mean rate: its uncertainty is part of every answer.
+    Integrated,
+}
+
+/// f on a lattice of hats.
+///
+/// ```
+/// use pointillist::{Family, LatticeChoice, Model, Smoothness};
+///
+/// let rough = LatticeChoice { nodes: Some(vec![60, 40]), smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
+/// let model = Model { family: rough.into(), ..Model::default() };
+/// assert!(matches!(model.family, Family::Lattice(_)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LatticeChoice {
+    /// Nodes on each axis, margin included; refined until nothing is gained if none are asked for.
+    pub nodes: Option<Vec<usize>>,
+    /// How smooth f is; what has the higher bound if nothing is asked for.
+    pub smoothness: Option<Smoothness>,
+    /// The constant of f.
+    pub mean: LatticeMean,
+    /// How the intensity is made from f.
+    pub link: Link,
+}
+
+/// What f is made of.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Family {
+    /// Whatever has the higher bound; inducing points unless a lattice is higher by more than [`super::Decision::TIE`].
+    #[default]
+    Auto,
+    /// Inducing points, as in the paper.
+    Inducing(InducingPoints),
+    /// A lattice of hats.
+    Lattice(LatticeChoice),
+}
+
+impl From<Inducing> for Family {
+    fn from(points: Inducing) -> Self {
+        Family::Inducing(InducingPoints { points, ..InducingPoints::default() })
+    }
+}
+
+impl From<InducingPoints> for Family {
+    fn from(points: InducingPoints) -> Self {
+        Family::Inducing(points)
+    }
+}
+
+impl From<LatticeChoice> for Family {
+    fn from(lattice: LatticeChoice) -> Self {
+        Family::Lattice(lattice)
+    }
+}
+
+/// What is believed of the intensity before events are seen, and how it is to be learned.
+///
+/// ```
+/// use pointillist::{Events, Model, Points, Prior, Window};
+///
+/// let events = Events::new(Points::line(&[0.4, 1.0, 1.1, 3.9])?, Window::interval(0.0, 5.0)?)?;
+/// let prior = Prior::LogNormal { location: 0.0, scale: 1.0 };
+/// let model = Model { priors: vec![("lengthscale".into(), prior)], ..Model::default() };
+/// let fit = model.fit(&events)?;
+/// assert!(fit.report.log_prior.is_finite());
+/// # Ok::<(), pointillist::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// What f is made of.
+    pub family: Family,
+    /// Priors on hyper-parameters by name (`variance`, `lengthscale`, `lengthscale[1]`, `mean`), in the user's units.
+    pub priors: Vec<(String, Prior)>,
+    /// Hyper-parameters held at a value, by name, in the user's units.
+    pub fixed: Vec<(String, f64)>,
+    /// Gain of the bound, in nats, below which it has converged.
+    pub gain: f64,
+    /// Most evaluations of the bound and its gradient by Θ.
+    pub most_evaluations: usize,
+    /// Most memory of a lattice, in bytes.
+    pub most_bytes: usize,
+    /// Whether events are never replaced by weighted nodes, however many they are.
+    pub exact: bool,
+    /// What weighted nodes in place of events may leave out of the data term, relative to it.
+    pub tolerance: f64,
+    /// Whether standard errors of the hyper-parameters are found too. That costs some ten evaluations by Θ.
+    pub errors: bool,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            family: Family::Auto,
+            priors: Vec::new(),
+            fixed: Vec::new(),
+            gain: 1e-5,
+            most_evaluations: 2000,
+            most_bytes: 4_000_000_000,
+            exact: false,
+            tolerance: 1e-6,
+            errors: false,
+        }
+    }
+}
+
+impl Model {
+    /// Fits the model.
+    pub fn fit(&self, events: &Events) -> Result<Fit> {
+        self.fit_watched(events, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Fits the model, calling `watch` at every natural step; `Break` from it cancels with [`Error::Cancelled`].
+    ///
+    /// ```
+    /// # use pointillist::{Error, Events, Model, Points, Window};
+    /// # use std::ops::ControlFlow;
+    /// # let events = Events::new(Points::line(&[0.4, 1.0, 1.1, 3.9])?, Window::interval(0.0, 5.0)?)?;
+    /// let mut steps = 0;
+    /// let fit = Model::default().fit_watched(&events, &mut |progress| {
+    ///     steps = progress.evaluations;
+    ///     if steps < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    /// });
+    /// assert!(matches!(fit, Err(Error::Cancelled)) && steps == 3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn fit_watched<'a>(&self, events: &Events, watch: &'a mut Watch<'a>) -> Result<Fit> {
+        Asked::from(self).fit_data(Data::Events(events), None, watch)
+    }
+
+    /// Fits the model to a summary of events.
+    ///
+    /// ```
+    /// # use pointillist::{Model, Points, Summary, Window};
+    /// let window = Window::interval(0.0, 5.0)?;
+    /// let mut summary = Summary::new(&window, &[1000])?;
+    /// summary.add(&Points::line(&[0.4, 1.0, 1.1, 3.9])?)?;
+    /// let fit = Model::default().fit_summary(&summary)?;
+    /// assert!((fit.report.bound.integral() - 4.0).abs() < 2.0);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn fit_summary(&self, summary: &Summary) -> Result<Fit> {
+        self.fit_summary_watched(summary, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, calling `watch` as [`Model::fit_watched`] does.
+    pub fn fit_summary_watched<'a>(&self, summary: &Summary, watch: &'a mut Watch<'a>) -> Result<Fit> {
+        Asked::from(self).fit_data(Data::Summary(summary), None, watch)
+    }
+
+    /// Fits the model to a summary, starting from what was learned before of some of its events.
+    pub fn update_watched<'a>(&self, before: &Posterior, summary: &Summary, watch: &'a mut Watch<'a>) -> Result<Fit> {
+        if before.window() != summary.window() {
+            return Err(Error::setting("update", "the summary", "must be of the same window as the model"));
+        }
+        Asked::from(self).continuing(before)?.fit_data(Data::Summary(summary), Some(before), watch)
+    }
+
+    /// The bound of a summary at this Θ, in the coordinates of the unit box, after at most so many natural steps from a flat
+    /// intensity; and how many they were. For whoever wants to see what a step costs.
+    #[doc(hidden)]
+    pub fn bound_at_fixed(&self, summary: &Summary, hyper: &Hyper, most_steps: usize) -> Result<(f64, usize)> {
+        Asked::from(self).bound_at_fixed(summary, hyper, most_steps)
+    }
+}
+
+impl From<&Model> for Asked {
+    fn from(model: &Model) -> Self {
+        let (kind, points, lattice) = match &model.family {
+            Family::Auto => (AskedKind::Auto, InducingPoints::default(), LatticeChoice::default()),
+            Family::Inducing(points) => (AskedKind::Inducing, points.clone(), LatticeChoice::default()),
+            Family::Lattice(lattice) => (AskedKind::Lattice, InducingPoints::default(), lattice.clone()),
+        };
+        let InducingPoints { kernel, points: inducing, optimise, method, prior_mean, jitter } = points;
+        Self {
+            kernel,
+            prior_mean,
+            kind,
+            lattice,
+            inducing,
+            optimise_inducing: optimise,
+            method,
+            priors: model.priors.clone(),
+            fixed: model.fixed.clone(),
+            jitter,
+            gain: model.gain,
+            most_evaluations: model.most_evaluations,
+            most_bytes: model.most_bytes,
+            exact: model.exact,
+            tolerance: model.tolerance,
+            errors: model.errors,
+        }
+    }
+}
+
+/// Nothing is shared between threads that must not be.
+const _: fn() = || {
+    fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Model>();
+    is_send_and_sync::<Fit>();
+    is_send_and_sync::<Posterior>();
+    is_send_and_sync::<Progress>();
+    is_send_and_sync::<Events>();
+    is_send_and_sync::<Summary>();
+    is_send_and_sync::<Error>();
+};

@@ -1,0 +1,158 @@
+//! A link without any closed form, λ = log(1 + eᶠ), by quadrature: what the engine must be able to do with sites at the nodes of the integral.
+
+use super::*;
+use crate::data::points::Points;
+use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta, Weighted};
+use crate::gaussian::Sites;
+use crate::gaussian::step::{Clamp, Until};
+use crate::numerics::gauss::GaussLegendre;
+use crate::testing::check_gradient;
+use crate::window::Window;
+
+struct Softplus;
+struct Log;
+struct Minus;
+
+fn softplus(f: f64) -> f64 {
+    if f > 30.0 { f } else { f.exp().ln_1p() }
+}
+
+/// E g(f), E g'(f) and ½ E g''(f) for f ~ N(mean, variance), by Gauss-Legendre over ten standard deviations and differences.
+fn expectations(g: impl Fn(f64) -> f64, mean: f64, variance: f64) -> [f64; 3] {
+    let (rule, sd, h) = (GaussLegendre::new(40), variance.max(1e-12).sqrt(), 1e-4);
+    let mut sums = [0.0; 3];
+    for (z, w) in (-4..4).flat_map(|i| rule.on(1.5 * f64::from(i), 1.5 * f64::from(i + 1)).collect::<Vec<_>>()) {
+        let (f, weight) = (mean + sd * z, w * (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt());
+        let [low, middle, high] = [f - h, f, f + h].map(&g);
+        sums[0] += weight * middle;
+        sums[1] += weight * (high - low) / (2.0 * h);
+        sums[2] += 0.5 * weight * (high - 2.0 * middle + low) / (h * h);
+    }
+    sums
+}
+
+fn fill(g: impl Fn(f64) -> f64, mean: &[f64], variance: &[f64], out: [&mut [f64]; 3]) {
+    for n in 0..mean.len() {
+        let found = expectations(&g, mean[n], variance[n]);
+        (0..3).for_each(|i| out[i][n] = found[i]);
+    }
+}
+
+impl Potential for Log {
+    fn expected(&self, mean: &[f64], variance: &[f64], [value, by_mean, by_variance]: [&mut [f64]; 3]) {
+        fill(|f| softplus(f).ln(), mean, variance, [value, by_mean, by_variance]);
+    }
+
+    fn at(&self, f: f64) -> (f64, f64) {
+        let [_, slope, half] = expectations(|f| softplus(f).ln(), f, 1e-6);
+        (slope, -2.0 * half)
+    }
+}
+
+impl Potential for Minus {
+    fn expected(&self, mean: &[f64], variance: &[f64], [value, by_mean, by_variance]: [&mut [f64]; 3]) {
+        fill(|f| -softplus(f), mean, variance, [value, by_mean, by_variance]);
+    }
+
+    fn at(&self, f: f64) -> (f64, f64) {
+        let [_, slope, half] = expectations(|f| -softplus(f), f, 1e-6);
+        (slope, -2.0 * half)
+    }
+}
+
+impl LinkFormula for Softplus {
+    fn name(&self) -> &'static str {
+        "softplus"
+    }
+    fn events(&self) -> &'static dyn Potential {
+        &Log
+    }
+    fn integral(&self) -> Part {
+        Part::Sites(&Minus)
+    }
+    fn rate(&self, f: f64) -> f64 {
+        softplus(f)
+    }
+    fn start(&self, rate: f64) -> LinkStart {
+        let flat = rate.exp_m1().ln();
+        LinkStart { flat, mean: flat, variance: 1.0 }
+    }
+    fn times(&self, f: f64, times: f64) -> f64 {
+        (times * softplus(f)).exp_m1().ln()
+    }
+    fn moments(&self, mean: f64, variance: f64) -> (f64, f64) {
+        let [first, ..] = expectations(softplus, mean, variance);
+        let [second, ..] = expectations(|f| softplus(f).powi(2), mean, variance);
+        (first, (second - first * first).max(0.0).sqrt())
+    }
+    fn below(&self, mean: f64, variance: f64, rate: f64) -> f64 {
+        crate::numerics::special::normal_cdf((rate.exp_m1().ln() - mean) / variance.sqrt())
+    }
+    fn quantile(&self, mean: f64, variance: f64, probability: f64) -> f64 {
+        softplus(mean + variance.sqrt() * crate::numerics::special::normal_quantile(probability))
+    }
+}
+
+/// A lattice on the unit interval with events and nodes of the integral on it.
+fn optimum(theta: &Theta, steps: usize) -> (Optimum, f64) {
+    let window = Window::interval(0.0, 1.0).unwrap();
+    let lattice = Lattice::new(&window, &[13], &[0.2], Smoothness::Two).unwrap();
+    let events = Points::line(&(0..40).map(|i| (f64::from(i) / 40.0).powi(2)).collect::<Vec<_>>()).unwrap();
+    let places: Vec<f64> = (0..200).map(|i| (f64::from(i) + 0.5) / 200.0).collect();
+    let (weights, ones) = (vec![1.0 / 200.0; 200], vec![1.0; 40]);
+    let [hats, nodes] = [&events, &Points::line(&places).unwrap()].map(|points| lattice.grid().at(points).unwrap());
+    let said = [Weighted { hats: &hats, weights: &ones }, Weighted { hats: &nodes, weights: &weights }];
+    let flat = Softplus.start(40.0).flat;
+    let sites = Sites::flat(&Log, flat, 40).followed_by(Sites::flat(&Minus, flat, 200));
+    let until = Until { tolerance: 1e-12, most: steps, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+    let found = lattice.optimum(&Softplus, &said, theta, sites, until).unwrap();
+    let f = found.marginals(&nodes);
+    let expected = (0..200).map(|n| weights[n] * Softplus.moments(f.mean[n], f.variance[n]).0).sum();
+    (found, expected)
+}
+
+#[test]
+fn a_link_with_sites_at_the_nodes_of_the_integral_is_fitted() {
+    let theta = Theta { range: 0.6, variance: 400.0, mean: 40.0, stretch: vec![1.0] };
+    let (found, expected) = optimum(&theta, 100);
+    assert!(found.converged && (expected - 40.0).abs() < 3.0, "{expected}");
+    let (fewer, _) = optimum(&theta, 2);
+    assert!(fewer.bound <= found.bound, "{} {}", fewer.bound, found.bound);
+}
+
+#[test]
+fn its_gradient_is_that_of_finite_differences() {
+    let theta = |x: &[f64]| Theta { range: x[0].exp(), variance: x[1].exp(), mean: x[2], stretch: vec![1.0] };
+    let x = [-0.5, 6.0, 38.0];
+    let slopes = optimum(&theta(&x), 200).0.slopes().clone();
+    let error =
+        check_gradient(|x| optimum(&theta(x), 200).0.bound, &x, &[slopes.log_range, slopes.log_variance, slopes.mean]);
+    assert!(error < 1e-5, "{error} {slopes:?}");
+}
+
+#[test]
+fn links_go_by_their_names() {
+    for link in Link::ALL {
+        assert_eq!(link.to_string().parse::<Link>().unwrap(), *link);
+    }
+    assert!("cube".parse::<Link>().unwrap_err().to_string().contains("square"));
+}
+
+#[test]
+fn the_square_has_the_distribution_of_its_draws() {
+    let (link, mean, variance) = (Link::Square.formula(), 1.3, 0.8);
+    let draws: Vec<f64> = (1..200_000)
+        .map(|i| crate::numerics::special::normal_quantile(f64::from(i) / 200_000.0))
+        .map(|z| link.rate(mean + f64::sqrt(variance) * z))
+        .collect();
+    let average = draws.iter().sum::<f64>() / draws.len() as f64;
+    let square = draws.iter().map(|x| x * x).sum::<f64>() / draws.len() as f64;
+    let (want, sd) = link.moments(mean, variance);
+    assert!((average - want).abs() < 1e-3 && ((square - average * average).sqrt() - sd).abs() < 5e-3);
+    for rate in [0.1, 1.0, 4.0] {
+        let share = draws.iter().filter(|x| **x <= rate).count() as f64 / draws.len() as f64;
+        let below = link.below(mean, variance, rate);
+        assert!((share - below).abs() < 1e-4, "{share} {below}");
+        assert!((link.quantile(mean, variance, below) - rate).abs() < 1e-6 * rate);
+    }
+}
