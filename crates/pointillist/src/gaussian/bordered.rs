@@ -1,10 +1,11 @@
-//! A precision with a few dense unknowns beside it: a constant, later the effects of covariates (math: a few dense unknowns).
+//! A precision with a few dense unknowns beside it, such as a constant (docs/derivation.md (53) to (57)).
 //!
-//! Unknowns are v and then β, k of them, in one list. With U = P⁻¹B and T = C − BᵀU,
+//! The list of unknowns is v, and after it the k dense ones, ζ. With V = L_P⁻¹B, U = P⁻¹B and T = C − BᵀU = L_T L_Tᵀ,
 //!
-//!   [[P, B], [Bᵀ, C]] = L Lᵀ,  L = [[L_P, 0], [VᵀL, L_T]],  V = L_P⁻¹B,  cov(β) = T⁻¹,  cov(v) = P⁻¹ + U T⁻¹ Uᵀ,  cov(v, β) = −U T⁻¹:
+//!   [[P, B], [Bᵀ, C]] = L Lᵀ,   L = [[L_P, 0], [Vᵀ, L_T]],
+//!   cov(ζ) = T⁻¹,   cov(v) = P⁻¹ + U T⁻¹ Uᵀ,   cov(v, ζ) = −U T⁻¹.
 //!
-//! the variance at x is that of the inner design plus |L_T⁻¹(z − Uᵀa)|². With k = 0 it is P itself, at no cost.
+//! The variance at x is that of the inner design plus |L_T⁻¹(z − Uᵀa)|². With k = 0 all is P itself, at no cost.
 
 use super::{Design, Factor, Precision, Region};
 use crate::error::Result;

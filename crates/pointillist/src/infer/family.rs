@@ -1,8 +1,8 @@
-//! Which bases are tried, and which of them is taken: the one with the higher bound, inducing points where a lattice is not higher by more
-//! than its own error.
+//! Which families are tried, and which of them is taken: the one with the highest bound. Inducing points are taken where a
+//! lattice is not higher by more than its own error.
 //!
-//! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared. Where a kernel, inducing points or
-//! anything else is asked for that only inducing points have, they are the only family.
+//! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared. Whoever asks for what
+//! only inducing points have, such as a kernel, gets no other family.
 
 use super::{Fit, Inducing, Method, Model, Watch};
 use crate::data::seen::Data;
@@ -13,7 +13,7 @@ use crate::posterior::Posterior;
 
 /// Beyond so many events inducing points cost more than a lattice and give less.
 const MOST_EVENTS_FOR_INDUCING: usize = 20_000;
-/// Inducing points are not tried where the range found on a lattice asks for more of them than this, one a length-scale: their
+/// Inducing points are not tried where the range found on a lattice asks for more of them than this, one per length-scale: their
 /// `auto` stops at a quarter of that.
 const MOST_INDUCING: f64 = 2_400.0;
 /// A lattice is tried unasked up to so many axes.

@@ -1,7 +1,7 @@
 //! What a fit sees of the events, in the coordinates of the unit box: themselves, or weighted nodes that stand for them.
 //!
 //! Where inducing points form a grid, a kernel is a product over the axes and the window is made of boxes, the nodes form a
-//! tensor grid and the bound is summed axis by axis (`grid.rs`); else nodes are used as events with weights. Cells are
+//! tensor grid and the bound is summed axis by axis (`field/inducing/by_axis.rs`); else nodes are used as events with weights. Cells are
 //! chosen from the grid of inducing points; how much they leave out is found after the fit, by cells half as long.
 
 use super::inducing::AUTO_MOST;

@@ -1,9 +1,10 @@
 //! The one search over Θ and over how fine a field is, for every family.
 //!
-//! Starting lengths are compared by a few natural steps each, and every local best is followed where that is cheap; a finer field starts from
-//! what the coarser one learned: Θ, the curvature around it, and what the events said of f (the sites), so that few steps run at full
-//! size. At each Θ natural steps bring q to its optimum, so that the gradient by Θ is the partial one (envelope theorem) and L-BFGS moves Θ
-//! alone. What differs between families is behind [`Kind`]; the numbers are in `tuning.rs`.
+//! Starting lengths are compared by a few natural steps each, and every local best is followed where that is cheap. A finer field
+//! starts from what the coarser one learned: Θ, the curvature around it, and what the events said of f (the sites). So few steps
+//! run at full size. At each Θ natural steps bring q to its optimum. The gradient by Θ is then the partial one (envelope theorem,
+//! docs/derivation.md (19)), and L-BFGS moves Θ alone. What differs between families is behind [`Kind`]; the numbers are in
+//! `tuning.rs`.
 
 use super::lbfgs::{self, Curvature, End};
 use super::tally::Tally;

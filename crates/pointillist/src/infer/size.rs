@@ -2,7 +2,7 @@
 
 use crate::field::lattice::Smoothness;
 
-/// Products and sums a second that the block factor reaches on two threads.
+/// Products and sums per second that the block factor reaches on two threads.
 const SPEED: f64 = 4e10;
 /// Of `band.rs`, which has no blocks.
 const BAND_SPEED: f64 = 4e8;
@@ -65,7 +65,7 @@ pub(super) fn largest(nodes: &[usize], fits: impl Fn(&[usize]) -> bool) -> Vec<u
     scaled(low)
 }
 
-/// Lattices from one with at most `direct` nodes up to this one, each with about half as many nodes an axis (a quarter on
+/// Lattices from one with at most `direct` nodes up to this one, each with about half as many nodes per axis (a quarter on
 /// a line, where nodes are cheap) as the next.
 pub(super) fn ladder(nodes: &[usize], direct: usize) -> Vec<Vec<usize>> {
     let share = if nodes.len() == 1 { 4 } else { 2 };

@@ -1,7 +1,7 @@
 //! q(f) beyond the window, by inducing points: more of them, drawn from the prior given those that there are.
 //!
-//! Away from the window the inducing points leave f unexplained, which a rate at a point can have by its variance, but not the spread of
-//! a count. So places are added where the unexplained variance is largest until little is left; their whitened values are independent
+//! Away from the window the inducing points leave f unexplained. The variance of a rate at a point can take that in; the spread
+//! of a count cannot. So places are added where the unexplained variance is largest until little is left; their whitened values are independent
 //! standard normal numbers beside v, so that q grows by an identity. Where the kernel carries what is known (a period), nothing is added.
 //! Regions are integrated by quadrature here.
 

@@ -1,4 +1,5 @@
-//! Differences and ratios of numbers of events, between regions of one posterior or of two: read from joint draws.
+//! Differences and ratios of numbers of events, between regions of one posterior or of two: read from joint draws
+//! (docs/derivation.md (52)).
 
 use super::counts::{JointCounts, quantiles};
 use crate::error::{Error, Result};

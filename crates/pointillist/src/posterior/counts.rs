@@ -2,8 +2,8 @@
 //!
 //! With coefficients m + z, z ~ N(0, S), a region integrates to level + 2hᵀz + zᵀAz: one draw of z serves all regions, and m − z is a draw as
 //! good as m + z (antithetic pairs), which costs nothing more. Where there are enough draws for it, the noise is made to have exactly
-//! the moments of a standard normal, so that the draws have the closed-form mean. Cost: a triangular solve for each pair of draws, and
-//! for each region as many products as its A has entries for each pair.
+//! the moments of a standard normal, so that the draws have the closed-form mean. Cost: one triangular solve per pair of draws, and
+//! per pair and region as many products as its A has entries.
 
 use super::field::{Field, RegionForm};
 use super::{Count, Posterior};

@@ -1,7 +1,7 @@
 //! What the posterior asks of q(f), whatever f is made of: one trait, one implementation for each basis.
 //!
-//! f(x) is linear in coefficients (plus what they leave open at x), the coefficients are Gaussian, ∫f² is a quadratic form of them. Coordinates
-//! are those of the unit box.
+//! f(x) is linear in coefficients, plus what they leave open at x. The coefficients are Gaussian, and ∫f² is a quadratic form of
+//! them. Coordinates are those of the unit box.
 
 use super::Count;
 use crate::data::points::Points;

@@ -1,7 +1,8 @@
 //! q(f) on a lattice: the coefficients are those of the hats, f(x) = ū + ψ(x)ᵀw, and nothing is left open.
 //!
-//! q(w) = N(m, P⁻¹) with P = Q + 2𝓜 + what the events say (one band matrix), so that only the last and m are numbers of its own. The covariance
-//! between neighbours gives the rate at any place; draws and sums over a region need the factor of P, which is made when first asked for.
+//! q(w) = N(m, P⁻¹) with P = Q + 2𝓜 + what the events say, a band matrix. Q and 𝓜 follow from Θ and the window, so that only m
+//! and what the events say are kept. The covariance between neighbours gives the rate at any place. Draws and sums over a
+//! region need the factor of P, which is made when first asked for.
 
 use super::Count;
 use super::field::{Field, Given, Integral, Parts, RegionForm};

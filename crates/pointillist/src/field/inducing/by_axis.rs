@@ -1,4 +1,5 @@
-//! Rows at the nodes of a tensor grid, with inducing points on a grid: every sum goes axis by axis (math: grids).
+//! Rows at the nodes of a tensor grid, with inducing points on a grid: every sum goes axis by axis
+//! (docs/derivation.md (47), (48)).
 //!
 //! A natural step costs one Cholesky factor and one inverse of an M×M matrix; everything else is small beside them.
 

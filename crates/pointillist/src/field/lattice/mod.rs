@@ -1,4 +1,5 @@
-//! The lattice: f on a regular grid of hat functions with a Matérn prior whose precision is sparse (math: the lattice).
+//! The lattice: f on a regular grid of hat functions with a Matérn prior whose precision is sparse
+//! (docs/derivation.md, section 11).
 //!
 //! f(x) = ū + Σ_j w_j ψ_j(x), w ~ N(0, Q⁻¹). Nothing of the likelihood is discretised: ∫ f² over the window is a
 //! quadratic form of w with an exact mass matrix. Every matrix here is a few of its diagonals (`gaussian/diagonals.rs`); one

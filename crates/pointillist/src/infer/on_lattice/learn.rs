@@ -1,7 +1,7 @@
 //! Learning Θ, the nodes and the margin on a lattice: what is asked, what comes of it.
 //!
-//! `search.rs` finds Θ; here the last natural steps are taken, and the story is told. The coordinates are those of the unit
-//! box: who calls has scaled them. Cost: about 25 natural steps at full size.
+//! `infer/search.rs` finds Θ; here the last natural steps are taken, and the report is made. Coordinates are those of the unit
+//! box: the caller has scaled them. Cost: about 25 natural steps at full size.
 
 use super::level::{Level, margin};
 use super::source::Detail;

@@ -42,7 +42,7 @@ const AUTO_SECONDS: f64 = 60.0;
 const STEPS_PER_LATTICE: f64 = 25.0;
 /// A lattice hardly resolves a range of fewer steps than this.
 const ROUGH: f64 = 8.0;
-/// Seconds that an event costs a natural step.
+/// Seconds per event and natural step.
 const EVENT_SECONDS: f64 = 1e-7;
 /// The range, at least in steps of the lattice: below, f is noise on its nodes …
 const LEAST_STEPS: f64 = 1.75;
