@@ -33,7 +33,7 @@ pub struct BorderedFactor<F> {
 }
 
 impl<P: Precision> Bordered<P> {
-    /// A matrix beside which nothing stands, or unknowns that have nothing to do with it: the identity on them.
+    /// A matrix with so many unknowns beside it that are independent of it, each of precision 1.
     pub(crate) fn beside(inner: P, unknowns: usize) -> Self {
         let border = vec![0.0; inner.size() * unknowns];
         Self { inner, border, corner: Matrix::scaled_identity(unknowns, 1.0) }
@@ -109,7 +109,7 @@ impl<F: Factor> BorderedFactor<F> {
 }
 
 impl<F: Factor> BorderedFactor<F> {
-    /// From what variances are read; `inner` says that of the inner factor.
+    /// What variances are read from; `inner` makes it of the inner factor.
     pub(crate) fn into_spread<S>(self, inner: impl FnOnce(F) -> S) -> BorderedSpread<S> {
         let Self { inner: factor, size, turned: mut border, corner } = self;
         border.chunks_exact_mut(size.max(1)).for_each(|column| factor.solve_lower_transposed(column));
@@ -153,7 +153,7 @@ pub struct BorderedDesign<D> {
     pub(crate) dense: Vec<Vec<f64>>,
 }
 
-/// From what [`BorderedDesign`] reads variances.
+/// What [`BorderedDesign`] reads variances from.
 pub struct BorderedSpread<S> {
     pub(crate) inner: S,
     /// U. // (M, k)

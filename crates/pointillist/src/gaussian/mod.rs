@@ -67,7 +67,7 @@ pub trait Factor: Send + Sync {
 pub trait Design: Sync {
     /// How the precision of v is stored.
     type Precision: Precision;
-    /// From what variances are read, once P is factored; it is what is kept of q beside its mean.
+    /// What variances are read from, once P is factored. It is kept of q beside the mean.
     type Spread: Send + Sync;
 
     /// Number of points.
@@ -87,7 +87,7 @@ pub trait Design: Sync {
     /// Adds Σ w_n a.
     fn add_sum(&self, weights: &[f64], vector: &mut [f64]);
 
-    /// From what variances are read.
+    /// What variances are read from.
     fn spread(&self, factor: <Self::Precision as Precision>::Factor) -> Self::Spread;
 
     /// aᵀv at each point.

@@ -68,7 +68,7 @@ pub enum Inducing {
     /// A grid grown until nothing is gained by growing it.
     #[default]
     Auto,
-    /// A regular grid with this many points per axis, the ends of the window included.
+    /// A regular grid with this many points an axis, the ends of the window included.
     Grid(Vec<usize>),
     /// These locations.
     At(Points),

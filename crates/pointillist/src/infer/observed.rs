@@ -20,7 +20,7 @@ const CELLS_A_STEP: [usize; 2] = [1, 2];
 const CELLS_A_PERIOD: f64 = 8.0;
 /// ... but no more than these in all.
 const MOST_CELLS: f64 = 1e6;
-/// Of what cells twice as long leave out, they leave out 16 times as much: this part of the difference is that of the smaller.
+/// Cells twice as long leave out 16 times as much. So this part of the difference is what the smaller ones leave out.
 const COARSER: f64 = 1.0 / 15.0;
 
 /// What is seen, and what it leaves out.

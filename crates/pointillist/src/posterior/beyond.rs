@@ -39,7 +39,7 @@ pub(super) struct Beyond {
 }
 
 impl Beyond {
-    /// So that f is explained all over a box, in coordinates in which the window is the unit box; none if it is already.
+    /// With so many places that f is explained all over a box; none if it is already. The window is the unit box.
     pub(super) fn new(
         inner: Arc<dyn Basis>,
         kernel: &Kernel,
@@ -62,7 +62,7 @@ impl Beyond {
         Ok(Some(Self { inner, kernel: kernel.clone(), places, features, root, kinks }))
     }
 
-    /// q with the values at the places added, which no event has told anything.
+    /// q with the values at the places added. No event has said anything of these.
     pub(super) fn widened(&self, q: &Gaussian) -> Gaussian {
         let (old, size) = (q.mean.len(), self.size());
         let mut mean = q.mean.clone();

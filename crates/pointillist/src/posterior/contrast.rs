@@ -82,7 +82,8 @@ impl JointCounts {
         self.contrast_with(a, self, b, probabilities)
     }
 
-    /// How a region compares with a region of another posterior, of which as many draws were made (with another seed, as they are independent).
+    /// How a region compares with a region of another posterior. That must have as many draws, made with another seed: the two
+    /// are independent.
     pub fn contrast_with(&self, a: usize, other: &JointCounts, b: usize, probabilities: &[f64]) -> Result<Contrast> {
         super::predict::check_probabilities(probabilities)?;
         for (counts, region) in [(self, a), (other, b)] {

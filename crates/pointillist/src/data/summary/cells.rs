@@ -261,7 +261,8 @@ impl Cells {
         self.slabs = slabs;
     }
 
-    /// For each block of events, those that lie in each slab: copied, for to fetch them one by one takes longer than all else.
+    /// For each block of events, those that lie in each slab. They are copied, because fetching them one by one takes longer than
+    /// all else.
     fn by_slab(&self, rows: &[f64]) -> Vec<Vec<Vec<f64>>> {
         let dims = self.dims();
         let block = parallel::block_length(rows.len() / dims);

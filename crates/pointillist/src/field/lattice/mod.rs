@@ -57,7 +57,7 @@ impl Widened {
 pub struct Lattice {
     grid: Grid,
     prior: Prior,
-    /// Of all unknowns.
+    /// The window's integrals, of all unknowns.
     region: Region<Bordered<Diagonals>>,
     /// The prior standard deviation of the constant, if that is among the unknowns.
     constant: Option<f64>,
@@ -129,12 +129,12 @@ impl Lattice {
         &self.prior
     }
 
-    /// What f is made of integrates to over the window.
+    /// What the rows of hats (and the constant) integrate to over the window.
     pub fn region(&self) -> &Region<Bordered<Diagonals>> {
         &self.region
     }
 
-    /// What it integrates to over another region.
+    /// What they integrate to over another region.
     pub(crate) fn over(&self, window: &Window) -> Result<Region<Bordered<Diagonals>>> {
         Ok(bordered::with_constant(Mass::over(&self.grid, window)?, self.constant))
     }
