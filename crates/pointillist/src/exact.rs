@@ -171,7 +171,7 @@ impl SquareProduct {
 }
 
 impl SquareProduct {
-    /// δ at which the f_k are about these, each as closely as the curvature there asks for.
+    /// A δ for which the f_k are near these values, each the nearer the higher the curvature is there.
     fn nearest(&self, f: &[f64]) -> Result<Vec<f64>> {
         let curvature: Vec<f64> = f.iter().zip(&self.extra).map(|(f, extra)| 2.0 / (f * f + extra)).collect();
         let root = self.precision_root(&curvature, 1.0)?;

@@ -104,7 +104,8 @@ impl JointCounts {
     }
 }
 
-/// Quantiles of a list: the smallest value that at least a part `p` of them does not exceed, so that a count stays a count.
+/// Quantiles of a list: the smallest of its values that at least a part `p` of them do not exceed. So a quantile of counts is a
+/// count.
 pub(super) fn quantiles(mut values: Vec<f64>, probabilities: &[f64]) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     let rank = |p: &f64| ((p * values.len() as f64).ceil() as usize).clamp(1, values.len());
@@ -181,14 +182,14 @@ impl JointCounts {
     }
 }
 
-/// Counts on their way.
+/// Counts in progress.
 struct Work<'a, 'w> {
     field: &'a dyn Field,
     regions: &'a [Window],
     pairs: usize,
     seed: u64,
     watch: &'a mut CountWatch<'w>,
-    /// Of work, done.
+    /// Units of work that are done.
     units: usize,
 }
 

@@ -10,7 +10,7 @@ use crate::numerics::linalg::{self, Matrix};
 use crate::terms::Marginals;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Large matrices that are not in use: a natural step takes them from here, for fresh memory costs a tenth of it.
+/// Large matrices that are not in use. A natural step takes them from here: fresh memory would cost a tenth of its time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spare(Arc<Mutex<Vec<Matrix>>>);
 

@@ -10,7 +10,7 @@ use crate::data::summary::{CellAxis, Cells, MANY, is_worth};
 use crate::error::Result;
 use crate::field::lattice::{GridAxis, Lattice, Optimum};
 
-/// Coordinates that so many events share, on average, are rounded, and `auto` puts nodes no nearer than that.
+/// Where so many events share a coordinate on average, coordinates are rounded, and `auto` puts nodes no nearer than that.
 const SHARED: usize = 4;
 /// Cells of a summary between two nodes, at least: half as many show what they leave out.
 const LEAST_CELLS: f64 = 2.0;
@@ -20,7 +20,7 @@ const ORDERS: [usize; 2] = [4, 3];
 const BINS: usize = 4;
 /// Error of E[log f²] between nodes, in nats per event, above which a cell keeps its events.
 const ROUGH: f64 = 1e-3;
-/// Part of the events in such cells from which on they are counted in bins instead.
+/// Where more than this part of the events lies in such cells, all events are counted in bins instead.
 const MOST_ROUGH: f64 = 0.25;
 /// The events, in the coordinates of the unit box.
 #[derive(Debug, Clone, Copy)]
