@@ -7,7 +7,7 @@
 //! ```
 //!
 //! because the product is exp(−(x−y)²/2) exp(−2(g−m)²), m the middle of x and y, and the trapezoidal rule integrates a Gaussian to that
-//! error. So sources are spread over the nodes around them and targets collect from the nodes around them, 28 an axis. With Δ = 0.4 ε is
+//! error. So sources are spread over the nodes around them and targets collect from the nodes around them, 28 per axis. With Δ = 0.4 ε is
 //! 8e-14; the nodes left out, at least 14 Δ away, take e^{−(14Δ)²} = 2e-14 of a source's weight at most, and that only about 14 Δ from
 //! it. All terms are positive, nothing cancels. Squares come from the second derivative: (4(x−g)² − 1) exp(−(x−g)²) collects (x−y)² exp.
 //!

@@ -8,7 +8,7 @@
 //! 1e-9 of the sum that their absolute values have. The sums with squares: 1e-7 of the
 //! larger of both.
 //!
-//! Not: other kernels, correlated bandwidths. Cost a target and source, on one core: 4 ns a pair; by a grid 0.2, 0.7, 20 µs in 1, 2, 3-D.
+//! Not: other kernels, correlated bandwidths. Cost per target and source, on one core: 4 ns per pair; by a grid 0.2, 0.7, 20 µs in 1, 2, 3-D.
 
 use super::gauss_cells::Cells;
 use super::gauss_grid::Grid;
@@ -27,7 +27,7 @@ const FEW_PAIRS: usize = 4_000_000;
 /// Pairs whose exponentials are taken at a time.
 const CHUNK: usize = 512;
 
-/// Points in units of the bandwidth, one list an axis: sums run along these lists.
+/// Points in units of the bandwidth, one list per axis: sums run along these lists.
 #[derive(Debug, Clone)]
 pub(super) struct Cloud {
     pub(super) axes: Vec<Vec<f64>>,

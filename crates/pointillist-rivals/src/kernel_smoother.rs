@@ -89,7 +89,7 @@ impl KernelSmoother {
         Ok(smoother)
     }
 
-    /// Smooths events with given bandwidths, one an axis, in the units of the window.
+    /// Smooths events with given bandwidths, one per axis, in the units of the window.
     pub fn with_bandwidth(events: &Events, edges: EdgeCorrection, bandwidth: &[f64]) -> Result<Self> {
         let (scaling, inner) = Inner::new(events, edges)?;
         let bandwidth = inner_bandwidth(&scaling, events.window().dims(), bandwidth)?;
@@ -110,7 +110,7 @@ impl KernelSmoother {
         }
     }
 
-    /// The standard deviations of the Gaussians, one an axis, in the units of the window.
+    /// The standard deviations of the Gaussians, one per axis, in the units of the window.
     pub fn bandwidth(&self) -> &[f64] {
         &self.bandwidth
     }

@@ -2,7 +2,7 @@
 //!
 //! Same kernel, same Θ, same window: p(f | x) ∝ GP(f) exp(−∫f²) Π f(x_n)². f at the events, at the points asked about and (where the inducing
 //! points leave something unexplained) at quadrature nodes is linear in ε ~ N(0, I), and exp(−∫f²) is folded into that Gaussian exactly
-//! (`score.rs`). What is left, Π f(x_n)², is sampled by elliptical slice moves about the Gaussian at its mode. Cost: N·D a move, D the number of
+//! (`score.rs`). What is left, Π f(x_n)², is sampled by elliptical slice moves about the Gaussian at its mode. Cost per move: N·D, D the number of
 //! directions; on a lattice a band solve and N.
 
 use crate::data::points::Points;
@@ -172,7 +172,7 @@ impl SquareProduct {
 }
 
 impl SquareProduct {
-    /// δ at which the f_k are about these, each as closely as the curvature there asks for.
+    /// A δ for which the f_k are near these values, each the nearer the higher the curvature is there.
     fn nearest(&self, f: &[f64]) -> Result<Vec<f64>> {
         let curvature: Vec<f64> = f.iter().zip(&self.extra).map(|(f, extra)| 2.0 / (f * f + extra)).collect();
         let root = self.precision_root(&curvature, 1.0)?;

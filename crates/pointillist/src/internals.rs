@@ -1,7 +1,7 @@
 //! What the sister crates of this library need of its insides. It promises nothing: it is no part of the public interface, has no
 //! documentation of its own on purpose, and may change with any release. Nobody else should use it.
 //!
-//! Everything here is a name of something that lives elsewhere in the library, or a call of it with what the sisters leave at its usual value.
+//! Everything here is a name for something that lives elsewhere in the library, or a call of it with usual settings.
 
 use crate::error::Result;
 use crate::infer::lbfgs::Curvature;

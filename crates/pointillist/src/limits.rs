@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 
-/// Most draws of one kind: the memory of a few numbers a draw stays below a gigabyte.
+/// Most draws of one kind: the memory of a few numbers per draw stays below a gigabyte.
 pub const MOST_DRAWS: usize = 10_000_000;
 /// Most numbers in an answer that is held at once: two gigabytes.
 const MOST_NUMBERS: usize = 250_000_000;

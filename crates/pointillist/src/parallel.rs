@@ -7,12 +7,12 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Most blocks there are: each may hold a matrix of its own, so their number bounds the memory.
 const MOST_BLOCKS: usize = 8;
-/// Fewest events a block: below this a matrix product does not reach its speed.
+/// Fewest events per block: below this a matrix product does not reach its speed.
 const LEAST_BLOCK: usize = 256;
 /// Work (entries touched) below which one thread is faster than two.
 const SMALL: usize = 200_000;
 
-/// Events a block, for this many events.
+/// Events per block, for this many events.
 pub fn block_length(events: usize) -> usize {
     events.div_ceil(MOST_BLOCKS).max(LEAST_BLOCK)
 }

@@ -32,7 +32,7 @@ impl Watched {
     }
 }
 
-/// R̂ of chains of equal length; NaN for fewer than four draws a chain.
+/// R̂ of chains of equal length; NaN for fewer than four draws per chain.
 pub fn r_hat(chains: &[Vec<f64>]) -> f64 {
     let mut all: Vec<f64> = chains.concat();
     if all.is_empty() {
@@ -55,7 +55,7 @@ fn plain_r_hat(chains: &[Vec<f64>]) -> f64 {
     if pooled == 0.0 { 1.0 } else { (pooled / within).sqrt() }
 }
 
-/// The effective number of draws in chains of equal length; NaN for fewer than eight draws a chain.
+/// The effective number of draws in chains of equal length; NaN for fewer than eight draws per chain.
 pub fn effective(chains: &[Vec<f64>]) -> f64 {
     let halves = split(chains);
     if halves.first().is_none_or(|half| half.len() < 4) {

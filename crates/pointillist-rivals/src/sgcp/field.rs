@@ -193,7 +193,7 @@ impl Root {
         values
     }
 
-    /// The values that white noise, one number a point, stands for.
+    /// The values that white noise, one number per point, stands for.
     pub(super) fn colour(&self, white: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; white.len()];
         for (k, &j) in self.active.iter().enumerate() {

@@ -103,7 +103,7 @@ impl SgcpPosterior {
         Ok(self.rate_and_quantiles(points, &[], draws, seed)?.0)
     }
 
-    /// Quantiles of the rate over `draws` draws: for each probability, one value a point.
+    /// Quantiles of the rate over `draws` draws: for each probability, one value per point.
     pub fn quantiles(&self, points: &Points, probabilities: &[f64], draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
         Ok(self.rate_and_quantiles(points, probabilities, draws, seed)?.1)
     }

@@ -21,7 +21,7 @@ use rand::{Rng, RngExt};
 
 /// Levels 0..=TIGHTEST, each half the one before.
 pub(super) const TIGHTEST: u8 = 3;
-/// Events a box is made for, and most boxes on an axis by the number of axes.
+/// Events per box, and most boxes per axis by the number of axes.
 const EVENTS_A_BOX: f64 = 8.0;
 const MOST_A_SIDE: [usize; 3] = [20, 6, 3];
 /// However much room there is below a bound, a box may take a looser one.

@@ -56,7 +56,7 @@ impl Gamma {
 pub struct Fixed {
     /// λ*, in events per unit of measure.
     pub ceiling: Option<f64>,
-    /// One length-scale an axis, in the units of the axes.
+    /// One length-scale per axis, in the units of the axes.
     pub lengthscales: Option<Vec<f64>>,
     /// Variance of f.
     pub variance: Option<f64>,
@@ -70,7 +70,7 @@ pub struct Fixed {
 pub enum Thinning {
     /// Up to λ* everywhere (Adams, Murray and MacKay 2009).
     Uniform,
-    /// Up to λ* times a level of its own in each of so many boxes an axis (after Gunter et al. 2014); without numbers, as many as the
+    /// Up to λ* times a level of its own in each of so many boxes per axis (after Gunter et al. 2014); without numbers, as many as the
     /// number of events suggests. It passes the same tests as uniform thinning. On the coal-mining data it holds 200 thinned events in
     /// place of 340 and was done in 0.6 of the time.
     Adaptive {
@@ -156,7 +156,7 @@ impl Default for Settings {
 pub struct Parameters {
     /// λ*, in events per unit of measure.
     pub ceiling: f64,
-    /// One length-scale an axis, in the units of the axes.
+    /// One length-scale per axis, in the units of the axes.
     pub lengthscales: Vec<f64>,
     /// Variance of f.
     pub variance: f64,

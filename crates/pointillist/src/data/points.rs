@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// A list of points in R dimensions, one row a point.
+/// A list of points in R dimensions, one row per point.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self"))]

@@ -30,7 +30,7 @@ impl Data<'_> {
         }
     }
 
-    /// What the log-likelihood is higher by in unit coordinates and without the exposure.
+    /// By how much the log-likelihood is higher in unit coordinates and without the exposure.
     pub(crate) fn log_units(&self, scaling: &Scaling) -> f64 {
         match self {
             Data::Events(events) => scaling.log_units(events.window(), events.points()),

@@ -1,5 +1,5 @@
-//! A wide band matrix as dense blocks on three diagonals: Cholesky factor, solves, and the inverse on the band (math:
-//! the lattice).
+//! A wide band matrix as dense blocks on three diagonals: Cholesky factor, solves, and the inverse on the band
+//! (docs/derivation.md (43)).
 //!
 //! The blocks are as wide as the band, so that what couples a block to the next is a triangle, E_k. With G_k = F_kᵀ =
 //! L_k⁻¹ E_kᵀ, lower:
@@ -9,8 +9,8 @@
 //!
 //! Two chains of blocks run from both ends to the one in the middle, the inverse from there outwards: two threads, and
 //! the same bits on one. The right chain works on the matrix turned around, whose blocks have the same shape. L and G
-//! are kept; of S two blocks a chain, from which the diagonals asked for are read. The last block is filled up with the
-//! identity. Cost: about 5 block³ a block, nearly all of it products.
+//! are kept; of S two blocks per chain, from which the diagonals asked for are read. The last block is filled up with the
+//! identity. Cost: about 5 block³ per block, nearly all of it products.
 
 use super::Diagonals;
 use crate::numerics::linalg::{self, Matrix};

@@ -1,10 +1,11 @@
-//! A precision with a few dense unknowns beside it: a constant, later the effects of covariates (math: a few dense unknowns).
+//! A precision with a few dense unknowns beside it, such as a constant (docs/derivation.md (53) to (57)).
 //!
-//! Unknowns are v and then β, k of them, in one list. With U = P⁻¹B and T = C − BᵀU,
+//! The list of unknowns is v, and after it the k dense ones, ζ. With V = L_P⁻¹B, U = P⁻¹B and T = C − BᵀU = L_T L_Tᵀ,
 //!
-//!   [[P, B], [Bᵀ, C]] = L Lᵀ,  L = [[L_P, 0], [VᵀL, L_T]],  V = L_P⁻¹B,  cov(β) = T⁻¹,  cov(v) = P⁻¹ + U T⁻¹ Uᵀ,  cov(v, β) = −U T⁻¹:
+//!   [[P, B], [Bᵀ, C]] = L Lᵀ,   L = [[L_P, 0], [Vᵀ, L_T]],
+//!   cov(ζ) = T⁻¹,   cov(v) = P⁻¹ + U T⁻¹ Uᵀ,   cov(v, ζ) = −U T⁻¹.
 //!
-//! the variance at x is that of the inner design plus |L_T⁻¹(z − Uᵀa)|². With k = 0 it is P itself, at no cost.
+//! The variance at x is that of the inner design plus |L_T⁻¹(z − Uᵀa)|². With k = 0 all is P itself, at no cost.
 
 use super::{Design, Factor, Precision, Region};
 use crate::error::Result;
@@ -32,7 +33,7 @@ pub struct BorderedFactor<F> {
 }
 
 impl<P: Precision> Bordered<P> {
-    /// A matrix beside which nothing stands, or unknowns that have nothing to do with it: the identity on them.
+    /// A matrix with so many unknowns beside it that are independent of it, each of precision 1.
     pub(crate) fn beside(inner: P, unknowns: usize) -> Self {
         let border = vec![0.0; inner.size() * unknowns];
         Self { inner, border, corner: Matrix::scaled_identity(unknowns, 1.0) }
@@ -108,7 +109,7 @@ impl<F: Factor> BorderedFactor<F> {
 }
 
 impl<F: Factor> BorderedFactor<F> {
-    /// From what variances are read; `inner` says that of the inner factor.
+    /// What variances are read from; `inner` makes it of the inner factor.
     pub(crate) fn into_spread<S>(self, inner: impl FnOnce(F) -> S) -> BorderedSpread<S> {
         let Self { inner: factor, size, turned: mut border, corner } = self;
         border.chunks_exact_mut(size.max(1)).for_each(|column| factor.solve_lower_transposed(column));
@@ -152,7 +153,7 @@ pub struct BorderedDesign<D> {
     pub(crate) dense: Vec<Vec<f64>>,
 }
 
-/// From what [`BorderedDesign`] reads variances.
+/// What [`BorderedDesign`] reads variances from.
 pub struct BorderedSpread<S> {
     pub(crate) inner: S,
     /// U. // (M, k)

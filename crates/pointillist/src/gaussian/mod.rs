@@ -2,7 +2,7 @@
 //!
 //! q(v) = N(m, P⁻¹) with P = Q + conjugate part + Σ site. How P is stored is its own business ([`Precision`]): a dense [`Matrix`], a few
 //! [`Diagonals`], either of them [`Bordered`] by a few dense unknowns. A [`Factor`] solves, draws, and gives log|P|. Rows at weighted points are a
-//! [`Design`]: columns of a matrix (`dense.rs`), products over the axes of a grid (`field/inducing/grid.rs`), hats of a lattice
+//! [`Design`]: columns of a matrix (`dense.rs`), products over the axes of a grid (`field/inducing/by_axis.rs`), hats of a lattice
 //! (`field/lattice/hats.rs`). Nothing above knows which it is: `step.rs` is written once. What the sites are is in `terms/`.
 
 mod band;
@@ -67,7 +67,7 @@ pub trait Factor: Send + Sync {
 pub trait Design: Sync {
     /// How the precision of v is stored.
     type Precision: Precision;
-    /// From what variances are read, once P is factored; it is what is kept of q beside its mean.
+    /// What variances are read from, once P is factored. It is kept of q beside the mean.
     type Spread: Send + Sync;
 
     /// Number of points.
@@ -87,7 +87,7 @@ pub trait Design: Sync {
     /// Adds Σ w_n a.
     fn add_sum(&self, weights: &[f64], vector: &mut [f64]);
 
-    /// From what variances are read.
+    /// What variances are read from.
     fn spread(&self, factor: <Self::Precision as Precision>::Factor) -> Self::Spread;
 
     /// aᵀv at each point.

@@ -1,7 +1,7 @@
 //! Sites: one Gaussian per weighted point that stands for what the point says of f there.
 //!
-//! They speak of f at the points, not of a basis: they stay a good start when Θ or the basis change, and a damped natural step is a blend
-//! of them.
+//! They speak of f at the points, not of a field's unknowns. So they stay a good start when Θ or the field change, and a
+//! damped natural step is a blend of them.
 
 use crate::terms::{self, Expected, Marginals, Potential};
 

@@ -1,5 +1,5 @@
-//! Hyper-parameters that ended where the search for them does: the fit converged there, but what it found is the edge of what was
-//! searched, and means something else than a value inside.
+//! Hyper-parameters that ended at an end of their search. The fit converged there, but such a value says only that the search
+//! went no further.
 
 use std::fmt;
 

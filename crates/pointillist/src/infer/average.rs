@@ -22,7 +22,7 @@ const STEP: f64 = 0.5;
 /// Values of t on either side of the best, unless they count for less than e^−this of it before.
 const MOST_STEPS: i32 = 6;
 const NEGLIGIBLE: f64 = 5.0;
-/// Inducing points of a part: at most so many in all (or as many as the best fit has), and no fewer than so many an axis if that has them.
+/// Inducing points of a part: at most so many in all (or as many as the best fit has), and no fewer than so many per axis if that has them.
 const MOST_POINTS: usize = 576;
 const FEWEST_POINTS: usize = 8;
 /// A part with less weight than this need not have converged.

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::field::inducing::{Basis, Scattered};
 use crate::numerics::linalg::{self, Matrix};
 
-/// Of the gain at which the other scheme stops: this one approaches its end more slowly.
+/// It stops at this part of the gain at which the other scheme stops, because it approaches its end more slowly.
 const CLOSER: f64 = 0.01;
 
 /// Maximises the bound over Θ (and Z if it moves), m and R together; with the steps of the optimiser.

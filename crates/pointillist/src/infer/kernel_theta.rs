@@ -23,7 +23,8 @@ const SHORTER: f64 = 0.3;
 #[derive(Debug, Clone)]
 pub(super) struct KernelLayout {
     layout: Layout,
-    /// For each slot the parameters of the kernel it stands for, each with its inner value as a multiple of the first one's; none for the mean.
+    /// For each slot the parameters of the kernel that it stands for, none for the mean. Each has its inner value as a multiple
+    /// of that of the first.
     members: Vec<Vec<(usize, f64)>>,
     /// How starting length-scales apply to each slot: not at all, or this many times as long.
     scanned: Vec<Option<f64>>,

@@ -1,4 +1,4 @@
-//! The fit on a lattice: from the model's words to `lattice/learn.rs`, and back to the user's units.
+//! The fit on a lattice: from the model's words to `on_lattice/learn.rs`, and back to the user's units.
 
 use super::on_lattice::learn::{Before, Learned, Source, Wanted, learn};
 use super::tally::Tally;

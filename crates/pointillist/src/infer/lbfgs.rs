@@ -146,7 +146,7 @@ pub(crate) fn maximise(
                 memory.clear(); // try once more along the gradient
                 continue;
             }
-            // Where the maximum is near, to find nothing better is to have arrived.
+            // Where the maximum is near and nothing better is found, it has been reached.
             break if near || 0.5 * slope * initial < settings.gain { End::Converged } else { End::Stuck };
         };
         iterations += 1;
@@ -168,7 +168,8 @@ pub(crate) fn maximise(
     }))
 }
 
-/// Takes out of a direction what would leave the bounds at once: along it the function would not change as its slope says.
+/// Sets to 0 the components of a direction that would leave their bounds at once: the slope along it must be that of the
+/// function.
 fn stay_inside(direction: &mut [f64], x: &[f64], bounds: &[(f64, f64)]) {
     for ((d, x), (lo, hi)) in direction.iter_mut().zip(x).zip(bounds) {
         if (*d < 0.0 && x <= lo) || (*d > 0.0 && x >= hi) {

@@ -1,7 +1,8 @@
 //! From events to a posterior: a [`Model`] says what is believed, [`Model::fit`] does the rest.
 //!
-//! The order of a fit: coordinates to the unit box; a scan of starting length-scales; L-BFGS over Θ (and Z) by `collapsed.rs`
-//! (default) or `joint.rs` (the paper's); on grids from coarse to fine (`schedule.rs`); natural steps to the end at the last Θ.
+//! The order of a fit: the families to try (`family.rs`); coordinates to the unit box; a scan of starting lengths and L-BFGS over
+//! Θ, from coarse fields to fine ones (`search.rs`), or the paper's scheme (`joint.rs`); natural steps to the end at the last Θ.
+//! `inducing.rs` and `on_lattice/` say what the search sees of each family.
 
 mod at_bound;
 mod average;

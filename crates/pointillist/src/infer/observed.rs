@@ -1,7 +1,7 @@
 //! What a fit sees of the events, in the coordinates of the unit box: themselves, or weighted nodes that stand for them.
 //!
 //! Where inducing points form a grid, a kernel is a product over the axes and the window is made of boxes, the nodes form a
-//! tensor grid and the bound is summed axis by axis (`grid.rs`); else nodes are used as events with weights. Cells are
+//! tensor grid and the bound is summed axis by axis (`field/inducing/by_axis.rs`); else nodes are used as events with weights. Cells are
 //! chosen from the grid of inducing points; how much they leave out is found after the fit, by cells half as long.
 
 use super::inducing::AUTO_MOST;
@@ -20,7 +20,7 @@ const CELLS_A_STEP: [usize; 2] = [1, 2];
 const CELLS_A_PERIOD: f64 = 8.0;
 /// ... but no more than these in all.
 const MOST_CELLS: f64 = 1e6;
-/// Of what cells twice as long leave out, they leave out 16 times as much: this part of the difference is that of the smaller.
+/// Cells twice as long leave out 16 times as much. So this part of the difference is what the smaller ones leave out.
 const COARSER: f64 = 1.0 / 15.0;
 
 /// What is seen, and what it leaves out.

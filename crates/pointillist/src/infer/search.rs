@@ -1,9 +1,10 @@
 //! The one search over Θ and over how fine a field is, for every family.
 //!
-//! Starting lengths are compared by a few natural steps each, and every local best is followed where that is cheap; a finer field starts from
-//! what the coarser one learned: Θ, the curvature around it, and what the events said of f (the sites), so that few steps run at full
-//! size. At each Θ natural steps bring q to its optimum, so that the gradient by Θ is the partial one (envelope theorem) and L-BFGS moves Θ
-//! alone. What differs between families is behind [`Kind`]; the numbers are in `tuning.rs`.
+//! Starting lengths are compared by a few natural steps each, and every local best is followed where that is cheap. A finer field
+//! starts from what the coarser one learned: Θ, the curvature around it, and what the events said of f (the sites). So few steps
+//! run at full size. At each Θ natural steps bring q to its optimum. The gradient by Θ is then the partial one (envelope theorem,
+//! docs/derivation.md (19)), and L-BFGS moves Θ alone. What differs between families is behind [`Kind`]; the numbers are in
+//! `tuning.rs`.
 
 use super::StandardError;
 use super::lbfgs::{self, Curvature, End};
@@ -57,13 +58,14 @@ pub(super) trait Kind: Sized {
         by: By<'_>,
     ) -> Result<Found<Self::Kept>>;
 
-    /// What is said of f where nothing is known.
+    /// The sites of a flat intensity: where nothing is known of f yet.
     fn flat_sites(&self, level: &Self::Level) -> Sites;
 
-    /// A start at this length; on a field that fine, or on one that suits the length. `before` is the start that was tried last.
+    /// A start at this length, on a field of this fineness or, without one, on a field that suits the length. `before` is the
+    /// start that was tried last.
     fn start(&self, fineness: Option<&Self::Fineness>, length: f64, before: Option<&Run<Self>>) -> Result<Start<Self>>;
 
-    /// The shortest length that is worth a start.
+    /// Whether a length is worth a start: not so short that the field could not show it.
     fn shortest(&self, fineness: Option<&Self::Fineness>, length: f64) -> bool;
 
     /// Whether starting lengths change anything.
@@ -77,12 +79,12 @@ pub(super) trait Kind: Sized {
         Ok(None)
     }
 
-    /// Whether, after this error, it is worth beginning again: the kind has changed something.
+    /// Changes something after this error, if it can; then it is worth beginning again.
     fn relaxed(&mut self, _error: &Error) -> bool {
         false
     }
 
-    /// Whether Θ is to be learned by another scheme than this one, which is then [`Kind::otherwise`].
+    /// Whether Θ is learned by another scheme than this one: by [`Kind::otherwise`].
     fn goes_otherwise(&self) -> bool {
         false
     }
@@ -92,24 +94,25 @@ pub(super) trait Kind: Sized {
         Err(Error::Cancelled)
     }
 
-    /// Whether what is fitted next only leads to something finer.
+    /// Told before a fit whether it only leads to a finer field.
     fn leads_on(&mut self, _on: bool) {}
 
     /// Coarser fields on the way to one, and that one last.
     fn ladder(&self, fineness: &Self::Fineness) -> Vec<Self::Fineness>;
 
-    /// What to try after a run, or why nothing.
+    /// How fine a field to try after a run, or why none.
     fn next(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Self::Fineness, String>;
 
-    /// The bound of a run, as far as the events are known.
+    /// The bound of a run, corrected for what weighted points in place of events left out, where that is known.
     fn worth(&self, run: &Run<Self>) -> Result<f64> {
         Ok(run.value)
     }
 
-    /// Whether so small a gain is enough to stop at the run before, in a sentence after the numbers of points or nodes.
+    /// Why to stop at a run because the next fineness gained so little; none to go on. The sentence follows the numbers of
+    /// points or nodes.
     fn enough(&self, run: &Run<Self>, next: &Self::Fineness, gain: f64) -> Result<Option<String>>;
 
-    /// Whether to stop at a run although more would gain, and why.
+    /// Why to stop at a run although a finer field would gain; none to go on.
     fn leaves(&self, _run: &Run<Self>, _gain: f64) -> Option<String> {
         None
     }
@@ -157,7 +160,7 @@ pub(super) struct Run<K: Kind> {
     pub(super) kept: K::Kept,
     pub(super) value: f64,
     pub(super) curvature: Curvature,
-    /// That at which it has converged.
+    /// The gain at which it has converged.
     pub(super) gain: f64,
     pub(super) end: End,
 }
@@ -179,7 +182,7 @@ pub(super) struct Search<'a, 'w, K: Kind> {
     pub(super) starts: Vec<(f64, f64)>,
     /// Starting lengths below this have not been tried.
     tried_down_to: f64,
-    /// What the refinement before promises of the next: so much gain is not worth learning Θ closer now.
+    /// Θ need not be learned closer than this gain before the next refinement, which will gain far more.
     pub(super) loose: f64,
 }
 
@@ -208,7 +211,8 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         run.ok_or(Error::NoEvents) // there is always a first one
     }
 
-    /// Finer fields until nothing is gained, from `first` or from what suits the best starting length; and the story.
+    /// Finer fields until nothing is gained, from `first` or from the field that suits the best starting length. Returns the
+    /// last run, and in words how the field was chosen.
     pub(super) fn auto(&mut self, first: Option<&K::Fineness>) -> Result<(Run<K>, String)> {
         let mut run = self.fit(first, None)?;
         let mut story = self.kind.describe(&run.level);
@@ -276,14 +280,14 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         if is_cheap && (before.is_some() || tuning.afresh_first) { self.afresh(best) } else { Ok(best) }
     }
 
-    /// Whether a run is better than another: more unknowns must earn their keep.
+    /// Whether a run is better than another. One with more unknowns must be better by `auto_gain`.
     fn is_better(&self, run: &Run<K>, best: &Run<K>) -> bool {
         let larger = self.kind.size(&run.level) > self.kind.size(&best.level);
         run.value > best.value + if larger { self.kind.tuning().auto_gain } else { 0.0 }
     }
 
-    /// The same Θ with nothing known of f, if that leads higher. Where there are few events f can have either sign; what came from
-    /// another Θ keeps the signs it had there.
+    /// Begins again at the same Θ with nothing known of f, and goes on from there if that leads higher. Where there are few events
+    /// f can have either sign, and sites that came from another Θ keep the signs they had there.
     fn afresh(&mut self, best: Run<K>) -> Result<Run<K>> {
         let tuning = self.kind.tuning();
         let sites = self.kind.flat_sites(&best.level);
@@ -303,7 +307,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         nats + self.kind.tuning().per_event * self.events as f64
     }
 
-    /// The best of the starting lengths that none so far could resolve, the very best first.
+    /// The best of the starting lengths that were not tried yet, the very best first.
     fn scan(&mut self, fineness: Option<&K::Fineness>) -> Result<Vec<Run<K>>> {
         let tuning = self.kind.tuning();
         let mut found: Vec<Run<K>> = vec![];

@@ -2,11 +2,11 @@
 
 use crate::field::lattice::Smoothness;
 
-/// Products and sums a second that the block factor reaches on two threads.
+/// Products and sums per second that the block factor reaches on two threads.
 const SPEED: f64 = 4e10;
-/// Of `band.rs`, which has no blocks.
+/// The same of `gaussian/band.rs`, which has no blocks.
 const BAND_SPEED: f64 = 4e8;
-/// Copies of Q's diagonals in a natural step: Q, P with its turned and filled up likenesses, S in parts, the best so far.
+/// Copies of Q's diagonals in a natural step: Q; P, also turned around and filled up; S in parts; the best so far.
 const COPIES: f64 = 12.0;
 /// Blocks beside the factor: those that the inverse works in, on two chains.
 const SPARE_BLOCKS: f64 = 14.0;
@@ -65,7 +65,7 @@ pub(super) fn largest(nodes: &[usize], fits: impl Fn(&[usize]) -> bool) -> Vec<u
     scaled(low)
 }
 
-/// Lattices from one with at most `direct` nodes up to this one, each with about half as many nodes an axis (a quarter on
+/// Lattices from one with at most `direct` nodes up to this one, each with about half as many nodes per axis (a quarter on
 /// a line, where nodes are cheap) as the next.
 pub(super) fn ladder(nodes: &[usize], direct: usize) -> Vec<Vec<usize>> {
     let share = if nodes.len() == 1 { 4 } else { 2 };

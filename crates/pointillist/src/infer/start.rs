@@ -66,8 +66,9 @@ pub(crate) fn shortest_length(window: &Window) -> f64 {
     SHORTEST_LENGTH.max(window.shortest_length())
 }
 
-/// Refuses lengths and periods that cannot be resolved: inducing points are some thousands at most, places in the window are known to some
-/// 16 digits, which leaves few of them for the phase in a short period, and nodes over an outline or an exposure have room for so much.
+/// Refuses lengths and periods that cannot be resolved. There are some thousands of inducing points at most. Places in the window
+/// are known to some 16 digits, of which a short period leaves few for the phase. And nodes over an outline or an exposure are
+/// limited.
 pub(super) fn refuse_unresolved(kernel: &Kernel, window: &Window) -> Result<()> {
     for part in kernel.terms.iter().flat_map(|term| &term.parts) {
         for (value, parameter) in part.parameters.iter().zip(part.factor.parameters()) {
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_period_of_regular_events_is_found() {
-        // seven bursts of events a window, each over a third of its period
+        // seven bursts of events per window, each over a third of its period
         let x: Vec<f64> = (0..210).map(|i| ((i % 7) as f64 + (i / 7) as f64 / 90.0) / 7.0).collect();
         let found = strongest_period(&(x, vec![1.0; 210]));
         assert!((found - 1.0 / 7.0).abs() < 1e-12, "{found}");

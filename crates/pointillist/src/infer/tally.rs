@@ -1,4 +1,5 @@
-//! What is counted while a fit runs, and who is told: one for all stages, told at every natural step.
+//! What is counted while a fit runs, and who is told of it. All stages of a fit share one tally, which tells at every natural
+//! step.
 
 use super::{Progress, Watch};
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Θ as a vector without constraints, which the optimiser moves, and gradients by it: one layout for every family.
 //!
-//! A [`Slot`] is one number that the search may move. Positive ones go by their logarithm, the prior mean in units of what f is for the mean
-//! rate. Slots held fixed are left out. Log-priors are added here, in the user's units. What a slot stands for (parameters of a kernel, the
-//! range of a lattice) is its family's: `kernel_theta.rs`, `on_lattice.rs`.
+//! A [`Slot`] is one number that the search may move (docs/derivation.md (24)). Positive ones go by their logarithm, the prior
+//! mean in units of what f is for the mean rate. Slots held fixed are left out. Log-priors are added here, in the user's units.
+//! What a slot stands for (parameters of a kernel, the range of a lattice) is its family's: `kernel_theta.rs`, `on_lattice/mod.rs`.
 
 use super::at_bound::{AtBound, Bounded, RangeEnd};
 use super::prior::Prior;

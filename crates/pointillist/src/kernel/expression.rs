@@ -68,7 +68,7 @@ impl Expression {
 
     /// The kernel that `text` asks for, over axes of these names (their numbers from 0 work too).
     ///
-    /// Factors add and multiply, brackets group. A factor stands on the axes it is given, one factor an axis, or on all. A
+    /// Factors add and multiply, brackets group. A factor stands on the axes it is given, one factor per axis, or on all. A
     /// parameter is given a start (`period=1`), held (`period=1!`), or tied to all with the same label (`lengthscale=near`,
     /// `near:2`, `near:2!`); `variance` is that of the product. Names that are not letters, digits, `_` and `.` are quoted.
     ///

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 /// Parameters of the factor, then the two points: enough slots for every derivative of a factor with three parameters.
 pub(crate) const SLOTS: usize = 5;
 
-/// Nodes a panel of the default integrals: with panels no wider than twice the kernel's own length they reach 1e-14.
+/// Nodes per panel of the default integrals: with panels no wider than twice the kernel's own length they reach 1e-14.
 const PANEL_NODES: usize = 24;
 
 /// What a parameter measures: how its number changes with the unit and the zero of its axis.

@@ -6,7 +6,7 @@
 //! [`Expression`] is a kernel as it is asked for, before its parameters are known.
 //!
 //! What it does not do: know windows that are not boxes, inducing points or events. Cost: a table of U×N values is U·N
-//! formula evaluations a factor.
+//! formula evaluations per factor.
 
 mod expression;
 mod factor;
@@ -95,7 +95,7 @@ impl Affine {
 }
 
 impl Kernel {
-    /// The squared-exponential kernel with one length-scale an axis.
+    /// The squared-exponential kernel with one length-scale per axis.
     pub fn squared_exponential(variance: f64, lengthscales: &[f64]) -> Result<Self> {
         let part = |(axis, &l)| Part { axis, factor: Factor::SquaredExponential, parameters: vec![l] };
         let parts = lengthscales.iter().enumerate().map(part).collect();
@@ -229,7 +229,7 @@ impl Kernel {
         (0..self.terms.len()).map(|t| integrals::length(&self.parts(t, axis))).fold(f64::INFINITY, f64::min)
     }
 
-    /// About how many points on an axis of length 1 tell all that the kernel can do there, one a length; infinite if it has no end.
+    /// About how many points on an axis of length 1 tell all that the kernel can do there, one per length; infinite if it has no end.
     ///
     /// What repeats itself after a short period is told by the points of one period, wherever these stand: for each length of the slow
     /// factors as many as there are lengths in a period.

@@ -2,7 +2,7 @@
 //!
 //! By Miller's backward recurrence I_{k−1} = I_{k+1} + (2k/x) I_k, which has positive terms only, and the sum
 //! I₀ + 2 Σ I_k = eˣ to fix the scale. Not: negative arguments (I_k(−x) = (−1)ᵏ I_k(x)), orders that are not whole, other
-//! kinds. Cost: two operations a term, and 9√x + 8 terms.
+//! kinds. Cost: two operations per term, and 9√x + 8 terms.
 
 /// Below it the first two functions are known to the last bit from their series, and 2k/x might overflow.
 const TINY: f64 = 1e-10;

@@ -389,7 +389,7 @@ impl Work {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             // SAFETY: the processor has just been found to have both features the function is compiled for.
-            // Measured gain: 14 ns a value in place of 20 (near) to 30 (far).
+            // Measured gain: 14 ns per value in place of 20 (near) to 30 (far).
             return unsafe { self.run_avx2() };
         }
         self.steps::<ALWAYS_FUSED>();

@@ -6,7 +6,7 @@
 //!
 //! Not: results identical to the last bit on every machine (with fused multiply-add the rounding differs).
 //!
-//! Cost, on one core of a 3 GHz server: 1.4 ns a value with AVX2 and FMA, 3.7 without; one at a time, `f64::exp`, 5.3.
+//! Cost, on one core of a 3 GHz server: 1.4 ns per value with AVX2 and FMA, 3.7 without; one at a time, `f64::exp`, 5.3.
 
 /// Degree of the Taylor polynomial of eʳ on |r| ≤ ½ ln 2.
 const DEGREE: usize = 13;
@@ -48,7 +48,7 @@ pub fn exp_in_place(values: &mut [f64]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         // SAFETY: the processor has just been found to have both features the function is compiled for.
-        // Measured gain: 1.4 ns a value in place of 3.7 (the standard library's `exp`: 5.3).
+        // Measured gain: 1.4 ns per value in place of 3.7 (the standard library's `exp`: 5.3).
         return unsafe { exp_in_place_avx2(values) };
     }
     for value in values {

@@ -1,7 +1,7 @@
 //! q(f) beyond the window, by inducing points: more of them, drawn from the prior given those that there are.
 //!
-//! Away from the window the inducing points leave f unexplained, which a rate at a point can have by its variance, but not the spread of
-//! a count. So places are added where the unexplained variance is largest until little is left; their whitened values are independent
+//! Away from the window the inducing points leave f unexplained. The variance of a rate at a point can take that in; the spread
+//! of a count cannot. So places are added where the unexplained variance is largest until little is left; their whitened values are independent
 //! standard normal numbers beside v, so that q grows by an identity. Where the kernel carries what is known (a period), nothing is added.
 //! Regions are integrated by quadrature here.
 
@@ -39,7 +39,7 @@ pub(super) struct Beyond {
 }
 
 impl Beyond {
-    /// So that f is explained all over a box, in coordinates in which the window is the unit box; none if it is already.
+    /// With so many places that f is explained all over a box; none if it is already. The window is the unit box.
     pub(super) fn new(
         inner: Arc<dyn Basis>,
         kernel: &Kernel,
@@ -62,7 +62,7 @@ impl Beyond {
         Ok(Some(Self { inner, kernel: kernel.clone(), places, features, root, kinks }))
     }
 
-    /// q with the values at the places added, which no event has told anything.
+    /// q with the values at the places added. No event has said anything of these.
     pub(super) fn widened(&self, q: &Gaussian) -> Gaussian {
         let (old, size) = (q.mean.len(), self.size());
         let mut mean = q.mean.clone();

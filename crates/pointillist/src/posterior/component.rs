@@ -60,8 +60,8 @@ impl Component {
         Ok(inside)
     }
 
-    /// What is known of points of which some lie outside the window, if the field itself does not know: one that reaches them, and the
-    /// points themselves. So far away that nothing is known any more they are moved nearer.
+    /// A field that reaches points outside the window, and the points, if this field does not reach them. Points so far away that
+    /// nothing is known any more are moved nearer.
     fn beyond(&self, points: &Points) -> Result<Option<(Box<dyn Field>, Points)>> {
         let Some(field) = self.lattice().filter(|_| !points.rows().all(is_in_unit_box)) else { return Ok(None) };
         let far: Vec<f64> = field.theta.ranges().iter().map(|range| FAR * range).collect();
@@ -69,7 +69,7 @@ impl Component {
         Ok(self.field().reaching(&spans_of(&near), false)?.map(|field| (field, near)))
     }
 
-    /// What draws f at points, if the field itself does not reach them.
+    /// A field that can draw f at points outside the window, if this one cannot.
     pub(super) fn reaching_points(&self, points: &Points) -> Result<Option<Box<dyn Field>>> {
         match points.rows().all(is_in_unit_box) {
             true => Ok(None),
@@ -77,7 +77,7 @@ impl Component {
         }
     }
 
-    /// What knows f all over regions, if the field itself does not.
+    /// A field that knows f all over regions beyond the window, if this one does not.
     pub(super) fn reaching_regions(&self, regions: &[Window], dims: usize) -> Result<Option<Box<dyn Field>>> {
         let mut around: Vec<Span> = vec![Span { lo: 0.0, hi: 1.0 }; dims];
         for span in regions.iter().map(Window::bounding_box) {

@@ -2,8 +2,8 @@
 //!
 //! With coefficients m + z, z ~ N(0, S), a region integrates to level + 2hᵀz + zᵀAz: one draw of z serves all regions, and m − z is a draw as
 //! good as m + z (antithetic pairs), which costs nothing more. Where there are enough draws for it, the noise is made to have exactly
-//! the moments of a standard normal, so that the draws have the closed-form mean. Cost: a triangular solve for each pair of draws, and
-//! for each region as many products as its A has entries for each pair.
+//! the moments of a standard normal, so that the draws have the closed-form mean. Cost: one triangular solve per pair of draws, and
+//! per pair and region as many products as its A has entries.
 
 use super::field::{Field, RegionForm};
 use super::{Count, Posterior};
@@ -106,7 +106,8 @@ impl JointCounts {
     }
 }
 
-/// Quantiles of a list: the smallest value that at least a part `p` of them does not exceed, so that a count stays a count.
+/// Quantiles of a list: the smallest of its values that at least a part `p` of them do not exceed. So a quantile of counts is a
+/// count.
 pub(super) fn quantiles(mut values: Vec<f64>, probabilities: &[f64]) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     let rank = |p: &f64| ((p * values.len() as f64).ceil() as usize).clamp(1, values.len());
@@ -183,14 +184,14 @@ impl JointCounts {
     }
 }
 
-/// Counts on their way.
+/// Counts in progress.
 struct Work<'a, 'w> {
     field: &'a dyn Field,
     regions: &'a [Window],
     pairs: usize,
     seed: u64,
     watch: &'a mut CountWatch<'w>,
-    /// Of work, done.
+    /// Units of work that are done.
     units: usize,
 }
 

@@ -14,7 +14,7 @@ use super::component::BLOCK;
 
 /// Coefficients of draws that are held at a time.
 const DRAWS_HELD: usize = 1 << 24;
-/// The stream of random numbers that picks components has this added to its seed, so that it is none of those that make draws.
+/// Added to the seed for the random numbers that pick components, which must not be those that make draws.
 const PICKING: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Posterior {
@@ -114,7 +114,7 @@ impl Posterior {
     }
 }
 
-/// Points in as few blocks as may be, all about as long: none is so short that it would be drawn otherwise than the rest.
+/// Points in as few blocks as possible, all of about the same length: a very short one would be drawn by another method.
 fn even_blocks(points: &Points) -> Vec<Points> {
     let count = points.len().div_ceil(BLOCK).max(1);
     let length = points.len().div_ceil(count).max(1);

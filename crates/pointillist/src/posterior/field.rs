@@ -1,7 +1,7 @@
 //! What the posterior asks of q(f), whatever f is made of: one trait, one implementation for each basis.
 //!
-//! f(x) is linear in coefficients (plus what they leave open at x), the coefficients are Gaussian, ∫f² is a quadratic form of them. Coordinates
-//! are those of the unit box.
+//! f(x) is linear in coefficients, plus what they leave open at x. The coefficients are Gaussian, and ∫f² is a quadratic form of
+//! them. Coordinates are those of the unit box.
 
 use super::Count;
 use crate::data::points::Points;
@@ -28,8 +28,8 @@ pub(crate) trait Field: Send + Sync {
     /// ∫E[f²], which costs less.
     fn expected(&self, region: &Window) -> Result<f64>;
 
-    /// The same f, known all over a box that reaches beyond the window too, as the prior goes on from there; none if this one does.
-    /// `counted`: whether it is to be integrated there; else only rates and draws at points are asked for.
+    /// The same f, known all over a box that reaches beyond the window, where the prior goes on from what is known inside; none if
+    /// this one is known there. `counted`: whether it will be integrated there, or only asked for at points.
     fn reaching(&self, spans: &[Span], counted: bool) -> Result<Option<Box<dyn Field>>>;
 
     /// The same f with q collapsed to its mean.

@@ -1,5 +1,7 @@
-//! exp(−∫f²) is the exponential of a quadratic form, so that it makes a Gaussian of f another Gaussian: that is done here exactly, for f by
-//! inducing points. Scores and the exact sampler are left with the product of f² over points.
+//! exp(−∫f²) folded into q, for f by inducing points (docs/derivation.md (29)).
+//!
+//! It is the exponential of a quadratic form, so that q times it is a Gaussian again, found here exactly. Scores and the exact
+//! sampler are left with the product of f² over points.
 
 use super::inducing::InducingField;
 use crate::bound::Gaussian;

@@ -1,7 +1,8 @@
 //! q(f) on a lattice: the coefficients are those of the hats, f(x) = ū + ψ(x)ᵀw, and nothing is left open.
 //!
-//! q(w) = N(m, P⁻¹) with P = Q + 2𝓜 + what the events say (one band matrix), so that only the last and m are numbers of its own. The covariance
-//! between neighbours gives the rate at any place; draws and sums over a region need the factor of P, which is made when first asked for.
+//! q(w) = N(m, P⁻¹) with P = Q + 2𝓜 + what the events say, a band matrix. Q and 𝓜 follow from Θ and the window, so that only m
+//! and what the events say are kept. The covariance between neighbours gives the rate at any place. Draws and sums over a
+//! region need the factor of P, which is made when first asked for.
 
 use super::Count;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
@@ -23,7 +24,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::sync::{Arc, OnceLock};
 
-/// The step by which P is moved along a mass matrix for the variance of a sum: its own error is the square of this, rounding is far below.
+/// The step by which P is moved along a mass matrix for the variance of a sum. The error of the difference is the square of this,
+/// and rounding is far below.
 const STEP: f64 = 1e-3;
 /// Most points whose joint distribution is written down as a matrix, and most multiplications to get there.
 const DENSE_POINTS: usize = 2500;
@@ -36,7 +38,8 @@ const MOST_NEWTON: usize = 1000;
 /// Draws of the exact posterior's reference that are made at a time.
 const DRAWN_TOGETHER: usize = 16;
 
-/// Ranges between what is asked about beyond the window and the border of the lattice, near which the prior's variance is not its own.
+/// Distance, in ranges, between what is asked about beyond the window and the border of the lattice, because near its border the
+/// prior's variance is not that of f.
 const BORDER: f64 = 1.0;
 
 /// q(f) on a lattice.
@@ -50,9 +53,9 @@ pub(crate) struct LatticeField {
     mean: Vec<f64>,
     /// What the events add to the precision of the hats' coefficients.
     events: Diagonals,
-    /// Between neighbours.
+    /// The covariance between neighbours.
     spread: Arc<BorderedSpread<Diagonals>>,
-    /// Of P.
+    /// The factor of P, once it was asked for.
     factor: Arc<OnceLock<BorderedFactor<BandedFactor>>>,
     /// Whether q is its mean alone.
     collapsed: bool,

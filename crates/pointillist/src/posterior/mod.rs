@@ -1,7 +1,8 @@
 //! The posterior of the intensity: rate, quantiles, counts, draws. It holds no events.
 //!
-//! It is a weighted list of fields (`component.rs`): `predict.rs` (rates at points), `counts.rs` and `contrast.rs` (regions), `draw.rs`. What a field is
-//! asked is in `field.rs`; `inducing.rs` and `lattice.rs` answer. Inside, coordinates are those of the unit box; everything that comes out is in the user's units. Cost: M² a point.
+//! It is a weighted list of fields (`component.rs`). What is asked of the list: `predict.rs` (rates at points), `counts.rs` and
+//! `contrast.rs` (regions), `draw.rs`. What is asked of each field: `field.rs`, answered by `inducing.rs` and `lattice.rs`.
+//! Inside, coordinates are those of the unit box; what comes out is in the user's units. Cost: M² per point and component.
 
 mod beyond;
 mod component;

@@ -1,5 +1,6 @@
-//! The rate at points: mean, standard deviation, quantiles, and the probability that it exceeds a threshold. Of a list of components the means
-//! average, and quantiles are found where the average of the distribution functions is what is asked for.
+//! The rate at points: mean, standard deviation, quantiles, and the probability that it exceeds a threshold
+//! (docs/derivation.md (49), (50)). Means average over the components. A quantile is where the averaged distribution function
+//! reaches the probability.
 
 use super::component::BLOCK;
 use super::{Posterior, Rate};

@@ -3,7 +3,7 @@
 //! The state f and a fresh draw n from N(0, Σ) span an ellipse f cos φ + n sin φ, on which the prior is flat; a slice of the likelihood
 //! chooses the angle, and the bracket shrinks towards the state until a point of the slice is found. No step size, never rejected.
 //!
-//! What it does not do: know Σ. Cost: one likelihood an angle tried, a handful a step.
+//! What it does not do: know Σ. Cost: one likelihood per angle tried, a handful per step.
 
 use rand::{Rng, RngExt};
 use std::f64::consts::TAU;

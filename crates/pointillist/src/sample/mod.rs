@@ -1,4 +1,4 @@
-//! Random draws. The generator is always an argument, or a seed that makes one stream a draw: the same seed gives the same bits on
+//! Random draws. The generator is always an argument, or a seed that makes one stream per draw: the same seed gives the same bits on
 //! any number of threads.
 
 pub(crate) mod annealing;

@@ -13,7 +13,7 @@
 //! candidate, is missed. The points of a cell are its corners and some at random places inside, so that no period hides between them.
 //!
 //! Cost: about 20 000 evaluations to find the cells on one or two axes, 75 000 on three, several times that if the rate is rough; then
-//! about two an event.
+//! about two per event.
 
 use super::{stream, thinning};
 use crate::data::points::Points;
@@ -49,7 +49,7 @@ const BATCH: f64 = 500_000.0;
 const BLOCK: usize = 4096;
 /// What an evaluation costs, in the measure of [`parallel`].
 const EVALUATION: usize = 40;
-/// Panels an axis for the expected number, by the number of axes.
+/// Panels per axis for the expected number, by the number of axes.
 const PANELS: [usize; MOST_AXES] = [256, 64, 16, 6, 3, 2, 1, 1];
 /// So many candidates an expected event mean that the nodes miss spikes.
 const UNSEEN: f64 = 8.0;
@@ -173,7 +173,7 @@ impl<'a> Simulation<'a> {
         Self::of_batches(window, move |points| Ok(points.rows().map(&rate).collect()))
     }
 
-    /// The same with a rate that is best computed at many points at once: one value a point.
+    /// The same with a rate that is best computed at many points at once: one value per point.
     pub fn of_batches(window: &'a Window, rates: impl Fn(&Points) -> Result<Vec<f64>> + Sync + 'a) -> Result<Self> {
         if window.dims() > MOST_AXES {
             return Err(Error::setting("axes", window.dims(), format!("must be at most {MOST_AXES} to draw events")));
@@ -495,7 +495,7 @@ fn cut(piece: &Piece, number: usize, side: usize, index: usize) -> Place {
     Place { piece: number, lo, hi, peak: None }
 }
 
-/// The place on axis r of point `index` of a grid with `side` points an axis; the last axis varies fastest.
+/// The place on axis r of point `index` of a grid with `side` points per axis; the last axis varies fastest.
 fn digit(index: usize, r: usize, side: usize, dims: usize) -> usize {
     index / side.pow((dims - 1 - r) as u32) % side
 }

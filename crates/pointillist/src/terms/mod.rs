@@ -1,8 +1,10 @@
-//! What the data say of f: a part that is linear or quadratic in f (conjugate: a Gaussian stays one) and sites, where a potential at
-//! weighted points is known through its expectation under f ~ N(μ, σ²) and the two derivatives of that.
+//! What the data say of f, as a conjugate part and sites (docs/derivation.md, section 5).
 //!
-//! A [`Link`] says how the intensity is made from f. The square's −∫f² is quadratic and its log f² at the events are sites. A link of
-//! another kind may have sites at the nodes of the integral too. To add a link: its file in this folder, and its line in the list.
+//! The conjugate part is linear or quadratic in f: it leaves a Gaussian a Gaussian. A site stands for a potential at a weighted
+//! point. Of a potential only its expectation under f ~ N(μ, σ²) is needed, with the two derivatives.
+//!
+//! A [`Link`] says how the intensity is made from f. For the square −∫f² is quadratic, and log f² at the events are sites. Another
+//! link may have sites at the nodes of the integral too. To add a link: its file in this folder, and its line in the list.
 
 mod square;
 

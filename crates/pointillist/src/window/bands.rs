@@ -1,6 +1,6 @@
 //! The edges of polygons, sorted into bands of the second axis, so that a question about a place looks at few of them.
 //!
-//! An edge stands in every band it passes through; the bands are as narrow as keeps the copies to a few an edge. Building costs O(E),
+//! An edge stands in every band it passes through; the bands are as narrow as keeps the copies to a few per edge. Building costs O(E),
 //! a question the edges of the bands it falls into: about four for a border without long edges.
 
 use super::{Ring, Span};
@@ -105,7 +105,7 @@ pub(super) fn tolerance(spans: &[Span; 2]) -> f64 {
 pub(super) struct Bands {
     spans: [Span; 2],
     tolerance: f64,
-    /// Bands a unit of y.
+    /// Bands per unit of y.
     density: f64,
     /// Where the edges of each band start, and where those of the last end.
     starts: Vec<usize>,

@@ -44,7 +44,7 @@ pub struct Axis {
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Piece {
-    /// The box around it: one span an axis.
+    /// The box around it: one span per axis.
     pub spans: Vec<Span>,
     /// What is cut out of the box on its first two axes; the whole box if nothing is.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]

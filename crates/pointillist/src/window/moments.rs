@@ -5,8 +5,8 @@
 //! C_kl = ∮ Q_k(x) P_l(η) dy. Here Q_k(x) is the integral of P_k from the left side of the cell to x: (P_{k+1} − P_{k−1}) / (2k+1) times
 //! half its width. Right of the cell Q_0 is its width and all others vanish, so that a stretch of border speaks to the cells on its left
 //! through k = 0 alone. The weight of node (i, j) is the integral of its Lagrange polynomial, Σ_kl B_ik C_kl B_jl with
-//! B_ik = w_i (2k+1)/2 P_k(ξ_i). Exact for what is a polynomial of degree below the order on each cell. Cost: for an edge about ten outer
-//! products of the size of a cell, for a cell that the border runs through its order cubed.
+//! B_ik = w_i (2k+1)/2 P_k(ξ_i). Exact for what is a polynomial of degree below the order on each cell. Cost: about ten outer
+//! products of the size of a cell per edge; the order cubed per cell that the border runs through.
 
 use super::bands::{Edge, Point};
 use super::{Panels, Ring};

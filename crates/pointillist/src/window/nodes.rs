@@ -76,7 +76,7 @@ impl Panels {
 
     /// Nodes for the integral of a product of two factors that vary over `length`, to about 1e-13.
     pub(crate) fn for_product(span: Span, rule: AxisRule<'_>, cuts: &[f64]) -> Self {
-        // Found by experiment: three nodes a length, and a dozen more; fewer where a panel is a small part of a length.
+        // Found by experiment: three nodes per length, and a dozen more; fewer where a panel is a small part of a length.
         let order = |width: f64| {
             let lengths = (width / rule.length).min(1e5);
             (3.0 * lengths + 4.0 + f64::min(10.0, 40.0 * lengths)).ceil() as usize

@@ -1,21 +1,21 @@
-//! Cells with a few weighted nodes each in place of many events (math: the event summary).
+//! Cells with a few weighted nodes each in place of many events (docs/derivation.md (46)).
 //!
-//! The data term is Σ h(x_n) with h smooth in a cell. With q Chebyshev nodes an axis and the tensor Lagrange basis ℓ_p on
+//! The data term is Σ h(x_n) with h smooth in a cell. With q Chebyshev nodes per axis and the tensor Lagrange basis ℓ_p on
 //! them, node p gets the weight W_p = Σ ℓ_p(x_n), and Σ h(x_n) ≈ Σ W_p h(x_p): exact for polynomials of degree q − 1 on each
 //! axis. A cell with no more events than nodes keeps its events. Weights may be negative. Cells of the same size add up, and
 //! joining neighbours ([`Cells::coarsened`]) gives the weights that their events would have given: a polynomial on the
 //! large cell is one on each small cell.
 //!
 //! Cells stand in slabs, each filled by one thread with the events in their order: the same bits on any number of
-//! threads. Cost: some 40 to 70 ns an event in two dimensions with q = 4, the more the more cells, as most of it is waiting for
-//! memory; memory by the cells that are not empty.
+//! threads. Cost: some 40 to 70 ns per event in two dimensions with q = 4, more with more cells, as most of it is waiting for
+//! memory. Only cells that are not empty take memory.
 
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::parallel;
 use std::f64::consts::PI;
 
-/// Most nodes an axis in a cell.
+/// Most nodes per axis in a cell.
 const MOST_ORDER: usize = 16;
 /// Most axes.
 const MOST_AXES: usize = 3;
@@ -66,7 +66,7 @@ impl CellAxis {
 pub(crate) struct Cells {
     axes: Vec<CellAxis>,
     rule: Rule,
-    /// The logarithm of the number of cells in a slab, to base 2: no division an event.
+    /// The logarithm of the number of cells in a slab, to base 2: no division per event.
     slab_bits: u32,
     slabs: Vec<Slab>,
 }
@@ -128,7 +128,7 @@ impl Rule {
 type Bases = [[f64; MOST_ORDER]; MOST_AXES];
 
 impl Cells {
-    /// No events yet, with `order` nodes an axis in each cell.
+    /// No events yet, with `order` nodes per axis in each cell.
     pub(crate) fn new(axes: Vec<CellAxis>, order: usize) -> Result<Self> {
         if !(1..=MOST_AXES).contains(&axes.len()) {
             return Err(Error::setting("cells", format!("{} axes", axes.len()), "have one to three axes"));
@@ -261,7 +261,8 @@ impl Cells {
         self.slabs = slabs;
     }
 
-    /// For each block of events, those that lie in each slab: copied, for to fetch them one by one takes longer than all else.
+    /// For each block of events, those that lie in each slab. They are copied, because fetching them one by one takes longer than
+    /// all else.
     fn by_slab(&self, rows: &[f64]) -> Vec<Vec<Vec<f64>>> {
         let dims = self.dims();
         let block = parallel::block_length(rows.len() / dims);

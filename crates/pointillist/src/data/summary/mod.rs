@@ -13,7 +13,7 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::window::{Scaling, Window};
 
-/// Nodes an axis in a cell.
+/// Nodes per axis in a cell.
 const ORDER: usize = 4;
 /// Cells on each axis unless others are asked for, in one, two and three dimensions. They have many divisors.
 const CELLS: [usize; 3] = [110_880, 720, 60];
@@ -74,7 +74,7 @@ impl Summary {
         self.cells.axes().iter().map(|axis| axis.cells).collect()
     }
 
-    /// Number of nodes an axis in a cell.
+    /// Number of nodes per axis in a cell.
     pub fn order(&self) -> usize {
         self.cells.order()
     }

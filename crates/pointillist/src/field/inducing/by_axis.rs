@@ -1,4 +1,5 @@
-//! Rows at the nodes of a tensor grid, with inducing points on a grid: every sum goes axis by axis (math: grids).
+//! Rows at the nodes of a tensor grid, with inducing points on a grid: every sum goes axis by axis
+//! (docs/derivation.md (47), (48)).
 //!
 //! A natural step costs one Cholesky factor and one inverse of an M×M matrix; everything else is small beside them.
 
@@ -9,7 +10,7 @@ use crate::numerics::linalg::{self, Matrix};
 use crate::terms::Marginals;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Large matrices that are not in use: a natural step takes them from here, for fresh memory costs a tenth of it.
+/// Large matrices that are not in use. A natural step takes them from here: fresh memory would cost a tenth of its time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spare(Arc<Mutex<Vec<Matrix>>>);
 

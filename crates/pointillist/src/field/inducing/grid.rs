@@ -1,10 +1,10 @@
-//! Inducing points on a full grid with a kernel that is a product over the axes (math: grids).
+//! Inducing points on a full grid with a kernel that is a product over the axes (docs/derivation.md (47)).
 //!
 //! K = ⊗ K_r, so its factor, its features and its integrals over a box are tensor products of those of the axes, and each
 //! axis is a set of inducing points on a line (`scattered.rs`), the variance with the first of them. K itself is never
 //! factored. Jitter is relative to the diagonal of each K_r. Events come as the weighted nodes of a tensor grid
-//! (`summary/`); sums over them go axis by axis (`tensor.rs`). Cost with P nodes and M points an axis, in two dimensions:
-//! P M³ an axis for K and the features, P²M² + P M⁴ for a sum.
+//! (`data/summary/`); sums over them go axis by axis (`tensor.rs`). Cost with P nodes and M points per axis, in two dimensions:
+//! P M³ per axis for K and the features, P²M² + P M⁴ for a sum.
 //! Inside, axes stand from last to first: that of the last axis varies fastest among the points.
 
 use super::scattered::{BlockBar, FINER, ScatteredBasis};
@@ -134,11 +134,11 @@ pub(crate) struct TensorFeatures {
 struct AxisFeatures {
     points: Points,
     at: PointFeatures,
-    /// The features, one row a node. // (P, M)
+    /// The features, one row per node. // (P, M)
     transposed: Matrix,
     /// |a|² at the nodes.
     norms: Vec<f64>,
-    /// Products of two features, and one row a node. // (pairs, P), (P, pairs)
+    /// Products of two features, and one row per node. // (pairs, P), (P, pairs)
     pairs: Matrix,
     pairs_transposed: Matrix,
 }

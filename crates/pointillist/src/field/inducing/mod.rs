@@ -2,7 +2,7 @@
 //!
 //! The bound never sees a kernel. It sees [`Features`]: with u = L v (+ mean), K = L Lᵀ, a point x has features
 //! a(x) = L⁻¹ k_z(x) and residual variance c(x) = k(x,x) − |a(x)|², the region has ∫ a aᵀ, ∫ a and ∫ c, and v has prior
-//! N(prior_mean, I) (math: whitened form). A [`Basis`] produces them; it is the one trait chosen at run time. What takes
+//! N(prior_mean, I) (docs/derivation.md (4) to (6)). A [`Basis`] produces them; it is the one trait chosen at run time. What takes
 //! cotangents back to Θ is each basis's own: [`Scattered`] points with dense matrices, [`GridPoints`] axis by axis. Features as rows of a design are
 //! in `gaussian/dense.rs` and in `by_axis.rs`.
 

@@ -2,8 +2,8 @@
 //!
 //! Equations: docs/derivation.md (4) to (8), (22), (23); the adjoint of K = L Lᵀ is K̄ = sym(L⁻ᵀ Φ(Lᵀ L̄) L⁻¹), Φ the lower triangle with half the diagonal,
 //! and every term of L̄ here has the form L⁻ᵀ W, so only W is summed. Cost: N·M² for features and the same again, twice, for the
-//! adjoint; M³ for K. Kernel values are products of one table an axis over the distinct coordinates on that axis: a grid of
-//! M_x·M_y points needs only M_x + M_y exponentials an event.
+//! adjoint; M³ for K. Kernel values are products of one table per axis over the distinct coordinates on that axis: a grid of
+//! M_x·M_y points needs only M_x + M_y exponentials per event.
 //! What the features integrate to over a window is in `region.rs`.
 
 use super::{Basis, Features, Hyper, HyperBar, PointFeatures, PriorMean, RegionFeatures};
@@ -14,7 +14,7 @@ use crate::numerics::linalg::{self, Matrix};
 use crate::parallel;
 use crate::window::Window;
 
-/// How many more nodes an axis has when quadrature is asked to check itself.
+/// How many times as many nodes each axis has when quadrature checks itself.
 pub(super) const FINER: f64 = 1.4;
 
 /// The coordinates of a set of points on one axis: distinct values, and which of them each point has.
@@ -332,7 +332,7 @@ impl ScatteredBasis {
     }
 }
 
-/// Rows of coordinates as one list an axis.
+/// Rows of coordinates as one list per axis.
 fn by_axis(rows: &[f64], dims: usize) -> Vec<Vec<f64>> {
     (0..dims).map(|r| rows.iter().skip(r).step_by(dims).copied().collect()).collect()
 }

@@ -1,4 +1,4 @@
-//! Sums over tensor grids, one axis at a time (math: sum factorisation).
+//! Sums over tensor grids, one axis at a time (docs/derivation.md (48)).
 //!
 //! A tensor is a list, its first axis fastest. A feature at a node of a tensor grid is a product of features on the axes,
 //! and so is a feature's square: Σ W (a_x a_xᵀ) ⊗ (a_y a_yᵀ) is summed over one axis after the other, P_x P_y M_x² + P_y M²

@@ -36,7 +36,7 @@ pub(crate) struct Weighted<'a> {
 pub struct Optimum {
     /// Mean of the unknowns. // (M), or (M + 1) with a constant
     pub mean: Vec<f64>,
-    /// From what their variances are read.
+    /// What their variances are read from.
     pub(crate) spread: BorderedSpread<Diagonals>,
     /// β, or the prior mean of the constant.
     pub offset: f64,
@@ -131,7 +131,7 @@ pub(crate) fn of_variance(region: &Region<Bordered<Diagonals>>, spread: &Bordere
     let mut variance = region.residual + marginal(spread).trace_of_product(&region.square.inner);
     let of_unknowns = spread.corner_covariance();
     let size = spread.inner.size();
-    // cov(w, β) = −U T⁻¹
+    // cov(w, ζ) = −U T⁻¹
     for k in 0..of_unknowns.rows() {
         let border = &region.square.border[k * size..][..size];
         for l in 0..of_unknowns.rows() {

@@ -3,7 +3,7 @@
 //! Quadrature panels that end at the lines of the lattice see a polynomial of degree 2 on each axis (3 under an
 //! exposure, which is linear or even between lines of its own), so that the window's nodes (`window/nodes.rs`) are exact. A box
 //! is a product of three lines, an outline or an exposure on two axes a table over them times a line, an exposure
-//! on all three a sum over points. Cost: a few dozen operations a node of the lattice.
+//! on all three a sum over points. Cost: a few dozen operations per node of the lattice.
 
 use super::Grid;
 use super::hats::GridAxis;

@@ -1,4 +1,5 @@
-//! The lattice: f on a regular grid of hat functions with a Matérn prior whose precision is sparse (math: the lattice).
+//! The lattice: f on a regular grid of hat functions with a Matérn prior whose precision is sparse
+//! (docs/derivation.md, section 11).
 //!
 //! f(x) = ū + Σ_j w_j ψ_j(x), w ~ N(0, Q⁻¹). Nothing of the likelihood is discretised: ∫ f² over the window is a
 //! quadratic form of w with an exact mass matrix. Every matrix here is a few of its diagonals (`gaussian/diagonals.rs`); one
@@ -56,7 +57,7 @@ impl Widened {
 pub struct Lattice {
     grid: Grid,
     prior: Prior,
-    /// Of all unknowns.
+    /// The window's integrals, of all unknowns.
     region: Region<Bordered<Diagonals>>,
     /// The prior standard deviation of the constant, if that is among the unknowns.
     constant: Option<f64>,
@@ -128,12 +129,12 @@ impl Lattice {
         &self.prior
     }
 
-    /// What f is made of integrates to over the window.
+    /// What the rows of hats (and the constant) integrate to over the window.
     pub fn region(&self) -> &Region<Bordered<Diagonals>> {
         &self.region
     }
 
-    /// What it integrates to over another region.
+    /// What they integrate to over another region.
     pub(crate) fn over(&self, window: &Window) -> Result<Region<Bordered<Diagonals>>> {
         Ok(bordered::with_constant(Mass::over(&self.grid, window)?, self.constant))
     }

@@ -1,5 +1,5 @@
 //! The Matérn prior of the coefficients: the sparse precision of a stochastic differential equation on the lattice
-//! (math: the lattice).
+//! (docs/derivation.md (38), (39)).
 //!
 //! Q = τ² C^½ (κ² + Σ_r s_r A_r)^α C^½ with C = ⊗C_r the lumped mass and A_r = C_r^−½ G_r C_r^−½, G_r the stiffness.
 //! The A_r commute, so
@@ -9,7 +9,7 @@
 //!
 //! small band matrices that do not know Θ, and coefficients whose derivatives by log κ², log s_r are themselves times
 //! k_0 − ν, k_r. The eigenvalues of A_r are (4/h²) sin²(πj/(2(n − 1))), which makes log|Q| a sum over nodes. Cost: a
-//! few dozen numbers a node. The variance is that of f far from the lattice's border for s = 1; a stretch divides it by
+//! few dozen numbers per node. The variance is that of f far from the lattice's border for s = 1; a stretch divides it by
 //! Π √s_r.
 
 use super::Grid;

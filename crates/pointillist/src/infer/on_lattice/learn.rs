@@ -1,7 +1,7 @@
 //! Learning Θ, the nodes and the margin on a lattice: what is asked, what comes of it.
 //!
-//! `search.rs` finds Θ; here the last natural steps are taken, and the story is told. The coordinates are those of the unit
-//! box: who calls has scaled them. Cost: about 25 natural steps at full size.
+//! `infer/search.rs` finds Θ; here the last natural steps are taken, and the report is made. Coordinates are those of the unit
+//! box: the caller has scaled them. Cost: about 25 natural steps at full size.
 
 use super::level::{Level, margin};
 use super::source::Detail;
@@ -25,8 +25,8 @@ pub(crate) use super::source::Source;
 const LAST_GAIN: f64 = 1e-4;
 /// A margin this much (sides) narrower than the range asks for is set anew. A wider one does no harm.
 const MARGIN_OFF: f64 = 0.06;
-/// Nodes in place of events may change the data term by this many nats, and this many more per event; else the events
-/// themselves have the last word.
+/// Nodes in place of events may change the data term by this many nats, and this many more per event. If they change it
+/// more, the last steps are taken with the events themselves.
 const MOST_LEFT_OUT: f64 = 0.5;
 const LEFT_OUT_PER_EVENT: f64 = 2e-6;
 
@@ -227,7 +227,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
     }
 
     /// Natural steps to the end at the last Θ. What nodes in place of events left out is added to the bound, which is
-    /// then that of the events at this q; if it is much, the events themselves have the last word.
+    /// then that of the events at this q. If it is much, steps with the events themselves follow.
     fn settle(&mut self, mut run: Run<OnLattice<'a>>) -> Result<(Run<OnLattice<'a>>, Option<Summarised>)> {
         run = self.settled(run)?;
         if run.level.detail == Detail::Events {

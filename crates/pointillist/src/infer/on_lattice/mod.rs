@@ -42,7 +42,7 @@ const AUTO_SECONDS: f64 = 60.0;
 const STEPS_PER_LATTICE: f64 = 25.0;
 /// A lattice hardly resolves a range of fewer steps than this.
 const ROUGH: f64 = 8.0;
-/// Seconds that an event costs a natural step.
+/// Seconds per event and natural step.
 const EVENT_SECONDS: f64 = 1e-7;
 /// The range, at least in steps of the lattice: below, f is noise on its nodes …
 const LEAST_STEPS: f64 = 1.75;
@@ -88,7 +88,7 @@ impl<'a> OnLattice<'a> {
         }
         check_held(&layout, &wanted.fixed)?;
         let constant = wanted.integrates_constant.then(|| {
-            // Vague about the level of the mean rate: as wide as that is high.
+            // A vague prior about the level of the mean rate: its standard deviation is that level.
             let mean = layout.slots.last_mut();
             mean.into_iter().for_each(|mean| mean.fixed = mean.fixed.or(Some(wanted.sign * flat)));
             flat.abs()
@@ -166,8 +166,7 @@ impl<'a> OnLattice<'a> {
         ranges.any(|(slot, step)| slot.fixed.is_some_and(|range| range < LEAST_STEPS * step))
     }
 
-    /// Whether there are events enough for nodes nearer than those of a lattice to show something: more than one for so many nodes, at
-    /// places that are not rounded.
+    /// Whether a finer lattice could show something: there are events enough for more nodes, and their places are not rounded.
     fn is_short_of_nodes(&self, level: &Level) -> bool {
         let nodes = &level.nodes;
         let twice: Vec<usize> = nodes.iter().map(|n| n.saturating_mul(2)).collect();
@@ -206,7 +205,7 @@ impl<'a> OnLattice<'a> {
         seconds(nodes, self.wanted.smoothness) + EVENT_SECONDS * events as f64
     }
 
-    /// Finer lattices that `auto` may try after a level with these ranges, the finest first.
+    /// The lattice that `auto` tries after a level with these ranges, or why none.
     fn finer(&self, level: &Level, ranges: &[f64], last_gain: f64) -> std::result::Result<Vec<usize>, String> {
         let lengths: Vec<f64> = ranges.iter().zip(margin(ranges)).map(|(r, m)| (1.0 + 2.0 * m) / r).collect();
         let grown = |times: f64| self.not_too_fine(&grown(&level.nodes, &lengths, times), level);

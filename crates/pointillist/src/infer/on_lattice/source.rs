@@ -1,6 +1,6 @@
 //! Where the events of a lattice come from: themselves, or a summary in cells with which the lattice must line up.
 //!
-//! Where the cells of the lattice hold many events each, a few nodes stand for them (`summary/`): f is smooth inside a cell of
+//! Where the cells of the lattice hold many events each, a few nodes stand for them (`data/summary/`): f is smooth inside a cell of
 //! the lattice and has its kinks between them. A summary is joined to cells as large as the lattice's, so the lattice has nodes
 //! on the border of the window and a whole number of the summary's cells between two nodes.
 
@@ -10,17 +10,17 @@ use crate::data::summary::{CellAxis, Cells, MANY, is_worth};
 use crate::error::Result;
 use crate::field::lattice::{GridAxis, Lattice, Optimum};
 
-/// Coordinates that so many events share, on average, are rounded, and `auto` puts nodes no nearer than that.
+/// Where so many events share a coordinate on average, coordinates are rounded, and `auto` puts nodes no nearer than that.
 const SHARED: usize = 4;
 /// Cells of a summary between two nodes, at least: half as many show what they leave out.
 const LEAST_CELLS: f64 = 2.0;
-/// Nodes an axis in a cell, where events are many and where they are not so many.
+/// Nodes per axis in a cell, where events are many and where they are not so many.
 const ORDERS: [usize; 2] = [4, 3];
-/// Bins an axis in a cell.
+/// Bins per axis in a cell.
 const BINS: usize = 4;
-/// Error of E[log f²] between nodes, in nats an event, above which a cell keeps its events.
+/// Error of E[log f²] between nodes, in nats per event, above which a cell keeps its events.
 const ROUGH: f64 = 1e-3;
-/// Part of the events in such cells from which on they are counted in bins instead.
+/// Where more than this part of the events lies in such cells, all events are counted in bins instead.
 const MOST_ROUGH: f64 = 0.25;
 /// The events, in the coordinates of the unit box.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ pub(crate) enum Source<'a> {
 pub(super) enum Detail {
     /// One by one.
     Events,
-    /// As a few nodes a cell, exact for what varies like a polynomial there.
+    /// As a few nodes per cell, exact for what varies like a polynomial there.
     Nodes,
     /// Counted in bins. The weights are not negative: it works where f is too rough for the lattice, and shows about
     /// where Θ is.
@@ -201,7 +201,7 @@ fn finer_times(cells: &Cells, lattice: &Lattice) -> Vec<usize> {
     cells_a_step(cells, lattice).into_iter().map(smaller).collect()
 }
 
-/// The events in the cells of a lattice, each cut into `bins` an axis.
+/// The events in the cells of a lattice, each cut into `bins` per axis.
 fn by_cell(lattice: &Lattice, points: &Points, bins: usize, order: usize) -> Result<Cells> {
     let of_axis = |axis: GridAxis| {
         let cells = axis.nodes - 1;
@@ -212,7 +212,7 @@ fn by_cell(lattice: &Lattice, points: &Points, bins: usize, order: usize) -> Res
     Ok(cells)
 }
 
-/// Whether log f² varies too much for `order` nodes an axis in the cell that begins at each node.
+/// Whether log f² varies too much for `order` nodes per axis in the cell that begins at each node.
 ///
 /// If f runs from a to b it is 2 log(1 + δt) and a constant, δ = (b − a)/(b + a), |t| ≤ 1, and its Chebyshev
 /// coefficients fall like the powers of δ/(1 + √(1 − δ²)).

@@ -4,7 +4,7 @@
 //! that runs with x. Its integral is a series in Bessel functions ([`series`]). Where that cancels (the span avoids the
 //! peak of a narrow bump) or is long (a tiny ℓ), panels of quadrature laid where the integrand is do it ([`panels`]).
 //!
-//! Cost: 0.3 µs a value of Ψ for ℓ = 1, 1 for ℓ = 0.1, up to 5 by panels. Tables of k take sines of points, not of pairs.
+//! Cost: 0.3 µs per value of Ψ for ℓ = 1, 1 for ℓ = 0.1, up to 5 by panels. Tables of k take sines of points, not of pairs.
 
 use super::cosine::Angles;
 use crate::kernel::{Formula, Parameter, Unit};
@@ -60,7 +60,7 @@ impl Formula for Periodic {
     }
 
     fn pair_by_pair_up_to() -> usize {
-        32 // measured: a series a pair costs more than a share of the nodes
+        32 // measured: a series per pair costs more than a share of the nodes
     }
 
     fn phi<R: Real>(theta: &[R], z: R, span: Span) -> R {
@@ -217,7 +217,7 @@ fn slope_integral(q: f64, near: f64, far: f64) -> Integral {
     const DEEP: f64 = 42.0;
     let rule = RULE.get_or_init(|| GaussLegendre::new(24));
     let far = far.min((near.cos() - DEEP / q).max(-1.0).acos().max(near));
-    let count = ((far - near) * 0.5 * q.max(1.0).sqrt()).ceil().max(1.0); // two standard deviations a panel
+    let count = ((far - near) * 0.5 * q.max(1.0).sqrt()).ceil().max(1.0); // two standard deviations per panel
     let step = (far - near) / count;
     let mut sum = Integral::ZERO;
     for panel in 0..count as usize {
