@@ -476,10 +476,10 @@ impl Asked {
     }
 
     /// Natural steps to the end at the last Θ, and the report.
-    fn finish(
+    fn finish<'a>(
         &self,
-        search: Search<'_, '_, OnInducing<'_>>,
-        (run, choice): (Run<OnInducing<'_>>, String),
+        search: Search<'_, '_, OnInducing<'a>>,
+        (run, choice): (Run<OnInducing<'a>>, String),
         data: Data<'_>,
         scaling: &Scaling,
     ) -> Result<InCells> {
