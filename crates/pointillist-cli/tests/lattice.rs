@@ -88,7 +88,7 @@ fn models_on_lattices_that_are_none() {
     ];
     for (place, value) in numbers {
         let mut model = whole.clone();
-        *model.pointer_mut(&format!("/posterior/basis/lattice/{place}")).unwrap() = value;
+        *model.pointer_mut(&format!("/posterior/components/0/basis/lattice/{place}")).unwrap() = value;
         folder.write("bad.json", sealed(&model));
         folder.run("predict bad.json").refused(&["bad.json", "damaged"]);
     }
