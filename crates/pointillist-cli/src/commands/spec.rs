@@ -36,6 +36,7 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         prior_mean: match options.mean {
             MeanName::Constant => PriorMean::Constant,
             MeanName::Paper => PriorMean::Paper,
+            MeanName::Integrated => PriorMean::Integrated,
         },
         inducing: options.inducing.as_deref().map_or(Ok(Inducing::Auto), |text| inducing(text, axes))?,
         optimise_inducing: options.optimise_inducing,
@@ -58,14 +59,25 @@ fn family(options: &FitOptions, context: &Context) -> Result<Family, Failure> {
     let asked_by = |given: bool, name: &'static str| given.then_some(name);
     let lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
         .or(asked_by(options.nodes.is_some(), "--nodes"))
-        .or(asked_by(options.smoothness.is_some(), "--smoothness"));
+        .or(asked_by(options.smoothness.is_some(), "--smoothness"))
+        .or(asked_by(options.mean == MeanName::Integrated, "--mean integrated"));
     match (options.basis, lattice) {
         (BasisName::Inducing, _) => {
             context.refuse_idle(Mode::OnInducing("--basis inducing"))?;
+            if options.mean == MeanName::Integrated {
+                let sentence = "--mean integrated is for a lattice alone; take --basis lattice, or --mean constant";
+                return Err(sentence.to_string().into());
+            }
             Ok(Family::Inducing)
         }
         (_, Some(option)) => {
             context.refuse_idle(Mode::OnLattice(option))?;
+            if options.mean == MeanName::Paper {
+                return Err(format!(
+                    "{option} asks for a lattice, and --mean paper is for inducing points; leave one of them out"
+                )
+                .into());
+            }
             Ok(Family::Lattice)
         }
         (_, None) if options.inducing.is_some() => Ok(Family::Inducing),
@@ -126,6 +138,19 @@ fn limit_inducing(text: &str, count: usize) -> Result<(), Failure> {
         return Ok(());
     }
     Err(format!("--inducing {text} makes {count} points; {most} are the most that can be used").into())
+}
+
+/// Thresholds of a rate, one from each text.
+pub fn thresholds(texts: &[String]) -> Result<Vec<f64>, Failure> {
+    let one = |text: &String| match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err(format!("--exceed {text}: write a rate, a number that is not negative, as in --exceed 2")),
+    };
+    let all = texts.iter().map(one).collect::<Result<Vec<f64>, _>>()?;
+    match repeated(&all) {
+        Some(value) => Err(format!("--exceed: {value} is given twice; give it once").into()),
+        None => Ok(all),
+    }
 }
 
 /// What a window of so many axes is measured by.

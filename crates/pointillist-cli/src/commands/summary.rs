@@ -4,7 +4,7 @@ use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::{Exposure, Piece};
 use pointillist::{
-    AtBound, Axis, Bounded, Decision, Fit, Kernel, LatticeSummary, Method, Model, PriorMean, Tried, Window,
+    AtBound, Axis, Bounded, Decision, Fit, Kernel, LatticeSummary, Method, Model, Posterior, PriorMean, Tried, Window,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,6 +60,9 @@ pub struct Summary {
     pub unexplained: f64,
     /// The kernel.
     pub kernel: String,
+    /// The weights of the components of the posterior, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<f64>,
     /// Where f returns to away from events.
     pub prior_mean: PriorMean,
     /// How the bound was maximised.
@@ -288,6 +291,7 @@ impl Summary {
             event_nodes: report.summarised.as_ref().map(|nodes| EventNodes { count: nodes.nodes, error: nodes.error }),
             unexplained: report.unexplained,
             kernel,
+            weights: Self::weights_of(posterior),
             prior_mean: posterior.prior_mean(),
             method: match model.method {
                 Method::Collapsed => "collapsed",
@@ -302,6 +306,12 @@ impl Summary {
             at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),
             warnings,
         }
+    }
+
+    /// The weights of the components of a posterior; none where there is one component.
+    pub fn weights_of(posterior: &Posterior) -> Vec<f64> {
+        let weights = posterior.weights();
+        if weights.len() > 1 { weights } else { Vec::new() }
     }
 
     /// The part that belongs into a model file: all but the time it took.
@@ -346,6 +356,12 @@ impl Summary {
         for (name, values) in parameters {
             row(&name, values);
         }
+        if self.prior_mean == PriorMean::Integrated {
+            row("constant", "unknown, about the mean; integrated over".into());
+        }
+        if !self.weights.is_empty() {
+            row("components", components(&self.weights));
+        }
         match self.basis.as_str() {
             "lattice" => row("lattice", format!("{} nodes; {}", grid(&self.nodes), self.choice)),
             _ => row("inducing", format!("{} points; {}", grid(&self.inducing_grid), self.choice)),
@@ -379,6 +395,17 @@ impl Summary {
             _ => String::new(),
         }
     }
+}
+
+/// So many weights are said one by one.
+const FEW_WEIGHTS: usize = 5;
+
+/// How many components a posterior has, and how it is made of them; the heaviest comes first.
+fn components(weights: &[f64]) -> String {
+    let count = weights.len();
+    let shown: Vec<String> = weights.iter().take(FEW_WEIGHTS).map(|weight| format!("{weight:.3}")).collect();
+    let rest = if count > FEW_WEIGHTS { ", ..." } else { "" };
+    format!("an average of {count}, weights {}{rest}; what stands here is of the first", shown.join(", "))
 }
 
 /// Counts on each axis, as `20×30`.

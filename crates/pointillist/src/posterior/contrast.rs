@@ -2,6 +2,11 @@
 
 use super::counts::{JointCounts, quantiles};
 use crate::error::{Error, Result};
+use crate::sample;
+use rand::RngExt;
+
+/// The order in which draws of two posteriors meet is that of this seed.
+const ORDER: u64 = 0x636f_6e74_7261_7374;
 
 /// Something that is known by draws of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,27 +83,57 @@ impl JointCounts {
 
     /// How one region compares with another.
     pub fn contrast(&self, a: usize, b: usize, probabilities: &[f64]) -> Result<Contrast> {
-        self.contrast_with(a, self, b, probabilities)
+        super::predict::check_probabilities(probabilities)?;
+        self.check_region(a)?;
+        self.check_region(b)?;
+        Ok(Contrast::of(&self.matched(a), &self.matched(b), probabilities))
     }
 
     /// How a region compares with a region of another posterior, of which as many draws were made (with another seed, as they are independent).
     pub fn contrast_with(&self, a: usize, other: &JointCounts, b: usize, probabilities: &[f64]) -> Result<Contrast> {
         super::predict::check_probabilities(probabilities)?;
-        for (counts, region) in [(self, a), (other, b)] {
-            if region >= counts.moments().len() {
-                let requirement = format!("there are {} regions, counted from 0", counts.moments().len());
-                return Err(Error::setting("region", region, requirement));
-            }
-        }
+        self.check_region(a)?;
+        other.check_region(b)?;
         if self.draws() != other.draws() {
             return Err(Error::Dimension { what: "draws", expected: self.draws(), found: other.draws() });
         }
-        let pairs = || self.matched(a).into_iter().zip(other.matched(b));
-        let higher = pairs().map(|(a, b)| if a > b { 1.0 } else if a == b { 0.5 } else { 0.0 }).sum::<f64>();
-        Ok(Contrast {
+        // Draws come one component after another; for those of two posteriors to be independent, one side needs another order.
+        let mut others = other.matched(b);
+        let mut rng = sample::stream(ORDER, 0);
+        for last in (1..others.len()).rev() {
+            others.swap(last, rng.random_range(0..=last));
+        }
+        Ok(Contrast::of(&self.matched(a), &others, probabilities))
+    }
+
+    fn check_region(&self, region: usize) -> Result<()> {
+        let regions = self.moments().len();
+        if region < regions {
+            return Ok(());
+        }
+        Err(Error::setting("region", region, format!("there are {regions} regions, counted from 0")))
+    }
+}
+
+impl Contrast {
+    /// From draws of which those with the same number belong together.
+    fn of(a: &[f64], b: &[f64], probabilities: &[f64]) -> Self {
+        let pairs = || a.iter().zip(b);
+        let higher: f64 = pairs()
+            .map(|(a, b)| {
+                if a > b {
+                    1.0
+                } else if a == b {
+                    0.5
+                } else {
+                    0.0
+                }
+            })
+            .sum();
+        Self {
             difference: Estimate::of(pairs().map(|(a, b)| a - b).collect(), probabilities),
             ratio: Estimate::of(pairs().map(|(a, b)| a / b).collect(), probabilities),
-            probability: higher / self.draws() as f64,
-        })
+            probability: higher / a.len() as f64,
+        }
     }
 }
