@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Verbs and options of later versions.
 const LATER: [&str; 0] = [];
 /// The verbs of this version, for a sentence.
-const VERBS: &str = "fit, summarize, predict, score, count, sample, simulate, plot, smooth, sgcp, compare, check, reproduce, \
+const VERBS: &str = "fit, summarize, predict, score, count, contrast, sample, simulate, plot, smooth, sgcp, compare, check, reproduce, \
     show, kernels, data, completions, man";
 
 /// The intensity of events in time and space, with honest uncertainty.
@@ -75,6 +75,8 @@ pub enum Verb {
     Score(ScoreArgs),
     /// The expected number of events in a part of the window
     Count(CountArgs),
+    /// How two regions of a model, or two models, compare: difference, ratio, and which has more events
+    Contrast(ContrastArgs),
     /// Draws of the intensity, or of whole new sets of events, as CSV
     Sample(SampleArgs),
     /// Draw events from an intensity: a formula, that of a model, or one drawn at random
@@ -231,7 +233,8 @@ pub struct FitOptions {
         long_help = "What the intensity is made of: the paper's `inducing` points with a kernel, a `lattice` of small hats with a Matern \
         prior, or `auto`: on one and two axes it tries both and takes the one with the higher bound, inducing points \
         unless a lattice is more than 0.1 nats higher (less is its own error). A lattice resolves far more. \
-        --kernel, --inducing, --prior, --fix and --optimise-inducing mean inducing points; --nodes and --smoothness mean a lattice."
+        --kernel, --inducing and --optimise-inducing mean inducing points; --nodes, --smoothness and --mean integrated mean a lattice. \
+        --prior and --fix are for both, and mean inducing points unless a lattice is asked for."
     )]
     pub basis: BasisName,
     /// Nodes of the lattice, as in 200x100; as many as pay if not given
@@ -257,8 +260,17 @@ pub struct FitOptions {
     /// Move the inducing points to where they serve best
     #[arg(long, help_heading = "Model")]
     pub optimise_inducing: bool,
-    /// Prior mean of the Gaussian process: `constant` everywhere, or as in the paper only at the inducing points
-    #[arg(long, value_enum, default_value_t = MeanName::Constant, help_heading = "Model")]
+    /// Prior mean of the Gaussian process: a learned `constant`, `paper`, or on a lattice `integrated` over
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = MeanName::Constant,
+        help_heading = "Model",
+        long_help = "Prior mean of the Gaussian process.\n\
+        `constant`: the same everywhere, a hyper-parameter that is learned. `paper`: as in the paper it holds only at the inducing points, and \
+        away from them the mean is 0. `integrated`: a constant that is unknown like the rest of f, with a vague prior, so that \
+        its uncertainty counts; on a lattice alone."
+    )]
     pub mean: MeanName,
     /// Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable
     #[arg(
@@ -266,8 +278,8 @@ pub struct FitOptions {
         value_name = "PRIOR",
         help_heading = "Model",
         long_help = "Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable.\n\
-        Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), those of other kernels \
-        (period, or periodic.period of one of them), mean.\n\
+        Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), mean; with inducing points also \
+        those of other kernels (period, or periodic.period of one of them).\n\
         Families: lognormal(location, scale), gamma(shape, rate), inverse_gamma(shape, scale), half_normal(scale), normal(mean, sd)."
     )]
     pub prior: Vec<String>,
@@ -322,6 +334,8 @@ pub enum MeanName {
     Constant,
     /// The inducing values have it, f away from them has 0.
     Paper,
+    /// An unknown constant, integrated over; on a lattice.
+    Integrated,
 }
 
 /// The methods, by name.
@@ -349,7 +363,8 @@ pub enum MethodName {
     grep -v test events.csv | pointillist fit - --json\n  \
     pointillist fit monday.summary tuesday.summary -o model.json\n  \
     pointillist fit --update model.json wednesday.summary -o model.json\n  \
-    pointillist fit coal --prior 'lengthscale ~ lognormal(2, 0.5)'\n\n\
+    pointillist fit coal --prior 'lengthscale ~ lognormal(2, 0.5)'\n  \
+    pointillist fit coal --basis lattice --mean integrated\n\n\
     Several tables, or one of more than 200 MB (Parquet: 5 million rows), are summarised first, as `summarize` does it; \
     the report says what that changed.")]
 pub struct FitArgs {
@@ -424,9 +439,10 @@ pub struct Where {
 #[command(after_help = "Examples:\n  \
     pointillist predict model.json > rate.csv\n  \
     pointillist predict model.json --grid 100x100 --quantiles 0.025,0.975 -o map.csv\n  \
-    pointillist predict model.json --at places.csv\n\n\
-    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column per quantile; if some points lie outside the \
-    window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.")]
+    pointillist predict model.json --at places.csv\n  \
+    pointillist predict model.json --exceed 2 --exceed 5\n\n\
+    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column per quantile and one per --exceed; if some points lie \
+    outside the window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.")]
 pub struct PredictArgs {
     /// Model file, written by `fit`; `-` for stdin
     pub model: String,
@@ -436,6 +452,9 @@ pub struct PredictArgs {
     /// Quantiles of the rate, between 0 and 1
     #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
     pub quantiles: String,
+    /// Add a column `p>C`, the probability that the rate is higher than C; repeatable
+    #[arg(long, value_name = "C", allow_hyphen_values = true)]
+    pub exceed: Vec<String>,
     /// Write the CSV here instead of to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -518,6 +537,37 @@ pub struct CountArgs {
     /// Write a table here, one row for each region: CSV, or with --json JSON
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// `contrast`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist contrast model.json --in 1860,1880 --in 1920,1940\n  \
+    pointillist contrast model.json --in districts.geojson --json         a file with two features\n  \
+    pointillist contrast before.json after.json                           two models of one window\n  \
+    pointillist contrast before.json after.json --in 34,36,-1,1\n\n\
+    A and B are expected numbers of events, as `count` has them, in the order given. Two regions of one model are compared in joint draws of \
+    its intensity; two models are independent. A / B has quantiles alone: where B may be near 0 its mean does not exist.")]
+pub struct ContrastArgs {
+    /// One model file, for two regions; or two
+    #[arg(required = true, value_name = "MODEL", num_args = 1..=2)]
+    pub models: Vec<String>,
+    /// Region, as `count` takes it: lo,hi for each axis, a GeoJSON file, or a table of boxes; repeatable
+    #[arg(
+        long = "in",
+        value_name = "LO,HI,...|FILE",
+        allow_hyphen_values = true,
+        long_help = "Region, as `count` takes it: lo,hi for each axis, a GeoJSON file, or a table of boxes; repeatable.\n\
+        With one model there must be two regions in all, A and B. With two models there may be one, in which both are counted (default: the whole \
+        window, which must then be the same)."
+    )]
+    pub regions: Vec<String>,
+    /// Quantiles, between 0 and 1
+    #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
+    pub quantiles: String,
+    /// Draws of the intensity
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    pub draws: usize,
 }
 
 /// `sample`.

@@ -186,10 +186,9 @@ fn models_that_are_none() {
         }
     };
     folder.write("again.json", sealed(&whole)).run("predict again.json").good();
-    refuse(&|model| model["version"] = 6.into(), &["newer", "update"]);
-    // Those before had no checksum.
-    refuse(&|model| model["version"] = 4.into(), &["older", "fit again"]);
-    refuse(&|model| model["version"] = 0.into(), &["damaged"]);
+    assert_eq!(whole["version"], 1);
+    refuse(&|model| model["version"] = 2.into(), &["another version", "model format 2", "fit again"]);
+    refuse(&|model| model["version"] = 0.into(), &["another version", "model format 0", "fit again"]);
     refuse(&|model| model["format"] = "other".into(), &["not a model"]);
     let numbers = [
         ("q_mean", json!([1.0])),
@@ -205,10 +204,14 @@ fn models_that_are_none() {
         ("inducing/dims", json!(3)),
     ];
     for (place, value) in numbers {
-        let place = format!("/posterior/basis/inducing/{place}");
+        let place = format!("/posterior/components/0/basis/inducing/{place}");
         refuse(&|model| *model.pointer_mut(&place).unwrap() = value.clone(), &["damaged"]);
     }
-    refuse(&|model| model["posterior"]["basis"] = json!({ "splines": {} }), &["damaged"]);
+    refuse(&|model| model["posterior"]["components"][0]["basis"] = json!({ "splines": {} }), &["damaged"]);
+    refuse(&|model| model["posterior"]["components"][0]["weight"] = json!(0.5), &["damaged", "add up to 1"]);
+    refuse(&|model| model["posterior"]["components"][0]["weight"] = json!(-1.0), &["damaged", "add up to 1"]);
+    refuse(&|model| model["posterior"]["components"][0]["link"] = json!("cube"), &["damaged"]);
+    refuse(&|model| model["posterior"]["components"] = json!([]), &["damaged"]);
     refuse(&|model| model["posterior"]["window"]["pieces"][0]["spans"][0]["lo"] = 9.into(), &["damaged"]);
     refuse(&|model| model["posterior"]["window"]["pieces"][0]["repeats"] = (-1).into(), &["damaged"]);
     refuse(&|model| model["posterior"]["window"]["pieces"][0]["repeats"] = 0.into(), &["damaged"]);

@@ -65,9 +65,57 @@ fn lattices_that_are_none() {
     folder.run("fit p.csv --nodes 9x9 --kernel se").refused(&["--nodes", "--kernel", "leave one"]);
     folder.run("fit p.csv --basis lattice --inducing 9x9").refused(&["--basis lattice", "--inducing"]);
     folder.run("fit p.csv --basis inducing --smoothness 2").refused(&["--smoothness", "--basis inducing"]);
-    folder.run("fit p.csv --basis lattice --prior 'lengthscale ~ lognormal(0,1)'").refused(&["lattice", "prior"]);
+    folder.run("fit p.csv --smoothness auto --mean paper").refused(&["--smoothness", "--mean paper", "leave one"]);
+    folder.run("fit p.csv --basis inducing --mean integrated").refused(&["--mean integrated", "--basis lattice"]);
+    folder.run("fit p.csv --inducing 9x9 --mean integrated").refused(&["--mean integrated", "--inducing", "leave one"]);
+    folder.run("fit p.csv --nodes 9x9 --fix period=1").refused(&["--fix 'period=1'", "`period`", "lengthscale[x]"]);
+    folder.run("fit p.csv --nodes 9x9 --prior 'alpha ~ gamma(1,1)'").refused(&["--prior", "`alpha`", "variance, mean"]);
+    folder.run("fit p.csv --nodes 9x9 --fix lengthscale=-1").refused(&["--fix", "positive"]);
     folder.run("fit p.csv --max-memory lots").refused(&["--max-memory", "8GB"]);
     folder.run("fit q.csv --columns a,b,c,d --basis lattice").refused(&["axes", "inducing"]);
+}
+
+#[test]
+fn a_lattice_takes_fixed_values_and_priors() {
+    let folder = Folder::new();
+    let fit =
+        |options: &str| folder.run(&format!("fit coal --basis lattice --smoothness 2 {options} --json")).good().json();
+    let lengthscale = |fit: &serde_json::Value| fit["hyperparameters"]["lengthscale"][0].as_f64().unwrap();
+    let free = fit("");
+    assert_eq!(free["log_prior"], 0.0);
+    let held = fit("--fix lengthscale=20 --fix mean=1.25");
+    assert!((lengthscale(&held) - 20.0).abs() < 1e-9, "{}", held["hyperparameters"]);
+    assert!((held["hyperparameters"]["mean"].as_f64().unwrap() - 1.25).abs() < 1e-9, "{}", held["hyperparameters"]);
+    assert!(held["elbo"].as_f64() < free["elbo"].as_f64());
+    // A firm belief in another length moves it most of the way there.
+    let moved = fit("--prior 'lengthscale ~ lognormal(4, 0.1)'");
+    let (from, to) = (lengthscale(&free), 4f64.exp());
+    assert!(lengthscale(&moved) > from + 0.5 * (to - from) && lengthscale(&moved) < 1.1 * to, "{moved}");
+    assert!(moved["log_prior"].as_f64().unwrap() != 0.0);
+    let text = folder.run("fit coal --nodes 60 --smoothness 2 --prior 'lengthscale ~ lognormal(4, 0.1)'").good().out;
+    assert!(text.contains("log prior") && text.contains("lattice"), "{text}");
+}
+
+#[test]
+fn an_unknown_constant_is_part_of_the_answer() {
+    let folder = Folder::new();
+    let line = "fit coal --basis lattice --smoothness 2";
+    let integrated = folder.run(&format!("{line} --mean integrated -o m.json --json")).good().json();
+    let learned = folder.run(&format!("{line} --mean constant --json")).good().json();
+    assert_eq!(
+        (integrated["prior_mean"].as_str(), learned["prior_mean"].as_str()),
+        (Some("integrated"), Some("constant"))
+    );
+    assert!(integrated["elbo"] != learned["elbo"]);
+    let text = folder.run("show m.json").good().out;
+    assert!(text.contains("constant ") && text.contains("integrated over"), "{text}");
+    let count = folder.run("count m.json --json").good().json();
+    assert!((170.0..212.0).contains(&count["mean"].as_f64().unwrap()), "{count}");
+    let file: serde_json::Value = serde_json::from_slice(&folder.read("m.json")).unwrap();
+    assert!(file["posterior"]["components"][0]["basis"]["lattice"]["constant"]["sd"].as_f64().unwrap() > 0.0);
+    // It asks for a lattice itself.
+    let alone = folder.run("fit coal --mean integrated --json").good().json();
+    assert_eq!(alone["basis"], "lattice");
 }
 
 #[test]
@@ -88,7 +136,7 @@ fn models_on_lattices_that_are_none() {
     ];
     for (place, value) in numbers {
         let mut model = whole.clone();
-        *model.pointer_mut(&format!("/posterior/basis/lattice/{place}")).unwrap() = value;
+        *model.pointer_mut(&format!("/posterior/components/0/basis/lattice/{place}")).unwrap() = value;
         folder.write("bad.json", sealed(&model));
         folder.run("predict bad.json").refused(&["bad.json", "damaged"]);
     }

@@ -5,7 +5,7 @@ mod common;
 use common::Folder;
 
 /// What is typed, and the option in it that does nothing.
-const IDLE: [(&str, &str); 45] = [
+const IDLE: [(&str, &str); 43] = [
     // A model is fitted already.
     ("plot model.json --method joint --exact", "--method"),
     ("plot model.json --exact", "--exact"),
@@ -38,10 +38,8 @@ const IDLE: [(&str, &str); 45] = [
     ("fit coal --basis lattice --jitter 1e-6", "--jitter"),
     ("fit coal --nodes 20 --tolerance 1e-3", "--tolerance"),
     ("fit coal --nodes 20 --method joint", "--method"),
-    ("fit coal --smoothness auto --mean paper", "--mean"),
     ("fit coal --basis inducing --nodes 20", "--nodes"),
     ("plot coal --smoothness 2 --optimise-inducing", "--optimise-inducing"),
-    ("compare coal --nodes 20 --fix lengthscale=5", "--fix"),
     ("fit coal --exact --tolerance 1e-3", "--tolerance"),
     // No dates are read.
     ("fit coal --time-unit hours", "--time-unit"),
@@ -62,12 +60,13 @@ const IDLE: [(&str, &str); 45] = [
 ];
 
 /// What looks like it, and does something.
-const USED: [&str; 8] = [
+const USED: [&str; 9] = [
     "plot model.json --title Coal --quantiles 0.1,0.9 --terminal",
     "plot model.json --json -o x.svg --title Coal",
     "plot coal --inducing 9 --method collapsed --terminal",
     "fit coal --columns date --time-unit years --inducing 9",
     "fit coal --inducing 9 --jitter 1e-7 --tolerance 1e-5",
+    "fit coal --nodes 20 --fix mean=1 --mean constant --prior 'lengthscale ~ lognormal(2, 1)'",
     "fit coal.summary --inducing 9 --max-evaluations 500",
     "compare coal --methods ks+ec,vbpp --inducing 9 --draws 100",
     "fit --update summed.json coal.summary --max-evaluations 500",

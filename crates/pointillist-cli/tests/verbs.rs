@@ -324,13 +324,75 @@ fn three_axes_fit_and_predict_but_are_not_drawn() {
     folder.run("plot xyz.csv -o x.svg").refused(&["one or two axes", "--columns"]);
 }
 
+/// Columns of `predict`, by name.
+fn column(table: &(Vec<String>, Vec<Vec<String>>), name: &str) -> Vec<f64> {
+    let place = table.0.iter().position(|own| own == name).unwrap_or_else(|| panic!("{name}: {:?}", table.0));
+    table.1.iter().map(|row| row[place].parse().unwrap()).collect()
+}
+
+#[test]
+fn a_rate_exceeds_its_quantile_with_the_probability_left() {
+    let folder = Folder::new().with_model();
+    folder.run("fit coal --nodes 60 --smoothness 2 -o lattice.json").good();
+    for model in ["model.json", "lattice.json"] {
+        folder.write("at.csv", "year\n1900\n");
+        let rates = folder.run(&format!("predict {model} --at at.csv --quantiles 0.1,0.9")).good().csv();
+        let [low, high] = ["q0.1", "q0.9"].map(|name| column(&rates, name)[0]);
+        let line = format!("predict {model} --at at.csv --quantiles 0.5 --exceed {low} --exceed {high} --exceed 0");
+        let higher = folder.run(&line).good().csv();
+        assert_eq!(higher.0[..4].join(","), "year,mean,sd,q0.5");
+        for (threshold, expected) in [(low, 0.9), (high, 0.1), (0.0, 1.0)] {
+            let found = column(&higher, &format!("p>{threshold}"))[0];
+            assert!((found - expected).abs() < 1e-8, "{model}: {found} for {expected}");
+        }
+        // The column comes before the one that says where the window ends.
+        let outside = folder.run_with(&format!("predict {model} --at - --exceed 1"), "year\n1900\n1970\n").good().csv();
+        assert_eq!(outside.0[outside.0.len() - 2..].join(","), "p>1,inside");
+    }
+    for (text, word) in [("-1", "not negative"), ("much", "not negative"), ("inf", "not negative"), ("nan", "rate")] {
+        folder.run(&format!("predict model.json --exceed {text}")).refused(&["--exceed", word]);
+    }
+    folder.run("predict model.json --exceed 1 --exceed 1.0").refused(&["--exceed", "twice"]);
+}
+
+#[test]
+fn a_model_of_several_components_says_so() {
+    let folder = Folder::new().with_model();
+    assert!(!folder.run("show model.json").good().out.contains("components"));
+    folder.run("fit coal --inducing 14 --fix lengthscale=4 -o other.json").good();
+    let [mut whole, other] = ["model.json", "other.json"]
+        .map(|name| serde_json::from_slice::<serde_json::Value>(&folder.read(name)).unwrap());
+    let mut parts = [&whole, &other].map(|model| model["posterior"]["components"][0].clone());
+    (parts[0]["weight"], parts[1]["weight"]) = (0.75.into(), 0.25.into());
+    whole["posterior"]["components"] = parts.to_vec().into();
+    folder.write("both.json", common::sealed(&whole));
+    let text = folder.run("show both.json").good().out;
+    assert!(text.contains("components") && text.contains("average of 2") && text.contains("0.750, 0.250"), "{text}");
+    assert_eq!(folder.run("show both.json --json").good().json()["weights"], serde_json::json!([0.75, 0.25]));
+    let mean = |model: &str| folder.run(&format!("count {model} --json")).good().json()["mean"].as_f64().unwrap();
+    let expected = 0.75 * mean("model.json") + 0.25 * mean("other.json");
+    assert!((mean("both.json") - expected).abs() < 1e-9 * expected);
+}
+
 #[test]
 fn help_and_version_are_there() {
     let folder = Folder::new();
     assert!(folder.run("--version").good().out.starts_with("pointillist 0."));
     assert!(folder.run("--help").good().out.contains("Exit codes"));
-    for verb in ["fit", "predict", "score", "count", "sample", "plot", "kernels", "data", "show", "man", "completions"]
-    {
+    for verb in [
+        "fit",
+        "predict",
+        "score",
+        "count",
+        "contrast",
+        "sample",
+        "plot",
+        "kernels",
+        "data",
+        "show",
+        "man",
+        "completions",
+    ] {
         let help = folder.run(&format!("{verb} --help")).good().out;
         assert!(help.contains("Example") && help.contains(&format!("pointillist {verb}")), "{verb}");
     }
@@ -385,7 +447,7 @@ fn shells_and_the_manual_know_every_verb_and_option() {
 #[test]
 fn held_out_tables_and_draws_have_one_spelling() {
     let folder = Folder::new();
-    for verb in ["score", "compare", "count", "check", "sample", "simulate"] {
+    for verb in ["score", "compare", "count", "contrast", "check", "sample", "simulate"] {
         let help = folder.run(&format!("{verb} --help")).good().out;
         assert!(help.contains("--draws") && !help.contains("--samples"), "{verb}: {help}");
     }

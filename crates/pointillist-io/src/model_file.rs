@@ -18,8 +18,8 @@ use std::path::Path;
 
 /// What every model file says of itself.
 const FORMAT: &str = "pointillist-model";
-/// The version this program writes, and the only one it reads: those before had no checksum.
-const VERSION: u64 = 5;
+/// The version this program writes, and the only one it reads.
+const VERSION: u64 = 1;
 /// Bytes of memory for each byte of a model file that is read.
 pub const GROWTH: u64 = 4;
 /// Up to this many events are kept, for the pictures; they are no part of the model.
@@ -65,10 +65,8 @@ pub enum ModelFileError {
     Summary { file: String },
     /// JSON that stops before its end.
     CutShort { file: String },
-    /// From the future.
-    Newer { file: String, found: u64 },
-    /// From the past.
-    Older { file: String, found: u64 },
+    /// Of another version.
+    Version { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
     Damaged { file: String, why: String },
 }
@@ -92,11 +90,9 @@ impl ModelFileError {
                 message!["{file} is a summary of events, not a model; make one of it with ", Action::Fit.of(file)]
             }
             Self::CutShort { file } => message!["{file} is cut short; copy it again, or fit again"],
-            Self::Newer { file, found } => message![
-                "{file} was made by a newer version of pointillist (model format {found}, this one reads {VERSION}); update pointillist"
-            ],
-            Self::Older { file, found } => message![
-                "{file} was made by an older version of pointillist (model format {found}, this one reads {VERSION}); fit again"
+            Self::Version { file, found } => message![
+                "{file} was made by another version of pointillist (model format {found}, this one reads {VERSION}); fit again, or use that \
+                 version"
             ],
             Self::Damaged { file, why } => message!["{file} is damaged ({why}); copy it again, or fit again"],
         }
@@ -183,16 +179,10 @@ impl ModelFile {
         if header.format != FORMAT {
             return Err(ModelFileError::Foreign { file: file() });
         }
-        if header.version > VERSION {
-            return Err(ModelFileError::Newer { file: file(), found: header.version });
+        if header.version != VERSION {
+            return Err(ModelFileError::Version { file: file(), found: header.version });
         }
         let damaged = |why: String| ModelFileError::Damaged { file: file(), why };
-        if header.version == 0 {
-            return Err(damaged("there is no model format 0".into()));
-        }
-        if header.version < VERSION {
-            return Err(ModelFileError::Older { file: file(), found: header.version });
-        }
         check_seal(bytes).map_err(|unsealed| damaged(unsealed.to_string()))?;
         let document: Document = serde_json::from_slice(bytes).map_err(|error| damaged(one_line(&error)))?;
         let posterior = Posterior::from_state(document.posterior).map_err(|error| damaged(error.to_string()))?;

@@ -20,7 +20,7 @@ const FEW: usize = 3;
 
 /// The JSON of one region; scripts rely on the names.
 #[derive(Serialize)]
-struct Answer {
+pub(super) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
@@ -31,40 +31,28 @@ struct Answer {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     dates: BTreeMap<String, [String; 2]>,
     #[serde(flatten)]
-    expected: Moments,
+    pub(super) expected: Moments,
     new_count: Moments,
 }
 
 /// A random number, told by a few.
 #[derive(Serialize)]
-struct Moments {
-    mean: f64,
-    sd: f64,
-    quantiles: BTreeMap<String, f64>,
+pub(super) struct Moments {
+    pub(super) mean: f64,
+    pub(super) sd: f64,
+    pub(super) quantiles: BTreeMap<String, f64>,
 }
 
 /// Does what was asked for.
 pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let probabilities = spec::quantiles(&args.quantiles)?;
     check_draws(args.draws)?;
-    // Beyond its first and last draw a sample knows nothing.
-    if let Some(p) = probabilities.iter().find(|p| p.min(1.0 - **p) * (args.draws as f64) < 1.0) {
-        let needed = (1.0 / p.min(1.0 - p)).round();
-        context.warn(&format!(
-            "the quantile {p} is that of {} draws; for a better one take {needed} --draws or more",
-            args.draws
-        ));
-    }
+    warn_of_few_draws(&probabilities, args.draws, context);
     context.check_table(args.output.as_deref())?;
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;
-    let mut regions = Vec::new();
-    for RegionGroup { asked_by, regions: group } in
-        io::regions::regions(&args.regions, args.every.as_deref(), posterior.window())?
-    {
-        regions.extend(counted(&spelled(&asked_by), group, posterior, context)?);
-    }
-    let counts = joint_counts(posterior, &regions, args.draws, context)?;
+    let regions = regions(&args.regions, args.every.as_deref(), posterior, context)?;
+    let counts = joint_counts(posterior, &regions, args.draws, context.seed(), context)?;
     let answer = |(number, region): (usize, &Region)| answer(region, &counts, number, &probabilities, context.seed());
     let answers: Vec<Answer> = regions.iter().enumerate().map(answer).collect();
     let trial = if is_repeated(posterior.window()) { ", one trial" } else { "" };
@@ -86,15 +74,27 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn joint_counts(
+/// Beyond its first and last draw a sample knows nothing.
+pub(super) fn warn_of_few_draws(probabilities: &[f64], draws: usize, context: &Context) {
+    if let Some(p) = probabilities.iter().find(|p| p.min(1.0 - **p) * (draws as f64) < 1.0) {
+        let needed = (1.0 / p.min(1.0 - p)).round();
+        context.warn(&format!(
+            "the quantile {p} is that of {draws} draws; for a better one take {needed} --draws or more"
+        ));
+    }
+}
+
+/// Joint draws for all regions, with a meter.
+pub(super) fn joint_counts(
     posterior: &Posterior,
     regions: &[Region],
     samples: usize,
+    seed: u64,
     context: &Context,
 ) -> Result<JointCounts, Failure> {
     let windows: Vec<Window> = regions.iter().map(|region| region.window.clone()).collect();
     let mut meter = Meter::new(context);
-    let counts = posterior.joint_counts_watched(&windows, samples, context.seed(), &mut |progress| {
+    let counts = posterior.joint_counts_watched(&windows, samples, seed, &mut |progress| {
         let CountProgress { stage, done } = progress;
         let what = match stage {
             CountStage::Draws => "counting, draws of the intensity",
@@ -106,6 +106,20 @@ fn joint_counts(
     });
     meter.clear();
     Ok(counts?)
+}
+
+/// The regions asked for, each as it is counted; the whole window if none is.
+pub(super) fn regions(
+    texts: &[String],
+    every: Option<&str>,
+    posterior: &Posterior,
+    context: &Context,
+) -> Result<Vec<Region>, Failure> {
+    let mut regions = Vec::new();
+    for RegionGroup { asked_by, regions: group } in io::regions::regions(texts, every, posterior.window())? {
+        regions.extend(counted(&spelled(&asked_by), group, posterior, context)?);
+    }
+    Ok(regions)
 }
 
 /// Each region as it is counted. What lies outside the window is said, and what cannot be counted at all is left out, unless that is
@@ -158,7 +172,8 @@ fn shortened(names: &[String]) -> String {
     format!("{}{rest}", names[..names.len().min(FEW)].join(", "))
 }
 
-fn answer(region: &Region, counts: &JointCounts, number: usize, probabilities: &[f64], seed: u64) -> Answer {
+/// What is said of one of the regions.
+pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, probabilities: &[f64], seed: u64) -> Answer {
     let exact = counts.moments()[number];
     let named = |values: Vec<f64>| probabilities.iter().map(f64::to_string).zip(values).collect();
     let spans = region.counted.bounding_box();

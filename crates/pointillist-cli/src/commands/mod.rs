@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod completions;
+mod contrast;
 mod count;
 mod data;
 mod demo;
@@ -277,6 +278,7 @@ fn run(cli: Cli, typed: Typed) -> Result<Outcome, Failure> {
         Some(Verb::Predict(args)) => predict::run(args, &context),
         Some(Verb::Score(args)) => score::run(args, &context),
         Some(Verb::Count(args)) => count::run(args, &context),
+        Some(Verb::Contrast(args)) => contrast::run(args, &context),
         Some(Verb::Sample(args)) => sample::run(args, &context),
         Some(Verb::Simulate(args)) => simulate::run(args, &context),
         Some(Verb::Plot(args)) => plot::run(args, &context),

@@ -14,13 +14,17 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     if args.place.places.at.is_none() {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
-    let quantiles = spec::quantiles(&args.quantiles)?;
+    let (quantiles, thresholds) = (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed)?);
     context.check_table(args.output.as_deref())?;
     let model = ModelFile::read(&args.model)?;
     let points =
         place(&args.place.places, args.place.columns.as_deref(), model.posterior.window(), MOST_POINTS, context)?;
     let mut columns = coordinates(&points, model.posterior.window());
     columns.extend(rates(&model.posterior, &points, &quantiles)?);
+    for threshold in thresholds {
+        let higher = model.posterior.exceedance(&points, threshold)?;
+        columns.push(Column::Numbers(format!("p>{threshold}"), higher));
+    }
     columns.extend(inside(&points, model.posterior.window()));
     context.emit_columns(args.output.as_deref(), &columns)?;
     Ok(Outcome::Done)

@@ -9,8 +9,10 @@ use serde::Deserialize;
 /// Does what was asked for.
 pub fn run(args: &ShowArgs, context: &Context) -> Result<Outcome, Failure> {
     let model = ModelFile::read(&args.model)?;
-    let summary = Summary::deserialize(&model.summary)
+    let mut summary = Summary::deserialize(&model.summary)
         .map_err(|error| format!("{}: its summary makes no sense ({error}); fit again", args.model))?;
+    // A file that was made of several others may be more than its summary says.
+    summary.weights = Summary::weights_of(&model.posterior);
     for warning in &summary.warnings {
         context.warn(warning);
     }

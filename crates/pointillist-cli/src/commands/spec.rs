@@ -49,14 +49,25 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
     let asked_by = |given: bool, name: &'static str| given.then_some(name);
     let on_lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
         .or(asked_by(options.nodes.is_some(), "--nodes"))
-        .or(asked_by(options.smoothness.is_some(), "--smoothness"));
+        .or(asked_by(options.smoothness.is_some(), "--smoothness"))
+        .or(asked_by(options.mean == MeanName::Integrated, "--mean integrated"));
     match (options.basis, on_lattice) {
         (BasisName::Inducing, _) => {
             context.refuse_idle(Mode::OnInducing("--basis inducing"))?;
+            if options.mean == MeanName::Integrated {
+                let sentence = "--mean integrated is for a lattice alone; take --basis lattice, or --mean constant";
+                return Err(sentence.to_string().into());
+            }
             Ok(inducing_points(options, axes)?.into())
         }
         (_, Some(option)) => {
             context.refuse_idle(Mode::OnLattice(option))?;
+            if options.mean == MeanName::Paper {
+                return Err(format!(
+                    "{option} asks for a lattice, and --mean paper is for inducing points; leave one of them out"
+                )
+                .into());
+            }
             Ok(lattice(options, axes)?.into())
         }
         _ => {
@@ -80,8 +91,8 @@ fn inducing_points(options: &FitOptions, axes: &[Axis]) -> Result<InducingPoints
             MethodName::Joint => Method::Joint,
         },
         prior_mean: match options.mean {
-            MeanName::Constant => PriorMean::Constant,
             MeanName::Paper => PriorMean::Paper,
+            MeanName::Constant | MeanName::Integrated => PriorMean::Constant,
         },
         jitter: options.jitter,
     })
@@ -101,7 +112,10 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
             .map(|text| counts(Given { setting: Setting::Nodes, text }, axes))
             .transpose()?,
         smoothness,
-        mean: LatticeMean::Learned,
+        mean: match options.mean {
+            MeanName::Integrated => LatticeMean::Integrated,
+            _ => LatticeMean::Learned,
+        },
         ..LatticeChoice::default()
     })
 }
@@ -140,6 +154,19 @@ fn limit_inducing(text: &str, count: usize) -> Result<(), Failure> {
         return Ok(());
     }
     Err(format!("--inducing {text} makes {count} points; {most} are the most that can be used").into())
+}
+
+/// Thresholds of a rate, one from each text.
+pub fn thresholds(texts: &[String]) -> Result<Vec<f64>, Failure> {
+    let one = |text: &String| match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err(format!("--exceed {text}: write a rate, a number that is not negative, as in --exceed 2")),
+    };
+    let all = texts.iter().map(one).collect::<Result<Vec<f64>, _>>()?;
+    match repeated(&all) {
+        Some(value) => Err(format!("--exceed: {value} is given twice; give it once").into()),
+        None => Ok(all),
+    }
 }
 
 /// What a window of so many axes is measured by.

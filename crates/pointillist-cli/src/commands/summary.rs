@@ -4,12 +4,35 @@ use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::{Exposure, Piece};
 use pointillist::{
-    AtBound, Axis, Bounded, Decision, Family, Fit, InducingPoints, Kernel, LatticeSummary, Method, Model, PriorMean,
-    Tried, Window,
+    AtBound, Axis, Bounded, Decision, Family, Fit, InducingPoints, Kernel, LatticeMean, LatticeSummary, Method, Model,
+    Posterior, PriorMean, Tried, Window,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// Where f returns to away from events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MeanKind {
+    /// A constant that was learned.
+    #[default]
+    Constant,
+    /// 0, as in the paper.
+    Paper,
+    /// A constant that is integrated over.
+    Integrated,
+}
+
+impl MeanKind {
+    fn of(posterior: &Posterior) -> Self {
+        match (posterior.lattice(), posterior.prior_mean()) {
+            (Some(LatticeSummary { mean: LatticeMean::Integrated, .. }), _) => MeanKind::Integrated,
+            (_, PriorMean::Paper) => MeanKind::Paper,
+            (_, PriorMean::Constant) => MeanKind::Constant,
+        }
+    }
+}
 
 /// The JSON of `fit`; scripts rely on the names. Model files hold it, those of earlier versions perhaps less of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -61,8 +84,11 @@ pub struct Summary {
     pub unexplained: f64,
     /// The kernel.
     pub kernel: String,
+    /// The weights of the components of the posterior, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<f64>,
     /// Where f returns to away from events.
-    pub prior_mean: PriorMean,
+    pub prior_mean: MeanKind,
     /// How the bound was maximised.
     pub method: String,
     /// Θ, in the units of the data: `variance` (one, or a list for several terms), lists of `lengthscale`, `period` and so on, `mean`.
@@ -289,7 +315,8 @@ impl Summary {
             event_nodes: report.summarised.as_ref().map(|nodes| EventNodes { count: nodes.nodes, error: nodes.error }),
             unexplained: report.unexplained,
             kernel,
-            prior_mean: posterior.prior_mean(),
+            weights: Self::weights_of(posterior),
+            prior_mean: MeanKind::of(posterior),
             method: match &model.family {
                 Family::Inducing(InducingPoints { method: Method::Joint, .. }) => "joint",
                 _ => "collapsed",
@@ -303,6 +330,12 @@ impl Summary {
             at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),
             warnings,
         }
+    }
+
+    /// The weights of the components of a posterior; none where there is one component.
+    pub fn weights_of(posterior: &Posterior) -> Vec<f64> {
+        let weights = posterior.weights();
+        if weights.len() > 1 { weights } else { Vec::new() }
     }
 
     /// The part that belongs into a model file: all but the time it took.
@@ -347,6 +380,12 @@ impl Summary {
         for (name, values) in parameters {
             row(&name, values);
         }
+        if self.prior_mean == MeanKind::Integrated {
+            row("constant", "unknown, about the mean; integrated over".into());
+        }
+        if !self.weights.is_empty() {
+            row("components", components(&self.weights));
+        }
         match self.basis.as_str() {
             "lattice" => row("lattice", format!("{} nodes; {}", grid(&self.nodes), self.choice)),
             _ => row("inducing", format!("{} points; {}", grid(&self.inducing_grid), self.choice)),
@@ -380,6 +419,17 @@ impl Summary {
             _ => String::new(),
         }
     }
+}
+
+/// So many weights are said one by one.
+const FEW_WEIGHTS: usize = 5;
+
+/// How many components a posterior has, and how it is made of them; the heaviest comes first.
+fn components(weights: &[f64]) -> String {
+    let count = weights.len();
+    let shown: Vec<String> = weights.iter().take(FEW_WEIGHTS).map(|weight| format!("{weight:.3}")).collect();
+    let rest = if count > FEW_WEIGHTS { ", ..." } else { "" };
+    format!("an average of {count}, weights {}{rest}; what stands here is of the first", shown.join(", "))
 }
 
 /// Counts on each axis, as `20×30`.

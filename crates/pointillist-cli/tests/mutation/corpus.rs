@@ -74,10 +74,10 @@ pub enum Theme {
 /// Names of files for what is called so in an argument.
 pub fn for_argument(id: &str, theme: Theme) -> &'static [&'static str] {
     match (id, theme) {
-        ("model", Theme::Line) => &["line.json", "lattice.json"],
-        ("model", Theme::Plane) => &["plane.json"],
-        ("model", Theme::Dates) => &["dates.json"],
-        ("model", Theme::Any) => &["line.json", "lattice.json", "plane.json", "dates.json"],
+        ("model" | "models", Theme::Line) => &["line.json", "lattice.json"],
+        ("model" | "models", Theme::Plane) => &["plane.json"],
+        ("model" | "models", Theme::Dates) => &["dates.json"],
+        ("model" | "models", Theme::Any) => &["line.json", "lattice.json", "plane.json", "dates.json"],
         ("events" | "train" | "test" | "table", theme) => match theme {
             Theme::Line => &["t.csv", "t.csv", "t.csv.gz", "t.parquet", "trials.csv", "t.summary", "coal"],
             Theme::Plane => &["p.csv", "p.csv", "p.summary"],

@@ -309,7 +309,7 @@ fn asks_for_much(line: &[String]) -> bool {
 fn keep_short(line: &mut Vec<String>) {
     let little: &[(&str, &str)] = match line[0].as_str() {
         "sgcp" => &[("--warm-up", "10"), ("--max-sweeps", "10"), ("--chains", "2")],
-        "score" | "count" | "check" | "compare" => &[("--draws", "100")],
+        "score" | "count" | "contrast" | "check" | "compare" => &[("--draws", "100")],
         "reproduce" => &[("--quick", "")],
         _ => &[],
     };

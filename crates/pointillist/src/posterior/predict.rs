@@ -84,7 +84,8 @@ impl Posterior {
             return Err(Error::setting("threshold", threshold, "must be a number"));
         }
         let known = self.known(points)?;
-        Ok((0..known.count).map(|n| 1.0 - known.below(n, threshold)).collect())
+        // Weights add up to 1 only up to rounding.
+        Ok((0..known.count).map(|n| (1.0 - known.below(n, threshold)).clamp(0.0, 1.0)).collect())
     }
 
     /// E[log λ] at points: what each event adds to the data term of the bound.

@@ -1,0 +1,233 @@
+//! `contrast`: two regions of a model, or two models, beside each other.
+
+use super::count::{self, Answer, Moments};
+use super::score::check_draws;
+use super::summary::{brief, is_repeated};
+use super::{Context, Failure, Outcome, json_line, spec};
+use crate::args::ContrastArgs;
+use crate::io::{self, ModelFile, Region};
+use pointillist::{Contrast, JointCounts, Posterior, Window};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The draws of a second model are those of the seed so many further on: nobody else uses them.
+const SECOND: u64 = 1 << 32;
+/// The probability of the quantile that stands for a ratio in words.
+const MIDDLE: f64 = 0.5;
+
+/// The JSON; scripts rely on the names.
+#[derive(Serialize)]
+struct Report {
+    a: Side,
+    b: Side,
+    /// A − B.
+    difference: Moments,
+    /// A / B, by its quantiles alone.
+    ratio: Quantiles,
+    /// P(A > B).
+    probability: f64,
+    draws: usize,
+}
+
+/// One of the two.
+#[derive(Serialize)]
+struct Side {
+    model: String,
+    #[serde(flatten)]
+    counted: Answer,
+    /// In words.
+    #[serde(skip)]
+    shown: String,
+}
+
+#[derive(Serialize)]
+struct Quantiles {
+    quantiles: BTreeMap<String, f64>,
+}
+
+/// How it is asked for, and what all sides share.
+struct Asked<'a> {
+    args: &'a ContrastArgs,
+    probabilities: Vec<f64>,
+    context: &'a Context,
+}
+
+/// Does what was asked for.
+pub fn run(args: &ContrastArgs, context: &Context) -> Result<Outcome, Failure> {
+    let probabilities = spec::quantiles(&args.quantiles)?;
+    check_draws(args.draws)?;
+    count::warn_of_few_draws(&probabilities, args.draws, context);
+    let asked = Asked { args, probabilities, context };
+    let (report, middle) = match &args.models[..] {
+        [first, second] => asked.two_models(first, second)?,
+        models => asked.two_regions(&models[0])?,
+    };
+    let json = json_line(&report)?;
+    let text = if context.json() { json } else { report.text(&asked.probabilities, middle) };
+    io::stdout_text(&text)?;
+    Ok(Outcome::Done)
+}
+
+impl Asked<'_> {
+    /// Two regions of one model; and the median of their ratio.
+    fn two_regions(&self, path: &str) -> Result<(Report, f64), Failure> {
+        if self.args.regions.is_empty() {
+            return Err(format!("{path} alone needs two regions; give --in twice, or another model").into());
+        }
+        let posterior = ModelFile::read(path)?.posterior;
+        let regions = count::regions(&self.args.regions, None, &posterior, self.context)?;
+        let [a, b] = &regions[..] else {
+            let found = spec::plural(regions.len(), "region", "regions");
+            return Err(format!("--in gives {found} of {path}; with one model there must be two in all").into());
+        };
+        let seed = self.context.seed();
+        let counts = count::joint_counts(&posterior, &regions, self.args.draws, seed, self.context)?;
+        let contrast = counts.contrast(0, 1, &self.with_middle())?;
+        let side = |region: &Region, number: usize| Side {
+            model: path.into(),
+            counted: count::answer(region, &counts, number, &self.probabilities, seed),
+            shown: shown(region, &posterior),
+        };
+        Ok(self.report([side(a, 0), side(b, 1)], contrast, counts.draws()))
+    }
+
+    /// Two models in one region; and the median of their ratio.
+    fn two_models(&self, first: &str, second: &str) -> Result<(Report, f64), Failure> {
+        let [one, other] = [ModelFile::read(first)?.posterior, ModelFile::read(second)?.posterior];
+        self.check_comparable([(first, one.window()), (second, other.window())])?;
+        let seeds = [self.context.seed(), self.context.seed().wrapping_add(SECOND)];
+        let (a, of_a) = self.one_of_two(first, &one, seeds[0])?;
+        let (b, of_b) = self.one_of_two(second, &other, seeds[1])?;
+        let contrast = of_a.contrast_with(0, &of_b, 0, &self.with_middle())?;
+        Ok(self.report([a, b], contrast, of_a.draws()))
+    }
+
+    fn one_of_two(&self, path: &str, posterior: &Posterior, seed: u64) -> Result<(Side, JointCounts), Failure> {
+        let regions = count::regions(&self.args.regions, None, posterior, self.context)?;
+        let [region] = &regions[..] else {
+            let found = spec::plural(regions.len(), "region", "regions");
+            return Err(format!("--in gives {found} of {path}; two models are compared in one").into());
+        };
+        let counts = count::joint_counts(posterior, &regions, self.args.draws, seed, self.context)?;
+        let counted = count::answer(region, &counts, 0, &self.probabilities, seed);
+        let shown = format!("{path}, {}", shown(region, posterior));
+        Ok((Side { model: path.into(), counted, shown }, counts))
+    }
+
+    /// Refuses models that have nothing to do with each other.
+    fn check_comparable(&self, [(first, one), (second, other)]: [(&str, &Window); 2]) -> Result<(), Failure> {
+        if one.dims() != other.dims() {
+            let [one, other] = [one, other].map(|window| spec::plural(window.dims(), "axis", "axes"));
+            return Err(format!("{first} has {one} and {second} {other}; compare models of the same axes").into());
+        }
+        let is_same = boxes(one) == boxes(other) && one.outlines().eq(other.outlines());
+        if self.args.regions.is_empty() && !is_same {
+            let [one, other] = [one, other].map(io::show_window);
+            return Err(format!(
+                "the windows of {first}, {one}, and {second}, {other}, differ; say with --in where to compare them"
+            )
+            .into());
+        }
+        Ok(())
+    }
+
+    /// The quantiles asked for, and the median.
+    fn with_middle(&self) -> Vec<f64> {
+        self.probabilities.iter().copied().chain([MIDDLE]).collect()
+    }
+
+    fn report(&self, [a, b]: [Side; 2], contrast: Contrast, draws: usize) -> (Report, f64) {
+        let named =
+            |values: &[f64]| self.probabilities.iter().map(f64::to_string).zip(values.iter().copied()).collect();
+        let Contrast { difference, ratio, probability } = contrast;
+        let middle = ratio.quantiles.last().copied().unwrap_or(f64::NAN);
+        // The draws have these means, up to rounding.
+        let mean = a.counted.expected.mean - b.counted.expected.mean;
+        let difference = Moments { mean, sd: difference.sd, quantiles: named(&difference.quantiles) };
+        let ratio = Quantiles { quantiles: named(&ratio.quantiles) };
+        (Report { a, b, difference, ratio, probability, draws }, middle)
+    }
+}
+
+/// Where a window is, in words that do not depend on the zero of its dates.
+fn boxes(window: &Window) -> Vec<String> {
+    let boxed =
+        |spans: &[pointillist::window::Span]| io::show_box(spans.iter().map(|span| (span.lo, span.hi)), window.axes());
+    match is_repeated(window) {
+        true => vec![boxed(&window.bounding_box())],
+        false => window.pieces().iter().map(|piece| boxed(&piece.spans)).collect(),
+    }
+}
+
+fn shown(region: &Region, posterior: &Posterior) -> String {
+    let trial = if is_repeated(posterior.window()) { ", one trial" } else { "" };
+    format!("{}{trial}", region.name)
+}
+
+impl Report {
+    /// For people; `middle` is the median of the ratio.
+    fn text(&self, probabilities: &[f64], middle: f64) -> String {
+        let of = |quantiles: &BTreeMap<String, f64>| -> Vec<String> {
+            probabilities.iter().map(|p| brief(quantiles[&p.to_string()])).collect()
+        };
+        let row = |name: &str, values: Vec<String>| {
+            let values: String = values.iter().map(|value| format!(" {value:>11}")).collect();
+            format!("  {name:<10}{values}\n")
+        };
+        let moments = |name: &str, moments: &Moments| {
+            row(name, [vec![brief(moments.mean), brief(moments.sd)], of(&moments.quantiles)].concat())
+        };
+        let names = probabilities.iter().map(|p| format!("q{p}"));
+        let head = ["mean", "sd"].into_iter().map(String::from).chain(names).collect();
+        let nothing = || vec!["–".to_string(); 2];
+        [
+            format!("A: {}\nB: {}\n", self.a.shown, self.b.shown),
+            row("", head),
+            moments("A", &self.a.counted.expected),
+            moments("B", &self.b.counted.expected),
+            moments("A - B", &self.difference),
+            row("A / B", [nothing(), of(&self.ratio.quantiles)].concat()),
+            self.sentence(probabilities, middle),
+        ]
+        .concat()
+    }
+
+    fn sentence(&self, probabilities: &[f64], middle: f64) -> String {
+        let interval = |quantiles: &BTreeMap<String, f64>| {
+            let lo = probabilities.iter().copied().fold(f64::INFINITY, f64::min);
+            let hi = probabilities.iter().copied().fold(0.0, f64::max);
+            if lo == hi {
+                return String::new();
+            }
+            let [from, to] = [lo, hi].map(|p| short(quantiles[&p.to_string()]));
+            format!(" ({} % between {from} and {to})", short(100.0 * (hi - lo)))
+        };
+        format!(
+            "More events are expected in A than in B with probability {}: A - B is {}{}, A / B is {}{}.\n",
+            self.chance(),
+            short(self.difference.mean),
+            interval(&self.difference.quantiles),
+            short(middle),
+            interval(&self.ratio.quantiles)
+        )
+    }
+
+    /// P(A > B), of which draws that all say the same know only a bound.
+    fn chance(&self) -> String {
+        let least = 1.0 / self.draws as f64;
+        match self.probability {
+            p if p < least => format!("below {}", brief(least)),
+            p if p > 1.0 - least => format!("above {}", brief(1.0 - least)),
+            p => format!("{p:.3}"),
+        }
+    }
+}
+
+/// Three digits, for a sentence.
+fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let unit = 10f64.powi(value.abs().log10().floor() as i32 - 2);
+    brief((value / unit).round() * unit)
+}

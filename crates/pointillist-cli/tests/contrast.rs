@@ -1,0 +1,171 @@
+//! `contrast` as a real process: two regions of a model, two models, what it agrees with, and wrong input.
+
+mod common;
+
+use common::Folder;
+use serde_json::Value;
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[track_caller]
+fn close(a: f64, b: f64, tolerance: f64) {
+    assert!((a - b).abs() <= tolerance, "{a} and {b} differ by more than {tolerance}");
+}
+
+/// Models of the years before and after 1900, and of all.
+fn folder() -> Folder {
+    let folder = Folder::new().with_model();
+    folder.run("data coal -o years.csv").good();
+    folder.run("fit years.csv --columns year --window 1851,1900 --clip --inducing 9 -o early.json").good();
+    folder.run("fit years.csv --columns year --window 1900,1963 --clip --inducing 9 -o late.json").good();
+    folder
+}
+
+#[test]
+fn two_regions_have_the_numbers_of_count() {
+    let folder = folder();
+    folder.run("fit coal --nodes 60 --smoothness 2 -o lattice.json").good();
+    for model in ["model.json", "lattice.json"] {
+        let regions = "--in 1860,1880 --in 1920,1940 --draws 1000";
+        let both = folder.run(&format!("contrast {model} {regions} --json")).good().json();
+        let counts = folder.run(&format!("count {model} {regions} --json")).good().json();
+        for (side, number) in [("a", 0), ("b", 1)] {
+            let mut own = both[side].clone();
+            assert_eq!(own["model"], model);
+            own.as_object_mut().unwrap().remove("model");
+            assert_eq!(own, counts["regions"][number]);
+        }
+        let (a, b, difference) = (&both["a"], &both["b"], &both["difference"]);
+        close(number(&difference["mean"]), number(&a["mean"]) - number(&b["mean"]), 1e-9);
+        // Far from each other the two hardly know of each other.
+        let apart = number(&a["sd"]).hypot(number(&b["sd"]));
+        close(number(&difference["sd"]), apart, 0.1 * apart);
+        assert!(number(&both["probability"]) > 0.99 && both["draws"] == 1000);
+        assert!(number(&both["ratio"]["quantiles"]["0.05"]) > 1.0);
+        assert!(both["ratio"].get("mean").is_none());
+    }
+}
+
+#[test]
+fn regions_that_share_years_are_compared_jointly() {
+    let folder = folder();
+    let line = "contrast model.json --in 1860,1880 --in 1860,1879 --json";
+    let both = folder.run(line).good().json();
+    // The one holds the other: it has more events in every draw, however uncertain both are.
+    assert_eq!(number(&both["probability"]), 1.0);
+    assert!(number(&both["difference"]["sd"]) < 0.2 * number(&both["a"]["sd"]), "{both}");
+    let text = folder.run(line.trim_end_matches(" --json")).good().out;
+    assert!(text.contains("probability above 0.99975"), "{text}");
+    let same = folder.run("contrast model.json --in 1860,1880 --in 1860,1880 --json").good().json();
+    assert_eq!((number(&same["probability"]), number(&same["difference"]["sd"])), (0.5, 0.0));
+}
+
+#[test]
+fn swapped_arguments_mirror() {
+    let folder = folder();
+    let mirrored = |one: &str, other: &str, tolerance: f64| {
+        let [one, other] = [one, other].map(|line| {
+            folder.run(&format!("contrast {line} --quantiles 0.25,0.75 --draws 20000 --json")).good().json()
+        });
+        let sd = number(&one["difference"]["sd"]);
+        close(number(&one["probability"]) + number(&other["probability"]), 1.0, tolerance);
+        close(number(&one["difference"]["mean"]), -number(&other["difference"]["mean"]), 1e-9);
+        close(sd, number(&other["difference"]["sd"]), tolerance * sd);
+        for [low, high] in [["0.25", "0.75"], ["0.75", "0.25"]] {
+            let [ours, theirs] =
+                [(&one, low), (&other, high)].map(|(run, p)| number(&run["difference"]["quantiles"][p]));
+            close(ours, -theirs, (tolerance + 0.01) * sd);
+            let [ours, theirs] = [(&one, low), (&other, high)].map(|(run, p)| number(&run["ratio"]["quantiles"][p]));
+            close(ours * theirs, 1.0, tolerance + 0.01);
+        }
+    };
+    mirrored("model.json --in 1860,1880 --in 1872,1890", "model.json --in 1872,1890 --in 1860,1880", 1e-12);
+    // Two models are drawn with other seeds when they change places.
+    mirrored("early.json late.json --in 1899,1901", "late.json early.json --in 1899,1901", 0.05);
+}
+
+#[test]
+fn two_models_are_independent() {
+    let folder = folder();
+    let both = folder.run("contrast early.json late.json --in 1890,1900 --json").good().json();
+    for (side, model) in [("a", "early.json"), ("b", "late.json")] {
+        let count = folder.run(&format!("count {model} --in 1890,1900 --json")).good().json();
+        close(number(&both[side]["mean"]), number(&count["mean"]), 1e-9);
+        close(number(&both[side]["sd"]), number(&count["sd"]), 1e-9);
+    }
+    let apart = number(&both["a"]["sd"]).hypot(number(&both["b"]["sd"]));
+    close(number(&both["difference"]["sd"]), apart, 0.05 * apart);
+    // A model beside itself: as uncertain as two of its kind, not the same draws.
+    let twin = folder.run("contrast model.json model.json --json").good().json();
+    assert_eq!(number(&twin["difference"]["mean"]), 0.0);
+    close(number(&twin["probability"]), 0.5, 0.05);
+    let apart = number(&twin["a"]["sd"]) * 2f64.sqrt();
+    close(number(&twin["difference"]["sd"]), apart, 0.05 * apart);
+}
+
+/// Draws come one component after another: without care the light component of one model would always meet that of the other.
+#[test]
+fn two_averages_are_independent() {
+    let folder = folder();
+    let mut model: Value = serde_json::from_slice(&folder.read("model.json")).unwrap();
+    let mut parts = vec![model["posterior"]["components"][0].clone(); 2];
+    let doubled = |value: &mut Value| *value = (2.0 * number(value)).into();
+    let field = &mut parts[1]["basis"]["inducing"];
+    doubled(&mut field["mean"]);
+    field["q_mean"].as_array_mut().unwrap().iter_mut().for_each(doubled);
+    parts.iter_mut().for_each(|part| part["weight"] = 0.5.into());
+    model["posterior"]["components"] = parts.into();
+    folder.write("average.json", common::sealed(&model));
+    let twin = folder.run("contrast average.json average.json --json").good().json();
+    // f is doubled in one half: nearly four times the events there.
+    assert!(number(&twin["a"]["sd"]) > 0.5 * number(&twin["a"]["mean"]), "{twin}");
+    let apart = number(&twin["a"]["sd"]) * 2f64.sqrt();
+    close(number(&twin["difference"]["sd"]), apart, 0.05 * apart);
+    close(number(&twin["probability"]), 0.5, 0.05);
+}
+
+#[test]
+fn people_get_a_table_and_a_sentence() {
+    let folder = folder();
+    let text = folder.run("contrast model.json --in 1860,1880 --in 1870,1890").good().out;
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[..2], ["A: 1860,1880", "B: 1870,1890"]);
+    for (line, word) in lines[2..7].iter().zip(["q0.05", "A ", "B ", "A - B", "A / B"]) {
+        assert!(line.contains(word), "{text}");
+    }
+    assert!(lines[7].starts_with("More events are expected in A than in B with probability 0."), "{text}");
+    assert!(lines[7].matches("90 % between").count() == 2 && lines.len() == 8, "{text}");
+    let other = folder.run("contrast early.json late.json --in 1895,1900 --quantiles 0.025,0.975").good().out;
+    assert!(other.starts_with("A: early.json, 1895,1900\nB: late.json, 1895,1900\n"), "{other}");
+    assert!(other.contains("95 % between"), "{other}");
+    let one = folder.run("contrast model.json --in 1860,1880 --in 1870,1890 --quantiles 0.5").good().out;
+    assert!(!one.contains("between"), "{one}");
+    assert_eq!(one, folder.run("contrast model.json --in 1860,1880 --in 1870,1890 --quantiles 0.5").good().out);
+    assert_ne!(
+        one,
+        folder.run("contrast model.json --in 1860,1880 --in 1870,1890 --quantiles 0.5 --seed 1").good().out
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let folder = folder();
+    folder.write("p.csv", "x,y\n0,0\n1,1\n0.5,0.2\n0.3,0.8\n0.6,0.6\n");
+    folder.run("fit p.csv --window 0,1,0,1 --inducing 3x3 -o map.json").good();
+    folder.write("three.csv", "start,end\n1860,1870\n1870,1880\n1880,1890\n");
+    folder.run("contrast model.json").refused(&["model.json", "two regions", "--in twice", "another model"]);
+    folder.run("contrast model.json --in 1860,1870").refused(&["1 region", "model.json", "two"]);
+    folder.run("contrast model.json --in three.csv").refused(&["3 regions", "two"]);
+    folder.run("contrast early.json late.json --in three.csv").refused(&["3 regions", "two models", "one"]);
+    folder.run("contrast early.json late.json").refused(&["windows", "1851,1900", "1900,1963", "--in"]);
+    folder.run("contrast model.json map.json").refused(&["1 axis", "2 axes"]);
+    folder.run("contrast model.json --in 1860 --in 1870,1880").refused(&["--in 1860"]);
+    folder.run("contrast model.json missing.json").refused(&["missing.json"]);
+    folder.run("contrast model.json years.csv").refused(&["years.csv", "not a model"]);
+    folder.run("contrast model.json model.json --draws 1").refused(&["--draws 1"]);
+    folder.run("contrast model.json model.json --quantiles 2").refused(&["--quantiles 2"]);
+    assert_eq!(folder.run("contrast").code, 2);
+    assert_eq!(folder.run("contrast model.json model.json model.json").code, 2);
+}
