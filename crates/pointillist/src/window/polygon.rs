@@ -1,13 +1,14 @@
 //! Polygons with holes: checked once, then asked for their area, what lies inside, and what two of them have in common.
 //!
 //! What a set of rings must be is in `contacts.rs`, fast look-up in `bands.rs`, integrals over the area in `moments.rs`. The common part
-//! of two areas is left to the `geo` crate, which works on a grid of 2³⁰ steps: the corners it finds are put back where they belong.
+//! of two areas is left to the `i_overlay` crate, which works on a grid of 2³⁰ steps: the corners it finds are put back where they belong.
 
 use super::bands::{Bands, Edge, Point, box_around, cross, length, minus, tolerance};
 use super::{Panels, Span, contacts, moments};
 use crate::error::{Error, Result};
 use crate::numerics::linalg::Matrix;
-use geo::BooleanOps;
+use i_overlay::core::{fill_rule::FillRule, overlay_rule::OverlayRule};
+use i_overlay::float::overlay::{FloatOverlay, OverlayOptions};
 use std::sync::OnceLock;
 
 /// What two areas have in common is nothing if it is less than this part of the box around the smaller one.
@@ -116,18 +117,14 @@ impl Polygons {
     /// What two sets of polygons have in common, if it has an area.
     pub fn intersection(&self, other: &Polygons) -> Option<Self> {
         let [x, y] = [0, 1].map(|r| self.bounding_box()[r].intersection(&other.bounding_box()[r]));
-        let common = self.to_geo().intersection(&other.to_geo());
+        let [one, two] = [self, other].map(|polygons| polygons.all_rings().cloned().collect::<Vec<Ring>>());
+        let common = FloatOverlay::with_subj_and_clip_custom(&one, &two, OverlayOptions::ogc(), Default::default())
+            .overlay(OverlayRule::Intersect, FillRule::EvenOdd);
         let sharpened = Sharpener::new(self, other, [x?, y?]).polygons(&common);
         let smaller = [self, other].map(|polygons| polygons.bounding_box().iter().map(Span::length).product());
         let least = LEAST_PART * f64::min(smaller[0], smaller[1]);
         let left: Vec<Vec<Ring>> = sharpened.into_iter().filter_map(|rings| with_area(rings, least)).collect();
         (!left.is_empty()).then(|| Self::of_rings(left))
-    }
-
-    fn to_geo(&self) -> geo::MultiPolygon {
-        let line = |ring: &Ring| geo::LineString::from(ring.clone());
-        let polygon = |rings: &Vec<Ring>| geo::Polygon::new(line(&rings[0]), rings[1..].iter().map(line).collect());
-        geo::MultiPolygon::new(self.polygons.iter().map(polygon).collect())
     }
 
     /// Whether a box and the area inside have a point in common, borders included.
@@ -218,12 +215,9 @@ impl<'a> Sharpener<'a> {
         Self { areas: [one.bands(), other.bands()], limits, reach: GRID_ERROR * extent }
     }
 
-    fn polygons(&self, found: &geo::MultiPolygon) -> Vec<Vec<Ring>> {
-        let ring = |line: &geo::LineString| line.coords().map(|c| self.corner([c.x, c.y])).collect::<Ring>();
-        let rings = |polygon: &geo::Polygon| -> Vec<Ring> {
-            std::iter::once(polygon.exterior()).chain(polygon.interiors()).map(ring).collect()
-        };
-        found.iter().map(|polygon| cleaned(rings(polygon), 0.0)).collect()
+    fn polygons(&self, found: &[Vec<Ring>]) -> Vec<Vec<Ring>> {
+        let ring = |rough: &Ring| rough.iter().map(|&corner| self.corner(corner)).collect::<Ring>();
+        found.iter().map(|rings| cleaned(rings.iter().map(ring).collect(), 0.0)).collect()
     }
 
     fn corner(&self, rough: Point) -> Point {
