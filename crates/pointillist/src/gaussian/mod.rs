@@ -73,6 +73,11 @@ pub trait Design: Sync {
     /// Number of points.
     fn len(&self) -> usize;
 
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The variance that the rows leave open at each point, if they do.
     fn residual(&self) -> Option<&[f64]>;
 

@@ -198,7 +198,7 @@ impl<'a, D: Design> Problem<'a, D> {
             traces += trace;
         }
         let bound = sums.iter().sum::<f64>() + traces + self.conjugate(&mean)
-            - 0.5 * (self.from_prior(&mean) + log_determinant - self.prior.log_determinant);
+            - 0.5 * (self.off_prior(&mean) + log_determinant - self.prior.log_determinant);
         if !bound.is_finite() {
             return Err(Error::NotANumber { parameters: vec![] });
         }
@@ -211,7 +211,7 @@ impl<'a, D: Design> Problem<'a, D> {
     }
 
     /// (m−b)ᵀQ(m−b).
-    fn from_prior(&self, mean: &[f64]) -> f64 {
+    fn off_prior(&self, mean: &[f64]) -> f64 {
         match self.prior.precision {
             None => distance_squared(mean, self.prior.mean),
             Some(precision) => {

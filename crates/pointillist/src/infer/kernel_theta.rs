@@ -19,13 +19,16 @@ const PERIODS: f64 = 1.5;
 /// Each further term with the same factor on the same axis starts with a length-scale this many times as long as the one before.
 const SHORTER: f64 = 0.3;
 
+/// Parameters of a kernel that go together, each with its inner value as a multiple of the first one's.
+type Members = Vec<(usize, f64)>;
+
 /// The map between the parameters of a kernel (and inducing locations) and the optimiser's vector.
 #[derive(Debug, Clone)]
 pub(super) struct KernelLayout {
     layout: Layout,
     /// For each slot the parameters of the kernel that it stands for, none for the mean. Each has its inner value as a multiple
     /// of that of the first.
-    members: Vec<Vec<(usize, f64)>>,
+    members: Vec<Members>,
     /// How starting length-scales apply to each slot: not at all, or this many times as long.
     scanned: Vec<Option<f64>>,
     /// The box inducing points move in, if they do.
@@ -40,8 +43,7 @@ impl KernelLayout {
         let variance = variances(rate, window.measure(), kernel.terms.len());
         let (units, names, values) = (kernel.units(scaling), kernel.parameter_names(), kernel.parameters());
         let along = lengths_along(kernel);
-        let (mut slots, mut members, mut scanned): (Vec<Slot>, Vec<Vec<(usize, f64)>>, Vec<_>) =
-            (vec![], vec![], vec![]);
+        let (mut slots, mut members, mut scanned) = (Vec::<Slot>::new(), Vec::<Members>::new(), vec![]);
         for (i, (said, parameter)) in expression.parameters().into_iter().enumerate() {
             let shares = |slot: &Slot| said.label.is_some() && slot.label == said.label;
             if let Some(at) = slots.iter().position(shares) {
@@ -189,7 +191,7 @@ impl KernelLayout {
 
     /// log p(Θ), and the gradient of the objective by the vector: that of the bound (`bar`) plus that of log p.
     pub(super) fn gradient(&self, x: &[f64], hyper: &Hyper, bar: &HyperBar, gradient: &mut [f64]) -> f64 {
-        let of_members = |members: &Vec<(usize, f64)>| -> f64 {
+        let of_members = |members: &Members| -> f64 {
             match members.is_empty() {
                 true => bar.mean,
                 false => members.iter().map(|&(i, ratio)| bar.parameters[i] * ratio).sum(),
