@@ -295,6 +295,9 @@ pub struct FitOptions {
     /// What weighted nodes in place of many events may leave out of the data term, relative to it
     #[arg(long, value_name = "X", default_value = "1e-6", help_heading = "Inference", allow_hyphen_values = true)]
     pub tolerance: f64,
+    /// Find standard errors of the hyper-parameters too: from the curvature of the bound, some ten evaluations more
+    #[arg(long, help_heading = "Inference")]
+    pub errors: bool,
     /// Most evaluations of the bound
     #[arg(long, value_name = "N", default_value_t = 2000, help_heading = "Inference")]
     pub max_evaluations: usize,

@@ -85,7 +85,7 @@ const TABLE: &[Line] = &[
     line(FITS, &["kernel", "optimise_inducing", "method", "jitter"], &[Kind::Fitting, Kind::Inducing]),
     line(FITS, &["tolerance"], &[Kind::Fitting, Kind::Inducing, Kind::Nodes]),
     line(FITS, &["exact"], &[Kind::Fitting, Kind::Events]),
-    line(FITS, &["mean", "prior", "fix", "max_evaluations"], &[Kind::Fitting]),
+    line(FITS, &["mean", "prior", "fix", "errors", "max_evaluations"], &[Kind::Fitting]),
     line(&["compare", "smooth", "sgcp"], &["heldout_repeats", "heldout_trials"], &[Kind::HeldOut]),
     line(&["compare"], &["draws"], &[Kind::Sampled]),
     line(&["plot"], &["overlay", "title"], &[Kind::Picture]),

@@ -493,3 +493,14 @@ fn ctrl_c_ends_a_fit_and_leaves_nothing() {
     assert_eq!(output.status.code(), Some(130));
     assert!(folder.names().is_empty(), "{:?}", folder.names());
 }
+
+#[test]
+fn standard_errors_are_said_when_they_are_asked_for() {
+    let fit = |options: &str| Folder::new().run(&format!("fit coal --json --inducing 12 {options}")).good().json();
+    assert!(fit("")["standard_errors"].is_null());
+    let errors = fit("--errors")["standard_errors"].as_array().cloned().unwrap();
+    assert_eq!(errors.len(), 3, "{errors:?}");
+    assert!(errors.iter().all(|error| error["se"].as_f64().unwrap() > 0.0), "{errors:?}");
+    let text = Folder::new().run("fit coal --inducing 12 --errors").good().out;
+    assert!(text.contains("lengthscale") && text.contains('±'), "{text}");
+}

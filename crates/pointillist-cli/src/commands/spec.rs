@@ -40,6 +40,7 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         most_bytes: io::given_limit().map_or(default.most_bytes, |most| most as usize),
         exact: options.exact,
         tolerance: options.tolerance,
+        errors: options.errors,
         ..default
     })
 }

@@ -5,11 +5,28 @@ use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::{Exposure, Piece};
 use pointillist::{
     AtBound, Axis, Bounded, Decision, Family, Fit, InducingPoints, Kernel, LatticeMean, LatticeSummary, Method, Model,
-    Posterior, PriorMean, Tried, Window,
+    Posterior, PriorMean, StandardError, Tried, Window,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// A hyper-parameter with its standard error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ErrorSummary {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its standard error.
+    pub se: f64,
+}
+
+impl ErrorSummary {
+    fn new(error: &StandardError) -> Self {
+        Self { name: error.name.clone(), value: error.value, se: error.se }
+    }
+}
 
 /// Where f returns to away from events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -104,6 +121,9 @@ pub struct Summary {
     /// The hyper-parameters that ended where the search for them does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at_bounds: Vec<BoundSummary>,
+    /// Standard errors of what was learned, if they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standard_errors: Vec<ErrorSummary>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -328,6 +348,7 @@ impl Summary {
             window: WindowSummary::new(window, report.integral_error),
             jitter: report.jitter,
             at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),
+            standard_errors: report.standard_errors.iter().flatten().map(ErrorSummary::new).collect(),
             warnings,
         }
     }
@@ -379,6 +400,9 @@ impl Summary {
         }
         for (name, values) in parameters {
             row(&name, values);
+        }
+        for ErrorSummary { name, value, se } in &self.standard_errors {
+            row("error", format!("{name} {value:.4} ± {se:.4}"));
         }
         if self.prior_mean == MeanKind::Integrated {
             row("constant", "unknown, about the mean; integrated over".into());

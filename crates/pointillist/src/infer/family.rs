@@ -124,6 +124,10 @@ impl Asked {
         let mut best = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
         best.report.decision = Decision::of(best.report.bound.total(), &tried);
         best.report.tried = tried;
+        if self.errors && best.report.standard_errors.is_none() {
+            let why = "there are no standard errors: the bound has no maximum in all hyper-parameters, as at the end of a range, or the scheme is the joint one";
+            best.report.warnings.push(why.into());
+        }
         Ok(best)
     }
 

@@ -6,8 +6,6 @@
 //! A [`Link`] says how the intensity is made from f. For the square −∫f² is quadratic, and log f² at the events are sites. Another
 //! link may have sites at the nodes of the integral too. To add a link: its file in this folder, and its line in the list.
 
-mod square;
-
 pub(crate) use square::LOG_SQUARE;
 
 use crate::parallel;
@@ -21,9 +19,11 @@ macro_rules! with_links {
     };
 }
 
-/// Declares the enum.
+/// Declares the files and the enum.
 macro_rules! declare {
     ([$($file:ident :: $formula:ident),* $(,)?]) => {
+        $(mod $file;)*
+
         /// How the intensity is made from the Gaussian process f.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
