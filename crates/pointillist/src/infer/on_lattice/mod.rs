@@ -364,7 +364,9 @@ impl Kind for OnLattice<'_> {
     fn start(&self, nodes: Option<&Vec<usize>>, length: f64, before: Option<&Run<Self>>) -> Result<Start<Self>> {
         let first = vec![AUTO_FIRST[self.window.dims() - 1]; self.window.dims()];
         let nodes = nodes.unwrap_or(&first);
-        let level = self.level(nodes, margin(&vec![length; nodes.len()]), None)?;
+        // The margin of a range that is held is its own.
+        let held = self.layout.slots.iter().take(nodes.len()).map(|slot| slot.fixed.unwrap_or(length));
+        let level = self.level(nodes, margin(&held.collect::<Vec<_>>()), None)?;
         let resolved = |step: &f64| length.max(tuning::LATTICE.resolved * step);
         let ranges: Vec<f64> = level.steps().iter().map(resolved).collect();
         let LinkStart { mean, variance, .. } = self.link.formula().start(self.rate);
