@@ -18,8 +18,6 @@
 //! Everything that is written leaves through [`write_atomically`]. The crate fits nothing and draws nothing, and it never prints: an error is
 //! a [`Message`] for the caller to show.
 
-#![warn(clippy::too_many_arguments)]
-
 mod base64;
 mod checkpoint_file;
 mod checksum;

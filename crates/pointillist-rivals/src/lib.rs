@@ -17,8 +17,6 @@
 //! # Ok::<(), pointillist::Error>(())
 //! ```
 
-#![warn(clippy::too_many_arguments)]
-
 pub mod compare;
 mod gamma;
 mod gauss_cells;

@@ -8,7 +8,7 @@ use crate::infer::lbfgs::Curvature;
 use crate::window::{AxisRule, Window, node_count};
 
 pub use crate::infer::lbfgs::Settings as Climb;
-pub use crate::infer::{Gradient, bound_at};
+pub use crate::infer::{Given, Gradient, bound_at};
 pub use crate::window::{Nodes, Scaling};
 
 /// Refusals of amounts that memory or time would not suffice for.

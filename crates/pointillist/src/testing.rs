@@ -6,7 +6,7 @@ use crate::data::points::Points;
 use crate::error::Result;
 use crate::field::lattice::{Grid, Prior, Smoothness, Theta};
 use crate::gaussian::{BandedFactor, Factor};
-use crate::kernel::{Formula, Kernel, SLOTS};
+use crate::kernel::{Bars, Formula, Kernel, SLOTS};
 use crate::numerics::dual::Dual;
 use crate::window::{AxisRule, Nodes, Span, Window};
 use rand::{RngExt, SeedableRng};
@@ -130,9 +130,10 @@ fn check_adjoints<F: Formula>(theta: &[f64], span: Span, z: &[f64], x: &[f64], m
     let (mut theta_bar, mut z_bar) = (vec![0.0; theta.len()], vec![0.0; size]);
     let mut gram = vec![0.0; size * x.len()];
     F::gram(theta, z, x, &mut gram);
-    F::gram_adjoint(theta, z, x, &gram, &gram_bar, &mut theta_bar, moving.then_some(&mut z_bar));
-    F::psi_table_adjoint(theta, z, span, &psi_bar, &mut theta_bar, moving.then_some(&mut z_bar));
-    F::phi_list_adjoint(theta, z, span, &phi_bar, &mut theta_bar, moving.then_some(&mut z_bar));
+    let mut bars = Bars { theta: &mut theta_bar, z: moving.then_some(&mut z_bar) };
+    F::gram_adjoint(theta, z, x, &gram, &gram_bar, bars.lend());
+    F::psi_table_adjoint(theta, z, span, &psi_bar, bars.lend());
+    F::phi_list_adjoint(theta, z, span, &phi_bar, bars);
 
     let parameters: Vec<Dual<SLOTS>> = theta.iter().enumerate().map(|(i, &t)| Dual::variable(t, i)).collect();
     let (mut want_theta, mut want_z) = (vec![0.0; theta.len()], vec![0.0; size]);

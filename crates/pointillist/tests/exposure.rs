@@ -1,7 +1,7 @@
 //! Exposures: weights stand for the exposure they are spread to, cells that are cut finer change nothing, regions add up, rates are found.
 
 use pointillist::field::lattice::{Grid, Mass};
-use pointillist::internals::bound_at;
+use pointillist::internals::{Given, bound_at};
 use pointillist::kernel::{Part, Term};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::window::{Exposure, Polygons};
@@ -55,8 +55,17 @@ fn bound(window: &Window, kink: bool) -> f64 {
         }
     };
     let z = window.grid(&vec![3; dims]);
-    let (mean, root) = (scatter(z.len(), 0.4142), Matrix::scaled_identity(z.len(), 0.5));
-    bound_at(&events, &kernel, 0.9, PriorMean::Constant, &z, &mean, &root, 1e-3).unwrap().0.total()
+    let (q_mean, q_root) = (scatter(z.len(), 0.4142), Matrix::scaled_identity(z.len(), 0.5));
+    let given = Given {
+        kernel: &kernel,
+        mean: 0.9,
+        prior_mean: PriorMean::Constant,
+        inducing: &z,
+        q_mean: &q_mean,
+        q_root: &q_root,
+        jitter: 1e-3,
+    };
+    bound_at(&events, &given).unwrap().0.total()
 }
 
 /// ∫f² over a window for some f on a lattice.

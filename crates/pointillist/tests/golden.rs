@@ -4,7 +4,7 @@ mod common;
 
 use common::{golden, number, numbers, rows};
 use pointillist::bound::Bound;
-use pointillist::internals::{Gradient, bound_at};
+use pointillist::internals::{Given, Gradient, bound_at};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::{
@@ -46,8 +46,17 @@ fn evaluate(case: &Value) -> ((Bound, Gradient), Kernel, Points) {
     let dims = case["lo"].as_array().unwrap().len();
     let events = Events::new(points(&rows(&case["X"]), dims), window(case)).unwrap();
     let inducing = points(&rows(&case["Z"]), dims);
-    let (kernel, mean, m) = (kernel(case), number(&case["ubar"]), numbers(&case["m"]));
-    let found = bound_at(&events, &kernel, mean, prior_mean(case), &inducing, &m, &root(case), 0.0).unwrap();
+    let (kernel, mean, m, root) = (kernel(case), number(&case["ubar"]), numbers(&case["m"]), root(case));
+    let given = Given {
+        kernel: &kernel,
+        mean,
+        prior_mean: prior_mean(case),
+        inducing: &inducing,
+        q_mean: &m,
+        q_root: &root,
+        jitter: 0.0,
+    };
+    let found = bound_at(&events, &given).unwrap();
     (found, kernel, inducing)
 }
 

@@ -2,7 +2,7 @@
 
 use pointillist::bound::{Gaussian, bound, bound_adjoint};
 use pointillist::field::inducing::{Features, Hyper, Scattered};
-use pointillist::internals::bound_at;
+use pointillist::internals::{Given, bound_at};
 use pointillist::kernel::SquaredExponential;
 use pointillist::numerics::linalg::Matrix;
 use pointillist::testing::{check_gradient, check_kernel};
@@ -117,7 +117,16 @@ fn the_gradient_by_parameters_and_locations() {
                 let evaluate = |x: &[f64]| {
                     let kernel = Kernel::squared_exponential(x[0], &x[1..=dims]).unwrap();
                     let z = Points::new(dims, x[dims + 7..].to_vec()).unwrap();
-                    bound_at(&events, &kernel, x[dims + 1], prior, &z, &x[dims + 2..dims + 7], &q.root, jitter).unwrap()
+                    let given = Given {
+                        kernel: &kernel,
+                        mean: x[dims + 1],
+                        prior_mean: prior,
+                        inducing: &z,
+                        q_mean: &x[dims + 2..dims + 7],
+                        q_root: &q.root,
+                        jitter,
+                    };
+                    bound_at(&events, &given).unwrap()
                 };
                 let (_, g) = evaluate(&x);
                 let gradient = [g.parameters, vec![g.mean], g.q_mean, g.inducing].concat();

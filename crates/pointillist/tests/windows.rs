@@ -1,6 +1,6 @@
 //! Every kernel on every kind of window: gradients, and windows that are the same written in two ways.
 
-use pointillist::internals::bound_at;
+use pointillist::internals::{Given, bound_at};
 use pointillist::kernel::{Expression, Part, Term};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::testing::check_gradient;
@@ -131,7 +131,16 @@ fn gradients_for_every_kernel_on_every_kind_of_window() {
                 let kernel = kernel.with_parameters(&at[..count]);
                 let z = Points::new(dims, at[count + 5..].to_vec()).unwrap();
                 let q_mean = &at[count + 1..count + 5];
-                bound_at(&events, &kernel, at[count], PriorMean::Constant, &z, q_mean, &root, 1e-2).unwrap()
+                let given = Given {
+                    kernel: &kernel,
+                    mean: at[count],
+                    prior_mean: PriorMean::Constant,
+                    inducing: &z,
+                    q_mean,
+                    q_root: &root,
+                    jitter: 1e-2,
+                };
+                bound_at(&events, &given).unwrap()
             };
             let (_, g) = evaluate(&x);
             let mut gradient = [g.parameters, vec![g.mean], g.q_mean, g.inducing].concat();
@@ -146,8 +155,17 @@ fn gradients_for_every_kernel_on_every_kind_of_window() {
 fn bound_on(window: &Window, kernel: &Kernel, points: &Points) -> pointillist::bound::Bound {
     let events = Events::new(points.clone(), window.clone()).unwrap();
     let z = window.grid(&vec![3; window.dims()]);
-    let root = Matrix::scaled_identity(z.len(), 0.5);
-    bound_at(&events, kernel, 0.9, PriorMean::Constant, &z, &scatter(z.len(), 0.4142), &root, 1e-3).unwrap().0
+    let (q_mean, q_root) = (scatter(z.len(), 0.4142), Matrix::scaled_identity(z.len(), 0.5));
+    let given = Given {
+        kernel,
+        mean: 0.9,
+        prior_mean: PriorMean::Constant,
+        inducing: &z,
+        q_mean: &q_mean,
+        q_root: &q_root,
+        jitter: 1e-3,
+    };
+    bound_at(&events, &given).unwrap().0
 }
 
 fn assert_same(a: f64, b: f64, what: &str) {

@@ -10,6 +10,13 @@ use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::expected_log_square;
 use crate::parallel;
 
+/// The features and weights of a block of events.
+struct Block<'a> {
+    a: &'a [f64],
+    residual: &'a [f64],
+    weights: &'a [f64],
+}
+
 /// Sums over a block of events.
 struct EventSums {
     log_rate: f64,
@@ -29,7 +36,7 @@ pub fn bound_adjoint(features: &Features, weights: &[f64], q: &Gaussian, by_root
     let a = features.points.a.data().chunks(block * size).zip(points_bar.a.data_mut().chunks_mut(block * size));
     let blocks = a.zip(features.points.residual.chunks(block)).zip(weights.chunks(block));
     let parts = parallel::map(blocks, count * size, |(((a, a_bar), residual), weights)| {
-        event_sums(a, residual, weights, features.offset, &q.mean, &covariance, by_root, a_bar)
+        event_sums(Block { a, residual, weights }, features.offset, &q.mean, &covariance, by_root, a_bar)
     });
 
     let region = &features.region;
@@ -67,9 +74,7 @@ pub fn bound_adjoint(features: &Features, weights: &[f64], q: &Gaussian, by_root
 
 /// One block of events; `a_bar` receives its cotangents.
 fn event_sums(
-    a: &[f64],
-    residual: &[f64],
-    weights: &[f64],
+    Block { a, residual, weights }: Block<'_>,
     offset: f64,
     mean: &[f64],
     covariance: &Matrix,

@@ -25,17 +25,28 @@ pub struct Gradient {
     pub inducing: Vec<f64>,
 }
 
+/// All that the bound depends on beside the events.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// The prior covariance of f.
+    pub kernel: &'a Kernel,
+    /// ū, the prior mean.
+    pub mean: f64,
+    /// What has the mean ū: f itself, or u alone as in the paper.
+    pub prior_mean: PriorMean,
+    /// The inducing locations.
+    pub inducing: &'a Points,
+    /// m.
+    pub q_mean: &'a [f64],
+    /// L, S = L Lᵀ.
+    pub q_root: &'a Matrix,
+    /// The share of its diagonal that is added to the matrix of the inducing points.
+    pub jitter: f64,
+}
+
 /// The bound of q(u) = N(m, L Lᵀ) and its gradient.
-pub fn bound_at(
-    events: &Events,
-    kernel: &Kernel,
-    mean: f64,
-    prior_mean: PriorMean,
-    inducing: &Points,
-    q_mean: &[f64],
-    q_root: &Matrix,
-    jitter: f64,
-) -> Result<(Bound, Gradient)> {
+pub fn bound_at(events: &Events, given: &Given<'_>) -> Result<(Bound, Gradient)> {
+    let Given { kernel, mean, prior_mean, inducing, q_mean, q_root, jitter } = *given;
     let size = inducing.len();
     for (what, expected, found) in [
         ("kernel", events.window().dims(), kernel.dims),

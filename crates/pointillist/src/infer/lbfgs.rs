@@ -140,8 +140,7 @@ pub(crate) fn maximise(
         }
         let longest = direction.iter().fold(0.0, |m: f64, d| m.max(d.abs()));
         let initial = if first { (first_step / longest).min(1.0) } else { (LONGEST_STEP / longest).min(1.0) };
-        let budget = settings.most_evaluations - objective.evaluations;
-        let Some(next) = line_search(&mut objective, &now, &direction, slope, initial, settings.gain, budget)? else {
+        let Some(next) = line_search(&mut objective, &now, &direction, slope, initial, settings)? else {
             if !first {
                 memory.clear(); // try once more along the gradient
                 continue;
@@ -217,15 +216,15 @@ fn line_search<F: FnMut(&[f64], &mut [f64]) -> Result<Option<f64>>>(
     direction: &[f64],
     slope: f64,
     initial: f64,
-    gain: f64,
-    budget: usize,
+    settings: Settings,
 ) -> Result<Option<Trial>> {
+    let budget = settings.most_evaluations.saturating_sub(objective.evaluations).max(1);
     let (mut low, mut low_value, mut low_slope) = (0.0, now.value, slope);
     let mut high: Option<f64> = None;
     let mut step = initial;
     let mut best: Option<Trial> = None;
-    for _ in 0..TRIALS.min(budget.max(1)) {
-        if (step - low).abs() * slope < HARDLY * gain {
+    for _ in 0..TRIALS.min(budget) {
+        if (step - low).abs() * slope < HARDLY * settings.gain {
             break; // where it now looks nothing more is to be gained
         }
         let mut x = now.x.clone();

@@ -26,7 +26,7 @@ mod tuning;
 
 pub use at_bound::{AtBound, Bounded, RangeEnd};
 pub use family::{Decision, Tried};
-pub use given::{Gradient, bound_at};
+pub use given::{Given, Gradient, bound_at};
 pub use model::{Family, Inducing, InducingPoints, LatticeChoice, LatticeMean, Method, Model};
 pub(crate) use on_lattice::learn::Learned;
 pub use prior::Prior;

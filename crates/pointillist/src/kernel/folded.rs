@@ -220,7 +220,7 @@ fn even_places(n: usize, order: usize) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::kernel::integrals::{psi_table, psi_table_adjoint, psi_table_plainly};
-    use crate::kernel::{Factor, Part};
+    use crate::kernel::{Bars, Factor, Part};
 
     #[test]
     fn sums_over_even_places_are_those_of_polynomials() {
@@ -277,13 +277,14 @@ mod tests {
                 let second = if r == l { first.clone() } else { places(right, 10) };
                 let left: Vec<PartAt<'_>> = left.iter().zip(first).map(|(part, at)| PartAt { part, at }).collect();
                 let right: Vec<PartAt<'_>> = right.iter().zip(second).map(|(part, at)| PartAt { part, at }).collect();
-                let (mut got, mut want) = (vec![0.0; 36], vec![0.0; 36]);
+                let mut got = vec![0.0; 36];
                 let bar: Vec<f64> = (0..36).map(|i| 1.0 / (1.0 + (i % 6 + i / 6) as f64)).collect();
                 let (mut got_bar, mut want_bar) = (vec![0.0; 20], vec![0.0; 20]);
                 let (mut got_z, mut want_z) = (vec![0.0; 6], vec![0.0; 6]);
                 psi_table(&left, &right, &z, span, &mut got);
-                psi_table_adjoint(&left, &right, &z, span, &bar, &mut got_bar, Some(&mut got_z));
-                psi_table_plainly(&left, &right, &z, span, &mut want, &bar, &mut want_bar, &mut want_z);
+                psi_table_adjoint(&left, &right, &z, span, &bar, Bars { theta: &mut got_bar, z: Some(&mut got_z) });
+                let bars = Bars { theta: &mut want_bar, z: Some(&mut want_z) };
+                let want = psi_table_plainly(&left, &right, &z, span, &bar, bars);
                 let size = want.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
                 for (got, want) in got.iter().zip(&want) {
                     assert!((got - want).abs() < 1e-12 * size, "{l} {r}: {got} {want}");

@@ -7,6 +7,7 @@
 use crate::numerics::dual::{Dual, Real};
 use crate::numerics::gauss::GaussLegendre;
 use crate::window::Span;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Parameters of the factor, then the two points: enough slots for every derivative of a factor with three parameters.
@@ -50,6 +51,27 @@ impl Parameter {
     /// The period of a factor that repeats itself.
     pub const PERIOD: Self =
         Self { name: "period", unit: Unit::Length, start: 0.25, range: (1e-4, 1e2), learned: true };
+}
+
+/// What adjoints add to: the cotangents of the parameters θ, and of the points z unless these stay where they are.
+#[derive(Debug)]
+pub struct Bars<'a> {
+    /// Of θ.
+    pub theta: &'a mut [f64],
+    /// Of z.
+    pub z: Option<&'a mut [f64]>,
+}
+
+impl Bars<'_> {
+    /// The same, to be lent once more.
+    pub(crate) fn lend(&mut self) -> Bars<'_> {
+        Bars { theta: self.theta, z: self.z.as_deref_mut() }
+    }
+
+    /// Those of some of the parameters.
+    pub(crate) fn of(&mut self, parameters: Range<usize>) -> Bars<'_> {
+        Bars { theta: &mut self.theta[parameters], z: self.z.as_deref_mut() }
+    }
 }
 
 /// The formulas of a 1-D factor of a kernel, in natural parameters θ.
@@ -131,15 +153,8 @@ pub trait Formula {
     }
 
     /// Adjoint of [`Formula::gram`] by θ and z; `k` is its output, which a formula may use to save work.
-    fn gram_adjoint(
-        theta: &[f64],
-        z: &[f64],
-        x: &[f64],
-        _k: &[f64],
-        k_bar: &[f64],
-        theta_bar: &mut [f64],
-        mut z_bar: Option<&mut [f64]>,
-    ) {
+    fn gram_adjoint(theta: &[f64], z: &[f64], x: &[f64], _k: &[f64], k_bar: &[f64], bars: Bars<'_>) {
+        let Bars { theta: theta_bar, z: mut z_bar } = bars;
         let theta = variables(theta);
         for (column, &x) in k_bar.chunks_exact(z.len()).zip(x) {
             for (i, &bar) in column.iter().enumerate() {
@@ -163,14 +178,8 @@ pub trait Formula {
     }
 
     /// Adjoint of [`Formula::phi_list`].
-    fn phi_list_adjoint(
-        theta: &[f64],
-        z: &[f64],
-        span: Span,
-        phi_bar: &[f64],
-        theta_bar: &mut [f64],
-        mut z_bar: Option<&mut [f64]>,
-    ) {
+    fn phi_list_adjoint(theta: &[f64], z: &[f64], span: Span, phi_bar: &[f64], bars: Bars<'_>) {
+        let Bars { theta: theta_bar, z: mut z_bar } = bars;
         let theta = variables(theta);
         for (i, &bar) in phi_bar.iter().enumerate() {
             let phi = Self::phi(&theta, Dual::variable(z[i], SLOTS - 2), span);
@@ -195,14 +204,8 @@ pub trait Formula {
     }
 
     /// Adjoint of [`Formula::psi_table`] for a symmetric `psi_bar`.
-    fn psi_table_adjoint(
-        theta: &[f64],
-        z: &[f64],
-        span: Span,
-        psi_bar: &[f64],
-        theta_bar: &mut [f64],
-        mut z_bar: Option<&mut [f64]>,
-    ) {
+    fn psi_table_adjoint(theta: &[f64], z: &[f64], span: Span, psi_bar: &[f64], bars: Bars<'_>) {
+        let Bars { theta: theta_bar, z: mut z_bar } = bars;
         let (size, theta) = (z.len(), variables(theta));
         for j in 0..size {
             for i in 0..size {

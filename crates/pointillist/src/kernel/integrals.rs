@@ -6,7 +6,7 @@
 //! Where a factor has many periods in the span, `folded.rs` has far fewer nodes.
 
 use super::folded::AxisNodes;
-use super::{Factor, Parameter, Part};
+use super::{Bars, Factor, Parameter, Part};
 use crate::numerics::linalg;
 use crate::window::Span;
 
@@ -65,26 +65,16 @@ fn tables<'x>(
 ) -> Vec<Vec<f64>> {
     let table = |p: &PartAt<'_>| {
         let mut table = vec![0.0; z.len() * count];
-        p.part.factor.gram(&p.part.parameters, z, seen_by(p), &mut table);
+        p.part.gram(z, seen_by(p), &mut table);
         table
     };
     parts.iter().map(table).collect()
 }
 
 /// Adjoint of [`gram`] by the parameters and z; `k` is its output.
-pub(crate) fn gram_adjoint(
-    parts: &[PartAt<'_>],
-    z: &[f64],
-    x: &[f64],
-    k: &[f64],
-    k_bar: &[f64],
-    parameters_bar: &mut [f64],
-    mut z_bar: Option<&mut [f64]>,
-) {
+pub(crate) fn gram_adjoint(parts: &[PartAt<'_>], z: &[f64], x: &[f64], k: &[f64], k_bar: &[f64], mut bars: Bars<'_>) {
     let mut one = |p: &PartAt<'_>, k: &[f64], k_bar: &[f64]| {
-        let Part { factor, parameters, .. } = p.part;
-        let theta_bar = &mut parameters_bar[p.range()];
-        factor.gram_adjoint(parameters, z, x, k, k_bar, theta_bar, z_bar.as_deref_mut());
+        p.part.gram_adjoint(z, x, k, k_bar, bars.of(p.range()));
     };
     match parts {
         [] => {}
@@ -99,28 +89,20 @@ pub(crate) fn gram_adjoint(
 }
 
 /// Adjoint of [`gram_at`] by the parameters and z.
-fn gram_at_adjoint(
-    parts: &[PartAt<'_>],
-    z: &[f64],
-    nodes: &AxisNodes,
-    k_bar: &[f64],
-    parameters_bar: &mut [f64],
-    mut z_bar: Option<&mut [f64]>,
-) {
+fn gram_at_adjoint(parts: &[PartAt<'_>], z: &[f64], nodes: &AxisNodes, k_bar: &[f64], mut bars: Bars<'_>) {
     let tables = tables(parts, z, nodes.x.len(), |p| nodes.seen_by(p.period()));
     for (p, part) in parts.iter().enumerate() {
-        let Part { factor, parameters, .. } = part.part;
         let (x, bar) = (nodes.seen_by(part.period()), times_others(k_bar, &tables, p));
-        let theta_bar = &mut parameters_bar[part.range()];
-        factor.gram_adjoint(parameters, z, x, &tables[p], &bar, theta_bar, z_bar.as_deref_mut());
+        part.part.gram_adjoint(z, x, &tables[p], &bar, bars.of(part.range()));
         let Some(turns) = nodes.turns(part.period()) else { continue };
         // A node seen so many periods nearer than it is moves by as many when the period grows; k is symmetric, so the derivative by
         // its second point is that by the first with both exchanged.
-        let Some(at) = factor.parameters().iter().position(|p| p.name == Parameter::PERIOD.name) else { continue };
+        let mut names = part.part.factor.parameters().iter().map(|p| p.name);
+        let Some(period) = names.position(|name| name == Parameter::PERIOD.name) else { continue };
         let (k, bar) = (transposed(&tables[p], z.len()), transposed(&bar, z.len()));
-        let (mut unused, mut x_bar) = (vec![0.0; theta_bar.len()], vec![0.0; x.len()]);
-        factor.gram_adjoint(parameters, x, z, &k, &bar, &mut unused, Some(&mut x_bar));
-        theta_bar[at] -= x_bar.iter().zip(&turns).map(|(bar, turns)| bar * turns).sum::<f64>();
+        let (mut unused, mut x_bar) = (vec![0.0; part.part.parameters.len()], vec![0.0; x.len()]);
+        part.part.gram_adjoint(x, z, &k, &bar, Bars { theta: &mut unused, z: Some(&mut x_bar) });
+        bars.theta[part.at + period] -= x_bar.iter().zip(&turns).map(|(bar, turns)| bar * turns).sum::<f64>();
     }
 }
 
@@ -142,7 +124,7 @@ fn transposed(table: &[f64], rows: usize) -> Vec<f64> {
 pub(crate) fn phi_list(parts: &[PartAt<'_>], z: &[f64], span: Span, out: &mut [f64]) {
     match parts {
         [] => out.fill(span.length()),
-        [single] => single.part.factor.phi(&single.part.parameters, z, span, out),
+        [single] => single.part.phi(z, span, out),
         _ => {
             out.fill(0.0);
             for nodes in nodes(parts, &[], z, span).blocks(MOST_VALUES / z.len().max(1)) {
@@ -154,25 +136,15 @@ pub(crate) fn phi_list(parts: &[PartAt<'_>], z: &[f64], span: Span, out: &mut [f
 }
 
 /// Adjoint of [`phi_list`].
-pub(crate) fn phi_list_adjoint(
-    parts: &[PartAt<'_>],
-    z: &[f64],
-    span: Span,
-    phi_bar: &[f64],
-    parameters_bar: &mut [f64],
-    mut z_bar: Option<&mut [f64]>,
-) {
+pub(crate) fn phi_list_adjoint(parts: &[PartAt<'_>], z: &[f64], span: Span, phi_bar: &[f64], mut bars: Bars<'_>) {
     match parts {
         [] => {}
-        [single] => {
-            let Part { factor, parameters, .. } = single.part;
-            factor.phi_adjoint(parameters, z, span, phi_bar, &mut parameters_bar[single.range()], z_bar);
-        }
+        [single] => single.part.phi_adjoint(z, span, phi_bar, bars.of(single.range())),
         _ => {
             for nodes in nodes(parts, &[], z, span).blocks(MOST_VALUES / z.len().max(1)) {
                 let k_bar: Vec<f64> =
                     nodes.weights.iter().flat_map(|w| phi_bar.iter().map(move |bar| w * bar)).collect();
-                gram_at_adjoint(parts, z, &nodes, &k_bar, parameters_bar, z_bar.as_deref_mut());
+                gram_at_adjoint(parts, z, &nodes, &k_bar, bars.lend());
             }
         }
     }
@@ -182,7 +154,7 @@ pub(crate) fn phi_list_adjoint(
 pub(crate) fn psi_table(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], span: Span, out: &mut [f64]) {
     let size = z.len();
     match pair(left, right, size) {
-        Pair::Itself(part) => part.part.factor.psi(&part.part.parameters, z, span, out),
+        Pair::Itself(part) => part.part.psi(z, span, out),
         Pair::LeftAlone => {
             phi_list(left, z, span, &mut out[..size]);
             let (first, rest) = out.split_at_mut(size);
@@ -204,24 +176,20 @@ pub(crate) fn psi_table_adjoint(
     z: &[f64],
     span: Span,
     psi_bar: &[f64],
-    parameters_bar: &mut [f64],
-    z_bar: Option<&mut [f64]>,
+    mut bars: Bars<'_>,
 ) {
     let size = z.len();
     match pair(left, right, size) {
-        Pair::Itself(part) => {
-            let Part { factor, parameters, .. } = part.part;
-            factor.psi_adjoint(parameters, z, span, psi_bar, &mut parameters_bar[part.range()], z_bar);
-        }
+        Pair::Itself(part) => part.part.psi_adjoint(z, span, psi_bar, bars.of(part.range())),
         Pair::LeftAlone => {
             let sums = linalg::columns_times(psi_bar, size, &vec![1.0; size]);
-            phi_list_adjoint(left, z, span, &sums, parameters_bar, z_bar);
+            phi_list_adjoint(left, z, span, &sums, bars);
         }
         Pair::RightAlone => {
             let sums: Vec<f64> = psi_bar.chunks_exact(size).map(|column| column.iter().sum()).collect();
-            phi_list_adjoint(right, z, span, &sums, parameters_bar, z_bar);
+            phi_list_adjoint(right, z, span, &sums, bars);
         }
-        Pair::Two => psi_at_adjoint(left, right, z, &nodes(left, right, z, span), psi_bar, parameters_bar, z_bar),
+        Pair::Two => psi_at_adjoint(left, right, z, &nodes(left, right, z, span), psi_bar, bars),
     }
 }
 
@@ -243,14 +211,13 @@ fn psi_at_adjoint(
     z: &[f64],
     nodes: &AxisNodes,
     psi_bar: &[f64],
-    parameters_bar: &mut [f64],
-    mut z_bar: Option<&mut [f64]>,
+    mut bars: Bars<'_>,
 ) {
     for nodes in nodes.blocks(MOST_VALUES / z.len().max(1)) {
         let (g, h) = (gram_at(left, z, &nodes), gram_at(right, z, &nodes));
         let (g_bar, h_bar) = linalg::weighted_outer_adjoint(&g, &nodes.weights, &h, z.len(), psi_bar);
-        gram_at_adjoint(left, z, &nodes, &g_bar, parameters_bar, z_bar.as_deref_mut());
-        gram_at_adjoint(right, z, &nodes, &h_bar, parameters_bar, z_bar.as_deref_mut());
+        gram_at_adjoint(left, z, &nodes, &g_bar, bars.lend());
+        gram_at_adjoint(right, z, &nodes, &h_bar, bars.lend());
     }
 }
 
@@ -283,22 +250,21 @@ fn nodes(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], span: Span) -> Ax
 
 /// [`psi_table`] and its adjoint by ordinary nodes, however many that takes: what faster ways are compared with.
 #[cfg(test)]
-#[allow(clippy::too_many_arguments)] // those of both
 pub(super) fn psi_table_plainly(
     left: &[PartAt<'_>],
     right: &[PartAt<'_>],
     z: &[f64],
     span: Span,
-    out: &mut [f64],
     psi_bar: &[f64],
-    parameters_bar: &mut [f64],
-    z_bar: &mut [f64],
-) {
+    bars: Bars<'_>,
+) -> Vec<f64> {
     let rule = crate::window::AxisRule { length: length(left).min(length(right)), kinks: z };
     let crate::window::Panels { x, weights, .. } = crate::window::Panels::for_product(span, rule, &[]);
     let nodes = AxisNodes { x, weights, phases: None };
-    psi_at(left, right, z, &nodes, out);
-    psi_at_adjoint(left, right, z, &nodes, psi_bar, parameters_bar, Some(z_bar));
+    let mut table = vec![0.0; z.len() * z.len()];
+    psi_at(left, right, z, &nodes, &mut table);
+    psi_at_adjoint(left, right, z, &nodes, psi_bar, bars);
+    table
 }
 
 /// ∫ left(z, x) right(x, w) dx over the span, for two factors with their parameters.

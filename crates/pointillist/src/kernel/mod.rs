@@ -20,7 +20,7 @@ pub use crate::text::ExpressionError;
 pub use expression::{Expression, PartExpression, Said, TermExpression};
 pub use factor::*;
 pub(crate) use formula::SLOTS;
-pub use formula::{Formula, Parameter, Unit};
+pub use formula::{Bars, Formula, Parameter, Unit};
 pub use integrals::cross_psi;
 pub(crate) use integrals::{PartAt, gram, gram_adjoint, phi_list, phi_list_adjoint, psi_table, psi_table_adjoint};
 
@@ -319,7 +319,7 @@ impl Kernel {
                 let others = term.parts.iter().enumerate().filter(|(other, _)| *other != p);
                 let bar = bar * others.fold(term.variance, |product, (_, part)| product * value(part));
                 let end = place + part.parameters.len();
-                part.factor.diagonal_adjoint(&part.parameters, x[part.axis], bar, &mut parameters_bar[place..end]);
+                part.diagonal_adjoint(x[part.axis], bar, &mut parameters_bar[place..end]);
                 place = end;
             }
         }

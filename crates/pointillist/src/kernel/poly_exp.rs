@@ -108,8 +108,7 @@ impl<const N: usize> PolynomialDecay<N> {
     pub(crate) fn gram_adjoint(
         self,
         rate: f64,
-        z: &[f64],
-        x: &[f64],
+        (z, x): (&[f64], &[f64]),
         k: &[f64],
         k_bar: &[f64],
         z_bar: Option<&mut [f64]>,
@@ -211,7 +210,7 @@ fn incomplete_gamma(x: f64, count: usize) -> [f64; MOST] {
 macro_rules! polynomial_decay {
     ($(#[$doc:meta])* $type:ident, $name:literal, $formula:literal, $coefficients:expr, $rate:expr) => {
         use $crate::kernel::poly_exp::PolynomialDecay;
-        use $crate::kernel::{Formula, Parameter};
+        use $crate::kernel::{Bars, Formula, Parameter};
         use $crate::numerics::dual::Real;
         use $crate::window::Span;
 
@@ -264,11 +263,10 @@ macro_rules! polynomial_decay {
                 x: &[f64],
                 k: &[f64],
                 k_bar: &[f64],
-                theta_bar: &mut [f64],
-                z_bar: Option<&mut [f64]>,
+                bars: Bars<'_>,
             ) {
                 let rate = RATE / theta[0];
-                theta_bar[0] -= rate / theta[0] * SHAPE.gram_adjoint(rate, z, x, k, k_bar, z_bar);
+                bars.theta[0] -= rate / theta[0] * SHAPE.gram_adjoint(rate, (z, x), k, k_bar, bars.z);
             }
         }
     };

@@ -185,15 +185,13 @@ impl ScatteredBasis {
         let (mut square, mut linear) = (Matrix::zeros(size, size), vec![0.0; size]);
         let mut column = vec![0.0; size];
         for source in sources {
-            for (t, term) in self.kernel.terms.iter().enumerate() {
+            for t in 0..self.kernel.terms.len() {
                 let phi = self.phi(source, t);
-                self.phi_product(source.repeats() * term.variance, &phi, &mut column);
+                self.phi_product(&phi, &mut column);
                 linalg::add_scaled(&mut linear, 1.0, &column);
-                for (u, other) in self.kernel.terms.iter().enumerate().skip(t) {
-                    let scale = source.repeats() * term.variance * other.variance;
-                    let psi = self.psi(source, t, u);
-                    // Ψ has the cross term and its mirror image; whitening and `symmetrise` below make one of both.
-                    self.add_psi(if u == t { scale } else { 2.0 * scale }, &psi, &mut square);
+                // Ψ has each cross term and its mirror image; whitening and `symmetrise` below make one of both.
+                for u in t..self.kernel.terms.len() {
+                    self.add_psi(&self.psi(source, t, u), &mut square);
                 }
             }
         }
@@ -225,13 +223,11 @@ impl ScatteredBasis {
         for source in sources {
             for (t, term) in self.kernel.terms.iter().enumerate() {
                 let phi = self.phi(source, t);
-                let scale_bar = self.phi_adjoint(source, t, &phi, source.repeats() * term.variance, p_bar, bar);
+                let scale_bar = self.phi_adjoint(source, t, &phi, p_bar, bar);
                 bar.parameters[places[t]] += source.repeats() * scale_bar;
                 for (u, other) in self.kernel.terms.iter().enumerate().skip(t) {
-                    let times = if u == t { source.repeats() } else { 2.0 * source.repeats() };
                     let psi = self.psi(source, t, u);
-                    let scale = times * term.variance * other.variance;
-                    let scale_bar = times * self.psi_adjoint(source, (t, u), &psi, scale, a_bar, bar);
+                    let scale_bar = source.repeats_of(t, u) * self.psi_adjoint(source, (t, u), &psi, a_bar, bar);
                     bar.parameters[places[t]] += scale_bar * other.variance;
                     bar.parameters[places[u]] += scale_bar * term.variance;
                 }
@@ -252,41 +248,34 @@ impl ScatteredBasis {
                 linalg::columns_times(gram.data(), gram.rows(), &nodes.axes[r].weights)
             }
         };
+        let scale = source.repeats() * self.kernel.terms[t].variance;
         match source.joint() {
-            None => Integrals { joint: None, axes: (0..self.dims()).map(axis).collect() },
+            None => Integrals { scale, joint: None, axes: (0..self.dims()).map(axis).collect() },
             Some((nodes, weights)) => {
                 let (x, y) = (self.node_table(nodes, t, 0), self.node_table(nodes, t, 1));
                 let joint = linalg::product_transposed(&linalg::product(&x, weights), &y);
-                Integrals { joint: Some(joint), axes: (2..self.dims()).map(axis).collect() }
+                Integrals { scale, joint: Some(joint), axes: (2..self.dims()).map(axis).collect() }
             }
         }
     }
 
-    /// out_m = scale · φ(z_m).
-    fn phi_product(&self, scale: f64, phi: &Integrals, out: &mut [f64]) {
+    /// out_m = φ(z_m).
+    fn phi_product(&self, phi: &Integrals, out: &mut [f64]) {
         let lists: Vec<&[f64]> = phi.axes.iter().map(Vec::as_slice).collect();
-        self.column_product(scale, phi.first(), &lists, out);
+        self.column_product(phi.scale, phi.first(), &lists, out);
         if let Some(joint) = &phi.joint {
             out.iter_mut().zip(self.pairs()).for_each(|(out, at)| *out *= joint[at]);
         }
     }
 
-    /// Adjoint of [`Self::phi`] and [`Self::phi_product`]; returns the cotangent of `scale`.
-    fn phi_adjoint(
-        &self,
-        source: &Source<'_>,
-        t: usize,
-        phi: &Integrals,
-        scale: f64,
-        phi_bar: &[f64],
-        bar: &mut BlockBar,
-    ) -> f64 {
+    /// Adjoint of [`Self::phi`] and [`Self::phi_product`]; returns the cotangent of its scale.
+    fn phi_adjoint(&self, source: &Source<'_>, t: usize, phi: &Integrals, phi_bar: &[f64], bar: &mut BlockBar) -> f64 {
         let first = phi.first();
         let columns: Vec<&[f64]> = phi.axes.iter().map(Vec::as_slice).collect();
         let mut outer = phi_bar.to_vec();
         if let (Some(joint), Some((nodes, weights))) = (&phi.joint, source.joint()) {
             let mut rest = vec![0.0; outer.len()];
-            self.column_product(scale, first, &columns, &mut rest);
+            self.column_product(phi.scale, first, &columns, &mut rest);
             let mut joint_bar = Matrix::zeros(joint.rows(), joint.cols());
             for ((outer, at), rest) in outer.iter_mut().zip(self.pairs()).zip(rest) {
                 joint_bar[at] += *outer * rest;
@@ -295,24 +284,23 @@ impl ScatteredBasis {
             let (x, y) = (self.node_table(nodes, t, 0), self.node_table(nodes, t, 1));
             let x_bar = linalg::product(&joint_bar, &linalg::product_transposed(&y, weights));
             let y_bar = linalg::transposed_product(&joint_bar, &linalg::product(&x, weights));
-            self.node_table_adjoint(nodes, t, 0, &x, x_bar.data(), bar);
-            self.node_table_adjoint(nodes, t, 1, &y, y_bar.data(), bar);
+            self.node_table_adjoint(nodes, (t, 0), &x, x_bar.data(), bar);
+            self.node_table_adjoint(nodes, (t, 1), &y, y_bar.data(), bar);
         }
         let mut lists_bar: Vec<Vec<f64>> = phi.axes.iter().map(|l| vec![0.0; l.len()]).collect();
         let mut columns_bar: Vec<&mut [f64]> = lists_bar.iter_mut().map(Vec::as_mut_slice).collect();
-        let scale_bar = self.column_product_adjoint(scale, first, &columns, &outer, &mut columns_bar);
+        let scale_bar = self.column_product_adjoint(phi.scale, first, &columns, &outer, &mut columns_bar);
         for (i, list_bar) in lists_bar.iter().enumerate() {
             let r = first + i;
             match source {
                 Source::Box { spans, .. } => {
-                    let (parameters_bar, z_bar) = bar.axis(r);
                     let parts = self.kernel.parts(t, r);
-                    kernel::phi_list_adjoint(&parts, self.values(r), spans[r], list_bar, parameters_bar, z_bar);
+                    kernel::phi_list_adjoint(&parts, self.values(r), spans[r], list_bar, bar.axis(r));
                 }
                 Source::Nodes(nodes) => {
                     let weights = &nodes.axes[r].weights;
                     let k_bar: Vec<f64> = weights.iter().flat_map(|w| list_bar.iter().map(move |b| w * b)).collect();
-                    self.node_table_adjoint(nodes, t, r, &self.node_table(nodes, t, r), &k_bar, bar);
+                    self.node_table_adjoint(nodes, (t, r), &self.node_table(nodes, t, r), &k_bar, bar);
                 }
             }
         }
@@ -336,34 +324,34 @@ impl ScatteredBasis {
             }
             table
         };
+        let scale = source.repeats_of(t, u) * self.kernel.terms[t].variance * self.kernel.terms[u].variance;
         match source.joint() {
-            None => Integrals { joint: None, axes: (0..self.dims()).map(axis).collect() },
+            None => Integrals { scale, joint: None, axes: (0..self.dims()).map(axis).collect() },
             Some((nodes, weights)) => {
                 let [x, y] = self.pair_tables(nodes, t, u);
                 let joint = linalg::product_transposed(&linalg::product(&x, weights), &y);
-                Integrals { joint: Some(joint), axes: (2..self.dims()).map(axis).collect() }
+                Integrals { scale, joint: Some(joint), axes: (2..self.dims()).map(axis).collect() }
             }
         }
     }
 
-    /// Adds `scale` · Ψ(z_m, z_m').
-    fn add_psi(&self, scale: f64, psi: &Integrals, out: &mut Matrix) {
-        let Some(joint) = &psi.joint else { return self.add_square(scale, 0, &psi.axes, out) };
+    /// Adds Ψ(z_m, z_m').
+    fn add_psi(&self, psi: &Integrals, out: &mut Matrix) {
+        let Some(joint) = &psi.joint else { return self.add_square(psi.scale, 0, &psi.axes, out) };
         let mut rest = Matrix::zeros(out.rows(), out.cols());
-        self.add_square(scale, psi.first(), &psi.axes, &mut rest);
+        self.add_square(psi.scale, psi.first(), &psi.axes, &mut rest);
         for j in 0..out.cols() {
             let sums = out.col_mut(j).iter_mut().zip(rest.col(j));
             sums.zip(self.pairs_of_pairs(j)).for_each(|((out, rest), at)| *out += rest * joint[at]);
         }
     }
 
-    /// Adjoint of [`Self::psi`] and [`Self::add_psi`] for a symmetric cotangent; returns the cotangent of `scale`.
+    /// Adjoint of [`Self::psi`] and [`Self::add_psi`] for a symmetric cotangent; returns the cotangent of its scale.
     fn psi_adjoint(
         &self,
         source: &Source<'_>,
         (t, u): (usize, usize),
         psi: &Integrals,
-        scale: f64,
         psi_bar: &Matrix,
         bar: &mut BlockBar,
     ) -> f64 {
@@ -371,7 +359,7 @@ impl ScatteredBasis {
         let with_joint = psi.joint.as_ref().zip(source.joint()).map(|(joint, (nodes, weights))| {
             let mut outer = psi_bar.clone();
             let mut rest = Matrix::zeros(outer.rows(), outer.cols());
-            self.add_square(scale, first, &psi.axes, &mut rest);
+            self.add_square(psi.scale, first, &psi.axes, &mut rest);
             let mut joint_bar = Matrix::zeros(joint.rows(), joint.cols());
             for j in 0..outer.cols() {
                 let entries = outer.col_mut(j).iter_mut().zip(rest.col(j)).zip(self.pairs_of_pairs(j));
@@ -384,23 +372,21 @@ impl ScatteredBasis {
             outer
         });
         let outer = with_joint.as_ref().unwrap_or(psi_bar);
-        let (tables_bar, scale_bar) = self.square_adjoint(scale, first, &psi.axes, outer);
+        let (tables_bar, scale_bar) = self.square_adjoint(psi.scale, first, &psi.axes, outer);
         for (i, table_bar) in tables_bar.iter().enumerate() {
             let r = first + i;
             match source {
                 Source::Box { spans, .. } => {
                     let (left, right) = (self.kernel.parts(t, r), self.kernel.parts(u, r));
-                    let (parameters_bar, z_bar) = bar.axis(r);
-                    let values = self.values(r);
-                    kernel::psi_table_adjoint(&left, &right, values, spans[r], table_bar, parameters_bar, z_bar);
+                    kernel::psi_table_adjoint(&left, &right, self.values(r), spans[r], table_bar, bar.axis(r));
                 }
                 Source::Nodes(nodes) => {
                     let (left, right) = (self.node_table(nodes, t, r), self.node_table(nodes, u, r));
                     let (weights, size) = (&nodes.axes[r].weights, left.rows());
                     let (left_bar, right_bar) =
                         linalg::weighted_outer_adjoint(left.data(), weights, right.data(), size, table_bar);
-                    self.node_table_adjoint(nodes, t, r, &left, &left_bar, bar);
-                    self.node_table_adjoint(nodes, u, r, &right, &right_bar, bar);
+                    self.node_table_adjoint(nodes, (t, r), &left, &left_bar, bar);
+                    self.node_table_adjoint(nodes, (u, r), &right, &right_bar, bar);
                 }
             }
         }
@@ -422,8 +408,8 @@ impl ScatteredBasis {
         for (r, pairs_bar) in [x_bar, y_bar].iter().enumerate() {
             let (left, right) = (self.node_table(nodes, t, r), self.node_table(nodes, u, r));
             let (left_bar, right_bar) = outer_columns_adjoint(&left, &right, pairs_bar);
-            self.node_table_adjoint(nodes, t, r, &left, left_bar.data(), bar);
-            self.node_table_adjoint(nodes, u, r, &right, right_bar.data(), bar);
+            self.node_table_adjoint(nodes, (t, r), &left, left_bar.data(), bar);
+            self.node_table_adjoint(nodes, (u, r), &right, right_bar.data(), bar);
         }
     }
 
@@ -436,14 +422,13 @@ impl ScatteredBasis {
     fn node_table_adjoint(
         &self,
         nodes: &PieceNodes,
-        t: usize,
-        r: usize,
+        (t, r): (usize, usize),
         table: &Matrix,
         table_bar: &[f64],
         bar: &mut BlockBar,
     ) {
-        let (parts, (parameters_bar, z_bar)) = (self.kernel.parts(t, r), bar.axis(r));
-        kernel::gram_adjoint(&parts, self.values(r), &nodes.axes[r].x, table.data(), table_bar, parameters_bar, z_bar);
+        let (parts, x) = (self.kernel.parts(t, r), &nodes.axes[r].x);
+        kernel::gram_adjoint(&parts, self.values(r), x, table.data(), table_bar, bar.axis(r));
     }
 
     /// On axes 0 and 1, for all pairs of distinct coordinates: term t seen from the one times term u from the other. // (U_r², Q_r)
@@ -464,8 +449,10 @@ impl ScatteredBasis {
     }
 }
 
-/// An integral over a piece, by axes: a joint table on axes 0 and 1 if there is one, and a table for each other axis.
+/// An integral over a piece, by axes: a joint table on axes 0 and 1 if there is one, and a table for each other axis. It is the product
+/// of all with the scale.
 struct Integrals {
+    scale: f64,
     joint: Option<Matrix>,
     axes: Vec<Vec<f64>>,
 }
@@ -491,6 +478,11 @@ impl Source<'_> {
             Source::Box { repeats, .. } => *repeats,
             Source::Nodes(nodes) => nodes.repeats,
         }
+    }
+
+    /// How often the integral of term t with term u counts: cross terms come twice.
+    fn repeats_of(&self, t: usize, u: usize) -> f64 {
+        if t == u { self.repeats() } else { 2.0 * self.repeats() }
     }
 
     /// The nodes and weights of axes 0 and 1, where these cannot be told apart.

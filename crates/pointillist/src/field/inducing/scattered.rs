@@ -9,7 +9,7 @@
 use super::{Basis, Features, Hyper, HyperBar, PointFeatures, PriorMean, RegionFeatures};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, Bars, Kernel};
 use crate::numerics::linalg::{self, Matrix};
 use crate::parallel;
 use crate::window::Window;
@@ -270,8 +270,7 @@ impl ScatteredBasis {
                 bar.parameters[at] += self.column_product_adjoint(term.variance, 0, &columns, k_bar, &mut columns_bar);
             }
             for (r, (table, table_bar)) in tables.iter().zip(&tables_bar).enumerate() {
-                let (parts, (parameters_bar, z_bar)) = (self.kernel.parts(t, r), bar.axis(r));
-                kernel::gram_adjoint(&parts, self.values(r), &x[r], table, table_bar, parameters_bar, z_bar);
+                kernel::gram_adjoint(&self.kernel.parts(t, r), self.values(r), &x[r], table, table_bar, bar.axis(r));
             }
         }
         bar
@@ -320,10 +319,11 @@ impl ScatteredBasis {
             bar.parameters[at] += scale_bar;
             for r in 0..self.dims() {
                 let (parts, values) = (self.kernel.parts(t, r), self.values(r));
-                let (parameters_bar, z_bar) = bar.axis(r);
+                let Bars { theta, z: z_bar } = bar.axis(r);
                 let mut once = z_bar.as_ref().map(|z| vec![0.0; z.len()]);
                 let (table, table_bar) = (&tables[r], &tables_bar[r]);
-                kernel::gram_adjoint(&parts, values, values, table, table_bar, parameters_bar, once.as_deref_mut());
+                let bars = Bars { theta, z: once.as_deref_mut() };
+                kernel::gram_adjoint(&parts, values, values, table, table_bar, bars);
                 if let (Some(z_bar), Some(once)) = (z_bar, once) {
                     linalg::add_scaled(z_bar, 2.0, &once); // both points of k(z_i, z_j) move, and K̄ is symmetric
                 }
@@ -355,8 +355,8 @@ impl BlockBar {
     }
 
     /// The parameters, and the coordinates on axis r if they move.
-    pub(super) fn axis(&mut self, r: usize) -> (&mut [f64], Option<&mut [f64]>) {
-        (&mut self.parameters, self.moving.then_some(self.coordinates[r].as_mut_slice()))
+    pub(super) fn axis(&mut self, r: usize) -> Bars<'_> {
+        Bars { theta: &mut self.parameters, z: self.moving.then_some(self.coordinates[r].as_mut_slice()) }
     }
 
     pub(super) fn add(&mut self, other: &BlockBar) {

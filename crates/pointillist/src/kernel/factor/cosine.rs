@@ -2,7 +2,7 @@
 //!
 //! Its integrals are sines. Its tables take the sine and cosine of each point, not of each pair.
 
-use crate::kernel::{Formula, Parameter};
+use crate::kernel::{Bars, Formula, Parameter};
 use crate::numerics::dual::Real;
 use crate::window::Span;
 use std::f64::consts::TAU;
@@ -58,15 +58,8 @@ impl Formula for Cosine {
         }
     }
 
-    fn gram_adjoint(
-        theta: &[f64],
-        z: &[f64],
-        x: &[f64],
-        _k: &[f64],
-        k_bar: &[f64],
-        theta_bar: &mut [f64],
-        mut z_bar: Option<&mut [f64]>,
-    ) {
+    fn gram_adjoint(theta: &[f64], z: &[f64], x: &[f64], _k: &[f64], k_bar: &[f64], bars: Bars<'_>) {
+        let Bars { theta: theta_bar, z: mut z_bar } = bars;
         let frequency = TAU / theta[0];
         let (z_angles, x_angles) = (Angles::new(z, z[0], frequency), Angles::new(x, z[0], frequency));
         let mut by_frequency = 0.0;

@@ -1,6 +1,7 @@
 //! The list of factors. To add one: its file in this folder, and its line in the list.
 
-use super::formula::{Formula, Parameter};
+use super::Part;
+use super::formula::{Bars, Formula, Parameter};
 use crate::window::Span;
 
 /// The list; hands it on to another macro.
@@ -109,65 +110,43 @@ impl Factor {
     pub fn k(self, theta: &[f64], z: f64, x: f64) -> f64 {
         with_factors!(dispatch self, k(theta, z, x))
     }
+}
 
+/// The formulas with the parameters of the part.
+impl Part {
     /// Adjoint of x ↦ k(x, x) by θ.
-    pub(crate) fn diagonal_adjoint(self, theta: &[f64], x: f64, bar: f64, theta_bar: &mut [f64]) {
-        with_factors!(dispatch self, diagonal_adjoint(theta, x, bar, theta_bar))
+    pub(crate) fn diagonal_adjoint(&self, x: f64, bar: f64, theta_bar: &mut [f64]) {
+        with_factors!(dispatch self.factor, diagonal_adjoint(&self.parameters, x, bar, theta_bar))
     }
 
     /// k(z_i, x_j) for all pairs: `out` is (Z, X).
-    pub(crate) fn gram(self, theta: &[f64], z: &[f64], x: &[f64], out: &mut [f64]) {
-        with_factors!(dispatch self, gram(theta, z, x, out))
+    pub(crate) fn gram(&self, z: &[f64], x: &[f64], out: &mut [f64]) {
+        with_factors!(dispatch self.factor, gram(&self.parameters, z, x, out))
     }
 
-    /// Adjoint of [`Factor::gram`] by θ and z; `k` is its output.
-    pub(crate) fn gram_adjoint(
-        self,
-        theta: &[f64],
-        z: &[f64],
-        x: &[f64],
-        k: &[f64],
-        k_bar: &[f64],
-        theta_bar: &mut [f64],
-        z_bar: Option<&mut [f64]>,
-    ) {
-        with_factors!(dispatch self, gram_adjoint(theta, z, x, k, k_bar, theta_bar, z_bar))
+    /// Adjoint of [`Part::gram`] by θ and z; `k` is its output.
+    pub(crate) fn gram_adjoint(&self, z: &[f64], x: &[f64], k: &[f64], k_bar: &[f64], bars: Bars<'_>) {
+        with_factors!(dispatch self.factor, gram_adjoint(&self.parameters, z, x, k, k_bar, bars))
     }
 
     /// ∫ k(z_i, x) dx over the span, for all i.
-    pub(crate) fn phi(self, theta: &[f64], z: &[f64], span: Span, out: &mut [f64]) {
-        with_factors!(dispatch self, phi_list(theta, z, span, out))
+    pub(crate) fn phi(&self, z: &[f64], span: Span, out: &mut [f64]) {
+        with_factors!(dispatch self.factor, phi_list(&self.parameters, z, span, out))
     }
 
-    /// Adjoint of [`Factor::phi`].
-    pub(crate) fn phi_adjoint(
-        self,
-        theta: &[f64],
-        z: &[f64],
-        span: Span,
-        phi_bar: &[f64],
-        theta_bar: &mut [f64],
-        z_bar: Option<&mut [f64]>,
-    ) {
-        with_factors!(dispatch self, phi_list_adjoint(theta, z, span, phi_bar, theta_bar, z_bar))
+    /// Adjoint of [`Part::phi`].
+    pub(crate) fn phi_adjoint(&self, z: &[f64], span: Span, phi_bar: &[f64], bars: Bars<'_>) {
+        with_factors!(dispatch self.factor, phi_list_adjoint(&self.parameters, z, span, phi_bar, bars))
     }
 
     /// ∫ k(z_i, x) k(x, z_j) dx over the span, for all pairs; symmetric.
-    pub(crate) fn psi(self, theta: &[f64], z: &[f64], span: Span, out: &mut [f64]) {
-        with_factors!(dispatch self, psi_table(theta, z, span, out))
+    pub(crate) fn psi(&self, z: &[f64], span: Span, out: &mut [f64]) {
+        with_factors!(dispatch self.factor, psi_table(&self.parameters, z, span, out))
     }
 
-    /// Adjoint of [`Factor::psi`] for a symmetric `psi_bar`.
-    pub(crate) fn psi_adjoint(
-        self,
-        theta: &[f64],
-        z: &[f64],
-        span: Span,
-        psi_bar: &[f64],
-        theta_bar: &mut [f64],
-        z_bar: Option<&mut [f64]>,
-    ) {
-        with_factors!(dispatch self, psi_table_adjoint(theta, z, span, psi_bar, theta_bar, z_bar))
+    /// Adjoint of [`Part::psi`] for a symmetric `psi_bar`.
+    pub(crate) fn psi_adjoint(&self, z: &[f64], span: Span, psi_bar: &[f64], bars: Bars<'_>) {
+        with_factors!(dispatch self.factor, psi_table_adjoint(&self.parameters, z, span, psi_bar, bars))
     }
 }
 

@@ -7,7 +7,7 @@
 //! Cost: 0.3 µs per value of Ψ for ℓ = 1, 1 for ℓ = 0.1, up to 5 by panels. Tables of k take sines of points, not of pairs.
 
 use super::cosine::Angles;
-use crate::kernel::{Formula, Parameter, Unit};
+use crate::kernel::{Bars, Formula, Parameter, Unit};
 use crate::numerics::bessel::{bessel_terms, scaled_bessel};
 use crate::numerics::dual::Real;
 use crate::numerics::gauss::GaussLegendre;
@@ -97,15 +97,8 @@ impl Formula for Periodic {
         }
     }
 
-    fn gram_adjoint(
-        theta: &[f64],
-        z: &[f64],
-        x: &[f64],
-        k: &[f64],
-        k_bar: &[f64],
-        theta_bar: &mut [f64],
-        mut z_bar: Option<&mut [f64]>,
-    ) {
+    fn gram_adjoint(theta: &[f64], z: &[f64], x: &[f64], k: &[f64], k_bar: &[f64], bars: Bars<'_>) {
+        let Bars { theta: theta_bar, z: mut z_bar } = bars;
         let (frequency, factor) = (PI / theta[0], -2.0 / (theta[1] * theta[1]));
         let (z_angles, x_angles) = (Angles::new(z, z[0], frequency), Angles::new(x, z[0], frequency));
         let (mut by_frequency, mut squares) = (0.0, 0.0);

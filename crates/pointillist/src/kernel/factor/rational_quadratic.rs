@@ -4,7 +4,7 @@
 //! form worth the name and are left to quadrature, which has to mind the poles at x − y = ±iℓ√(2α). There is no kink, so
 //! all entries of Ψ share their nodes: a table is K W Kᵀ with K the values at Q nodes, U·Q evaluations in place of U²·Q.
 
-use crate::kernel::{Formula, Parameter, Unit};
+use crate::kernel::{Bars, Formula, Parameter, Unit};
 use crate::numerics::dual::Real;
 
 /// (1 + (x−y)²/(2αℓ²))^(−α).
@@ -39,15 +39,8 @@ impl Formula for RationalQuadratic {
         theta[0] * (theta[1] / (theta[1] + 3.0)).sqrt()
     }
 
-    fn gram_adjoint(
-        theta: &[f64],
-        z: &[f64],
-        x: &[f64],
-        k: &[f64],
-        k_bar: &[f64],
-        theta_bar: &mut [f64],
-        mut z_bar: Option<&mut [f64]>,
-    ) {
+    fn gram_adjoint(theta: &[f64], z: &[f64], x: &[f64], k: &[f64], k_bar: &[f64], bars: Bars<'_>) {
+        let Bars { theta: theta_bar, z: mut z_bar } = bars;
         let (l, alpha) = (theta[0], theta[1]);
         for (j, (k, k_bar)) in k.chunks_exact(z.len()).zip(k_bar.chunks_exact(z.len())).enumerate() {
             for i in 0..z.len() {

@@ -4,7 +4,7 @@
 //! exponential, `gram_adjoint` reuses the values, and Ψ of an evenly spaced list depends on z−w and z+w alone, which leaves
 //! 2U−1 pairs of erf's in place of U².
 
-use crate::kernel::{Formula, Parameter};
+use crate::kernel::{Bars, Formula, Parameter};
 use crate::numerics::dual::Real;
 use crate::numerics::special::erf_difference;
 use crate::numerics::vector::exp_in_place;
@@ -56,15 +56,8 @@ impl Formula for SquaredExponential {
         exp_in_place(out);
     }
 
-    fn gram_adjoint(
-        theta: &[f64],
-        z: &[f64],
-        x: &[f64],
-        k: &[f64],
-        k_bar: &[f64],
-        theta_bar: &mut [f64],
-        z_bar: Option<&mut [f64]>,
-    ) {
+    fn gram_adjoint(theta: &[f64], z: &[f64], x: &[f64], k: &[f64], k_bar: &[f64], bars: Bars<'_>) {
+        let Bars { theta: theta_bar, z: z_bar } = bars;
         let mut square = 0.0; // Σ k̄ k (z−x)²
         let mut none = Vec::new();
         let z_bar = z_bar.unwrap_or(&mut none);
@@ -90,14 +83,8 @@ impl Formula for SquaredExponential {
         }
     }
 
-    fn psi_table_adjoint(
-        theta: &[f64],
-        z: &[f64],
-        span: Span,
-        psi_bar: &[f64],
-        theta_bar: &mut [f64],
-        mut z_bar: Option<&mut [f64]>,
-    ) {
+    fn psi_table_adjoint(theta: &[f64], z: &[f64], span: Span, psi_bar: &[f64], bars: Bars<'_>) {
+        let Bars { theta: theta_bar, z: mut z_bar } = bars;
         let l = theta[0];
         let even = if z_bar.is_none() { EvenPsi::new(l, z, span) } else { None };
         let mut sum = 0.0;
