@@ -85,7 +85,8 @@ const TABLE: &[Line] = &[
     line(FITS, &["kernel", "optimise_inducing", "method", "jitter"], &[Kind::Fitting, Kind::Inducing]),
     line(FITS, &["tolerance"], &[Kind::Fitting, Kind::Inducing, Kind::Nodes]),
     line(FITS, &["exact"], &[Kind::Fitting, Kind::Events]),
-    line(FITS, &["mean", "prior", "fix", "errors", "max_evaluations"], &[Kind::Fitting]),
+    line(FITS, &["mean"], &[Kind::Fitting, Kind::Shape]),
+    line(FITS, &["prior", "fix", "errors", "max_evaluations"], &[Kind::Fitting]),
     line(&["compare", "smooth", "sgcp"], &["heldout_repeats", "heldout_trials"], &[Kind::HeldOut]),
     line(&["compare"], &["draws"], &[Kind::Sampled]),
     line(&["plot"], &["overlay", "title"], &[Kind::Picture]),
@@ -183,9 +184,11 @@ impl Mode<'_> {
                 format!("{path} is a summary"),
                 "give it to `summarize`, or fit the table",
             ),
-            Self::ModelUpdated(path) => {
-                (&[Kind::Shape], format!("the inducing points or the lattice of {path} stay"), leave)
-            }
+            Self::ModelUpdated(path) => (
+                &[Kind::Shape],
+                format!("the inducing points or the lattice of {path} stay, and so does its mean"),
+                leave,
+            ),
             Self::Summarised => (
                 &[Kind::Trials],
                 "events of trials cannot be summarised".into(),

@@ -169,3 +169,16 @@ fn what_cannot_be_compared_is_refused() {
     assert_eq!(folder.run("contrast").code, 2);
     assert_eq!(folder.run("contrast model.json model.json model.json").code, 2);
 }
+
+#[test]
+fn models_whose_numbers_mean_different_places_are_refused() {
+    let folder = Folder::new();
+    folder.write("a.csv", "t\n1\n2\n3\n4.5\n").write("b.csv", "s\n1\n2\n3\n4.5\n");
+    folder.run("fit a.csv --window 0,5 --inducing 6 -o a.json -q").good();
+    folder.run("fit b.csv --window 0,5 --inducing 6 -o b.json -q").good();
+    folder.run("fit a.csv --window 0,5 --inducing 6 --unit t=s -o c.json -q").good();
+    for other in ["b.json", "c.json"] {
+        let run = folder.run(&format!("contrast a.json {other} --in 1,2"));
+        assert!(run.code == 2 && run.err.contains("axes"), "{} {}", run.code, run.err);
+    }
+}

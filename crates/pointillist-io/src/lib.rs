@@ -68,7 +68,7 @@ pub use pattern::Pattern;
 pub use regions::{Region, RegionGroup};
 pub use source::{Input, Opened, read_file};
 pub use stream::{Chunk, Extent, Stream};
-pub use summary_file::{SummaryFile, SummaryFileError};
+pub use summary_file::{SummaryFile, SummaryFileError, show_axes};
 pub use table::{Counting, Dates, ReadOptions, Table, read_bytes, read_header, source_name};
 pub use time::{Epoch, TimeAxis, TimeUnit};
 pub use trials::Trials;

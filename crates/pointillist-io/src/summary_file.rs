@@ -305,7 +305,8 @@ fn difference(a: &Summary, b: &Summary) -> Option<(String, &'static [Setting])> 
 }
 
 /// Axes for a message: `lon, t (days since 2016-02-23T00:00:00Z)`.
-fn show_axes(window: &Window) -> String {
+/// The axes of a window with their units and origins.
+pub fn show_axes(window: &Window) -> String {
     let shown = |axis: &Axis| match (&axis.unit, super::window::time_axis(axis)) {
         (Some(unit), Some(time)) => format!("{} ({unit} since {})", axis.name, time.to_iso(0.0)),
         (Some(unit), None) => format!("{} ({unit})", axis.name),

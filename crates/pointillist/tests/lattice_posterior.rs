@@ -258,6 +258,12 @@ fn the_bound_chooses_among_families() {
     let refused = lattice(vec![("wavelength".into(), 1.0)], vec![]).unwrap_err().to_string();
     assert!(refused.contains("the model has lengthscale[0], variance, mean"), "{refused}");
     assert!(lattice(vec![("lengthscale".into(), -1.0)], vec![]).unwrap_err().to_string().contains("positive"));
+    let fine =
+        LatticeChoice { nodes: Some(vec![4000]), smoothness: Some(Smoothness::Four), ..LatticeChoice::default() };
+    let fixed = vec![("lengthscale".to_string(), 20.0)];
+    let refused = Model { family: fine.into(), fixed, ..Model::default() }.fit(&coal()).map(|_| ()).unwrap_err();
+    assert!(refused.to_string().contains("fewer nodes"), "{refused}");
+    assert!(lattice(vec![("lengthscale".into(), 1e9)], vec![]).unwrap_err().to_string().contains("inducing points"));
     assert!(lattice(vec![("lengthscale".into(), 0.2)], vec![]).unwrap_err().to_string().contains("more than 60 nodes"));
 }
 

@@ -120,6 +120,17 @@ impl Asked<'_> {
             let [one, other] = [one, other].map(|window| spec::plural(window.dims(), "axis", "axes"));
             return Err(format!("{first} has {one} and {second} {other}; compare models of the same axes").into());
         }
+        let units =
+            |window: &Window| window.axes().iter().map(|a| (a.name.clone(), a.unit.clone())).collect::<Vec<_>>();
+        let origins = |window: &Window| window.axes().iter().map(|axis| axis.origin).collect::<Vec<_>>();
+        // A date means the same whatever a model counts from; a number does not.
+        let by_dates = !self.args.regions.is_empty() && self.args.regions.iter().all(|text| has_date(text));
+        if units(one) != units(other) || (origins(one) != origins(other) && !by_dates) {
+            let [left, right] = [one, other].map(io::show_axes);
+            let remedy =
+                if units(one) == units(other) { "give --in as dates" } else { "compare models of the same axes" };
+            return Err(format!("the axes of {first} are {left} and those of {second} are {right}; {remedy}").into());
+        }
         let is_same = boxes(one) == boxes(other) && one.outlines().eq(other.outlines());
         if self.args.regions.is_empty() && !is_same {
             let [one, other] = [one, other].map(io::show_window);
@@ -230,4 +241,12 @@ fn short(value: f64) -> String {
     }
     let unit = 10f64.powi(value.abs().log10().floor() as i32 - 2);
     brief((value / unit).round() * unit)
+}
+
+/// Whether a region is given by dates, as in 2016-01-01,2016-02-01.
+fn has_date(text: &str) -> bool {
+    let is_date = |part: &str| {
+        part.len() >= 8 && part.as_bytes()[..4].iter().all(u8::is_ascii_digit) && part.as_bytes()[4] == b'-'
+    };
+    text.split(',').all(|part| is_date(part.trim()))
 }

@@ -238,6 +238,7 @@ impl Asked {
         match &before.components()[0].basis {
             PosteriorBasis::Inducing(field) => {
                 model.kind = AskedKind::Inducing;
+                model.prior_mean = field.prior_mean;
                 model.inducing = match GridPoints::of(&field.locations) {
                     Some(grid) => Inducing::Grid(grid.counts()),
                     None => Inducing::At(before.scaling().points_outward(&field.locations)),

@@ -197,7 +197,7 @@ impl Theta {
     /// An error about numbers that says which parameters led to them.
     fn named(&self, error: Error) -> Error {
         match error {
-            Error::NotANumber { .. } => {
+            Error::NotANumber { .. } | Error::NotPositiveDefinite { .. } => {
                 let Theta { range, variance, mean, stretch } = self;
                 Error::NotANumber { parameters: [&[*range, *variance, *mean], &stretch[..]].concat() }
             }

@@ -216,6 +216,10 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
 
     /// A range that is held must be one that the lattice can show.
     fn refuse_unresolved(&self, level: &Level) -> Result<()> {
+        if self.kind.is_too_fine(level) {
+            let requirement = "is too fine for the length-scale that is held: digits would be lost; ask for fewer nodes, or for smoothness 2";
+            return Err(Error::setting("lattice", describe(&level.nodes), requirement));
+        }
         if !self.kind.is_too_coarse(&level.steps()) {
             return Ok(());
         }

@@ -87,6 +87,12 @@ impl<'a> OnLattice<'a> {
             for_named(&mut layout, name, |slot| slot.fixed = Some(slot.unit.inward(*value)))?;
         }
         check_held(&layout, &wanted.fixed)?;
+        refuse_flat(&layout)?;
+        let has_prior = layout.slots.last().is_some_and(|mean| !mean.priors.is_empty());
+        if wanted.integrates_constant && has_prior {
+            let requirement = "has no say where the constant is integrated over, about the level of the mean rate; leave it out, or learn the constant";
+            return Err(crate::Error::setting("prior", "mean", requirement));
+        }
         let constant = wanted.integrates_constant.then(|| {
             // A vague prior about the level of the mean rate: its standard deviation is that level.
             let mean = layout.slots.last_mut();
@@ -158,6 +164,14 @@ impl<'a> OnLattice<'a> {
         let slots = self.layout.slots.iter().zip(&mut values);
         slots.filter_map(|(slot, value)| Some((slot.fixed?, value))).for_each(|(held, value)| *value = held);
         of_values(&values)
+    }
+
+    /// Whether a range is held that is longer than a lattice with these steps can have in so many digits.
+    fn is_too_fine(&self, level: &Level) -> bool {
+        self.layout_on(level).slots.iter().any(|slot| {
+            let longest = slot.bounds.1.exp() * (1.0 + 1e-9);
+            slot.axis.is_some() && slot.fixed.is_some_and(|range| range > longest)
+        })
     }
 
     /// Whether a range is held that a lattice with these steps cannot show.
@@ -269,6 +283,19 @@ fn check_held(layout: &Layout, fixed: &[(String, f64)]) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// A range that is held must not be so long that digits are lost: f would be flat, and its precision is nearly singular.
+fn refuse_flat(layout: &Layout) -> Result<()> {
+    let Some(slot) =
+        layout.slots.iter().find(|slot| slot.axis.is_some() && slot.fixed.is_some_and(|range| range > LONGEST))
+    else {
+        return Ok(());
+    };
+    let (value, most) = (slot.unit.outward(slot.fixed.unwrap_or(f64::NAN)), slot.unit.outward(LONGEST));
+    let requirement =
+        format!("is longer than a lattice can show, at most {most:.4}; take inducing points for longer ones");
+    Err(crate::Error::setting(&slot.name, value, requirement))
 }
 
 /// The inner values of the slots of Θ.
