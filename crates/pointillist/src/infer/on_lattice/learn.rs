@@ -116,6 +116,7 @@ pub(crate) fn learn(
     let (run, choice) = match (before, &wanted.nodes) {
         (Some(before), _) => search.again(before)?,
         (None, Some(nodes)) => {
+            search.refuse_unresolved(nodes, &search.kind.steps_asked(nodes))?;
             let run = search.by_way_of_coarser(nodes)?;
             search.kind.more_would_show.set(search.kind.is_short_of_nodes(&run.level));
             let choice = match run.level.nodes == *nodes {
@@ -182,7 +183,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             let start = self.kind.continued_with(&run.level.nodes, margin, &run)?;
             run = self.climb(start)?;
         }
-        self.refuse_unresolved(&run.level)?;
+        self.refuse_unresolved(&run.level.nodes, &run.level.steps())?;
         let (mut run, summary) = self.settle(run)?;
         let at_bounds = self.kind.at_bounds(&run.level, &run.theta);
         let standard_errors = if self.kind.wanted.errors { self.standard_errors(&run)? } else { None };
@@ -215,19 +216,17 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
     }
 
     /// A range that is held must be one that the lattice can show.
-    fn refuse_unresolved(&self, level: &Level) -> Result<()> {
-        if self.kind.is_too_fine(level) {
+    fn refuse_unresolved(&self, nodes: &[usize], steps: &[f64]) -> Result<()> {
+        if self.kind.is_too_fine(steps) {
             let requirement = "is too fine for the length-scale that is held: digits would be lost; ask for fewer nodes, or for smoothness 2";
-            return Err(Error::setting("lattice", describe(&level.nodes), requirement));
+            return Err(Error::setting("lattice", describe(nodes), requirement));
         }
-        if !self.kind.is_too_coarse(&level.steps()) {
+        if !self.kind.is_too_coarse(steps) {
             return Ok(());
         }
-        let requirement = format!(
-            "is too coarse for the length-scale that is held; ask for more than {} nodes",
-            describe(&level.nodes)
-        );
-        Err(Error::setting("lattice", describe(&level.nodes), requirement))
+        let requirement =
+            format!("is too coarse for the length-scale that is held; ask for more than {} nodes", describe(nodes));
+        Err(Error::setting("lattice", describe(nodes), requirement))
     }
 
     /// Natural steps to the end at the last Θ. What nodes in place of events left out is added to the bound, which is

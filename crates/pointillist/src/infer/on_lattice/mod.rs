@@ -148,12 +148,8 @@ impl<'a> OnLattice<'a> {
     /// The layout of Θ on a level.
     fn layout_on(&self, level: &Level) -> Layout {
         let mut layout = self.layout.clone();
-        let longest = |step: f64| match self.wanted.smoothness {
-            Smoothness::Two => LONGEST,
-            Smoothness::Four => LONGEST.min(MOST_STEPS * step),
-        };
         for (slot, step) in layout.slots.iter_mut().zip(level.steps()) {
-            slot.bounds = ((LEAST_STEPS * step).ln(), longest(step).max(2.0 * LEAST_STEPS * step).ln());
+            slot.bounds = ((LEAST_STEPS * step).ln(), self.longest(step).ln());
         }
         layout
     }
@@ -167,11 +163,24 @@ impl<'a> OnLattice<'a> {
     }
 
     /// Whether a range is held that is longer than a lattice with these steps can have in so many digits.
-    fn is_too_fine(&self, level: &Level) -> bool {
-        self.layout_on(level).slots.iter().any(|slot| {
-            let longest = slot.bounds.1.exp() * (1.0 + 1e-9);
-            slot.axis.is_some() && slot.fixed.is_some_and(|range| range > longest)
-        })
+    fn is_too_fine(&self, steps: &[f64]) -> bool {
+        let mut ranges = self.layout.slots.iter().zip(steps);
+        ranges.any(|(slot, step)| slot.fixed.is_some_and(|range| range > (1.0 + 1e-9) * self.longest(*step)))
+    }
+
+    /// The longest range on a lattice with this step.
+    fn longest(&self, step: f64) -> f64 {
+        let longest = match self.wanted.smoothness {
+            Smoothness::Two => LONGEST,
+            Smoothness::Four => LONGEST.min(MOST_STEPS * step),
+        };
+        longest.max(2.0 * LEAST_STEPS * step)
+    }
+
+    /// The steps of a lattice with so many nodes, the margin being that of the ranges that are held.
+    fn steps_asked(&self, nodes: &[usize]) -> Vec<f64> {
+        let held = self.layout.slots.iter().take(nodes.len()).map(|slot| slot.fixed.unwrap_or(0.0));
+        steps(nodes, &margin(&held.collect::<Vec<_>>()))
     }
 
     /// Whether a range is held that a lattice with these steps cannot show.
