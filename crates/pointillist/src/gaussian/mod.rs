@@ -1,6 +1,6 @@
 //! Gaussians by their precision, and the one natural step by which every q is found.
 //!
-//! q(v) = N(m, P⁻¹) with P = Q + conjugate part + Σ site. How P is stored is its own business ([`Precision`]): a dense [`Matrix`], a few
+//! q(v) = N(m, P⁻¹) with P = Q + conjugate part + Σ site. How P is stored is its own business ([`Precision`]): a dense `Matrix`, a few
 //! [`Diagonals`], either of them [`Bordered`] by a few dense unknowns. A [`Factor`] solves, draws, and gives log|P|. Rows at weighted points are a
 //! [`Design`]: columns of a matrix (`dense.rs`), products over the axes of a grid (`field/inducing/by_axis.rs`), hats of a lattice
 //! (`field/lattice/hats.rs`). Nothing above knows which it is: `step.rs` is written once. What the sites are is in `terms/`.
