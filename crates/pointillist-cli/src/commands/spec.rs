@@ -74,8 +74,7 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
         _ => {
             // What only inducing points have asks for them.
             let points = inducing_points(options, axes)?;
-            let plain = InducingPoints { jitter: points.jitter, ..InducingPoints::default() };
-            let is_asked = options.inducing.is_some() || points != plain;
+            let is_asked = options.inducing.is_some() || points != InducingPoints::default();
             Ok(if is_asked { points.into() } else { Family::Auto })
         }
     }
