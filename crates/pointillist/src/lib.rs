@@ -61,10 +61,10 @@ pub use data::summary::{Record, Summary};
 pub use error::{Error, Result};
 pub use exact::{ExactDraws, ExactWatch, Sampling};
 pub use field::inducing::PriorMean;
-pub use field::lattice::Smoothness;
+pub use field::lattice::{LatticeMean, Smoothness};
 pub use infer::{
-    AtBound, Bounded, Decision, Family, Fit, Inducing, InducingPoints, LatticeChoice, LatticeMean, Method, Model,
-    Prior, Progress, RangeEnd, Report, StandardError, Stop, Summarised, Tried,
+    AtBound, Bounded, Decision, Family, Fit, Inducing, InducingPoints, LatticeChoice, Method, Model, Prior, Progress,
+    RangeEnd, Report, StandardError, Stop, Summarised, Tried,
 };
 pub use intensity::Intensity;
 pub use kernel::{Factor, Kernel};

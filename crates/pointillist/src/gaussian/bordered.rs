@@ -109,11 +109,11 @@ impl<F: Factor> BorderedFactor<F> {
 }
 
 impl<F: Factor> BorderedFactor<F> {
-    /// What variances are read from; `inner` makes it of the inner factor.
-    pub(crate) fn into_spread<S>(self, inner: impl FnOnce(F) -> S) -> BorderedSpread<S> {
-        let Self { inner: factor, size, turned: mut border, corner } = self;
-        border.chunks_exact_mut(size.max(1)).for_each(|column| factor.solve_lower_transposed(column));
-        BorderedSpread { inner: inner(factor), border, corner }
+    /// What variances are read from, given what those of the inner factor are.
+    pub(crate) fn spread<S>(&self, inner: S) -> BorderedSpread<S> {
+        let mut border = self.turned.clone();
+        border.chunks_exact_mut(self.size.max(1)).for_each(|column| self.inner.solve_lower_transposed(column));
+        BorderedSpread { inner, border, corner: self.corner.clone() }
     }
 }
 
@@ -213,7 +213,8 @@ impl<D: Design> Design for BorderedDesign<D> {
     }
 
     fn spread(&self, factor: <Self::Precision as Precision>::Factor) -> Self::Spread {
-        factor.into_spread(|inner| self.inner.spread(inner))
+        let BorderedSpread { border, corner, .. } = factor.spread(());
+        BorderedSpread { inner: self.inner.spread(factor.inner), border, corner }
     }
 
     fn levels(&self, v: &[f64]) -> Vec<f64> {
@@ -259,7 +260,7 @@ pub(crate) fn with_constant<P: Precision>(region: Region<P>, value: Option<f64>)
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Columns, DenseFactor, Diagonals};
+    use super::super::{DenseFactor, Diagonals};
     use super::*;
     use crate::field::inducing::PointFeatures;
 
@@ -319,8 +320,8 @@ mod tests {
         let wide = Matrix::from_fn(size + 1, count, |i, n| if i < size { a[(i, n)] } else { 1.5 });
         let residual: Vec<f64> = (0..count).map(|n| 0.1 + 0.01 * (n % 7) as f64).collect();
         let (narrow, wide) = (PointFeatures { a, residual: residual.clone() }, PointFeatures { a: wide, residual });
-        let bordered = BorderedDesign::with_constant(Columns(&narrow), Some(1.5));
-        let plain = Columns(&wide);
+        let bordered = BorderedDesign::with_constant(narrow.rows(), Some(1.5));
+        let plain = wide.rows();
         let (precision, linear): (Vec<f64>, Vec<f64>) = (0..count).map(|n| (2.0 + number(n), number(n + 1))).unzip();
         let mut one = Bordered::beside(Matrix::scaled_identity(size, 1.0), 1);
         let mut other = Matrix::scaled_identity(size + 1, 1.0);

@@ -4,7 +4,6 @@
 
 use super::{Design, Factor, Precision};
 use crate::error::{Error, Result};
-use crate::field::inducing::PointFeatures;
 use crate::numerics::linalg::{self, Matrix};
 use crate::parallel;
 
@@ -61,11 +60,16 @@ impl Factor for DenseFactor {
 }
 
 /// Rows as the columns of a matrix: features of inducing points anywhere.
-pub struct Columns<'a>(pub(crate) &'a PointFeatures);
+pub struct Columns<'a> {
+    /// One column per point. // (M, N)
+    pub(crate) a: &'a Matrix,
+    /// The variance that they leave open. // (N)
+    pub(crate) residual: &'a [f64],
+}
 
 impl Columns<'_> {
     fn size(&self) -> usize {
-        self.0.a.rows()
+        self.a.rows()
     }
 
     /// About the entries that a pass over all points touches.
@@ -75,7 +79,7 @@ impl Columns<'_> {
 
     /// The columns of each block of points.
     fn blocks(&self, block: usize) -> impl Iterator<Item = &[f64]> {
-        self.0.a.data().chunks(block * self.size())
+        self.a.data().chunks(block * self.size())
     }
 }
 
@@ -84,11 +88,11 @@ impl Design for Columns<'_> {
     type Spread = DenseFactor;
 
     fn len(&self) -> usize {
-        self.0.residual.len()
+        self.residual.len()
     }
 
     fn residual(&self) -> Option<&[f64]> {
-        Some(&self.0.residual)
+        Some(self.residual)
     }
 
     fn add_sites(&self, precision: &[f64], linear: &[f64], matrix: &mut Matrix, vector: &mut [f64]) {
@@ -106,11 +110,11 @@ impl Design for Columns<'_> {
     }
 
     fn add_sum(&self, weights: &[f64], vector: &mut [f64]) {
-        linalg::add_scaled(vector, 1.0, &linalg::columns_times(self.0.a.data(), self.size(), weights));
+        linalg::add_scaled(vector, 1.0, &linalg::columns_times(self.a.data(), self.size(), weights));
     }
 
     fn levels(&self, v: &[f64]) -> Vec<f64> {
-        self.0.a.data().chunks_exact(self.size()).map(|a| linalg::dot(a, v)).collect()
+        self.a.data().chunks_exact(self.size()).map(|a| linalg::dot(a, v)).collect()
     }
 
     fn spread(&self, factor: DenseFactor) -> DenseFactor {

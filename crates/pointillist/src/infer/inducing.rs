@@ -5,8 +5,7 @@
 use super::kernel_theta::KernelLayout;
 use super::lbfgs::{Curvature, End};
 use super::observed::Observed;
-use super::search::{By, Found, Kind, Named, Run, Start, describe};
-use super::tally::Tally;
+use super::search::{By, Found, Kind, Named, Run, Scheme, Start, describe};
 use super::tuning::{self, Tuning};
 use super::{Inducing, Method, joint};
 use crate::bound::{self, Bound, Gaussian, bound_adjoint};
@@ -19,7 +18,7 @@ use crate::field::inducing::{
     TensorFeatures,
 };
 use crate::gaussian::step::{Clamp, Optimum, PriorOf, Problem, Said, Until};
-use crate::gaussian::{Columns, DenseFactor, Precision, Sites};
+use crate::gaussian::{DenseFactor, Design, Precision, Sites};
 use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
 use crate::posterior::InducingField;
@@ -97,7 +96,8 @@ impl OnInducing<'_> {
                 let set = if moving { Scattered::moving(locations.clone()) } else { Scattered::new(locations.clone()) };
                 let basis = set.basis(hyper, self.prior_mean, self.jitter)?;
                 let features = basis.features(points, self.window);
-                let optimum = dense_optimum(&features, weights, sites, until)?;
+                let before = (&features.prior_mean[..], features.offset, &features.region);
+                let optimum = optimum(&features.points.rows(), weights, before, sites, until)?;
                 Ok(At::Dense(Box::new(basis), Box::new(features), optimum))
             }
             Seen::Tensor(Tensor { axes, weights }) => {
@@ -105,7 +105,9 @@ impl OnInducing<'_> {
                     .ok_or_else(|| Error::setting("inducing", "some points", "must be a full grid here"))?;
                 let basis = grid.basis(hyper, self.prior_mean, self.jitter)?;
                 let features = basis.tensor_features(axes, self.window)?;
-                let optimum = grid_optimum((&basis, &features, &self.spare), weights, sites, until)?;
+                let rows = ByAxis { basis: &basis, features: &features, spare: &self.spare };
+                let before = (&features.prior_mean[..], features.offset, &features.region);
+                let optimum = optimum(&rows, weights, before, sites, until)?;
                 Ok(At::Grid(Box::new(basis), Box::new(features), optimum))
             }
         }
@@ -115,7 +117,8 @@ impl OnInducing<'_> {
         self.layout.moves() && !self.at_rest
     }
 
-    fn active(&self) -> std::borrow::Cow<'_, KernelLayout> {
+    /// The layout of what moves for now.
+    pub(super) fn active(&self) -> std::borrow::Cow<'_, KernelLayout> {
         match self.layout.moves() && self.at_rest {
             true => std::borrow::Cow::Owned(self.layout.at_rest()),
             false => std::borrow::Cow::Borrowed(&self.layout),
@@ -333,12 +336,8 @@ impl Kind for OnInducing<'_> {
         relaxed
     }
 
-    fn goes_otherwise(&self) -> bool {
-        self.method == Method::Joint
-    }
-
-    fn otherwise(&self, start: Start<Self>, tally: &Tally<'_>) -> Result<(Run<Self>, usize)> {
-        joint::maximise(self, &self.active(), start, tally)
+    fn otherwise(&self) -> Option<Scheme<Self>> {
+        (self.method == Method::Joint).then_some(joint::maximise)
     }
 
     /// Inducing points are moved only at the end; a coarse fit only finds Θ.
@@ -413,27 +412,21 @@ impl Run<OnInducing<'_>> {
     }
 }
 
-/// q(v) at its optimum by dense matrices.
-fn dense_optimum(features: &Features, weights: &[f64], sites: Sites, until: Until<'_>) -> Result<Optimum<DenseFactor>> {
-    let design = Columns(&features.points);
-    let said = vec![Said { design: &design, weights, potential: &LOG_SQUARE }];
-    let prior = PriorOf { precision: None, mean: &features.prior_mean, log_determinant: 0.0, offset: features.offset };
-    let identity = || Matrix::scaled_identity(features.size(), 1.0);
-    Problem::new(prior, Some(&features.region), said, identity).maximise(sites, until)
-}
+/// What the features say of v before events are seen: prior mean, β, and the window's integrals.
+type Before<'a> = (&'a [f64], f64, &'a RegionFeatures);
 
-/// The same axis by axis.
-fn grid_optimum(
-    (basis, features, spare): (&GridBasis, &TensorFeatures, &Spare),
+/// q(v) at its optimum, v ~ N(b, I), with rows of either kind.
+pub(crate) fn optimum<D: Design<Precision = Matrix>>(
+    design: &D,
     weights: &[f64],
+    (mean, offset, region): Before<'_>,
     sites: Sites,
     until: Until<'_>,
-) -> Result<Optimum<Covariance>> {
-    let design = ByAxis { basis, features, spare };
-    let said = vec![Said { design: &design, weights, potential: &LOG_SQUARE }];
-    let prior = PriorOf { precision: None, mean: &features.prior_mean, log_determinant: 0.0, offset: features.offset };
-    let identity = || Matrix::scaled_identity(features.size(), 1.0);
-    Problem::new(prior, Some(&features.region), said, identity).maximise(sites, until)
+) -> Result<Optimum<D::Spread>> {
+    let said = vec![Said { design, weights, potential: &LOG_SQUARE }];
+    let prior = PriorOf { precision: None, mean, log_determinant: 0.0, offset };
+    let identity = || Matrix::scaled_identity(mean.len(), 1.0);
+    Problem::new(prior, Some(region), said, identity).maximise(sites, until)
 }
 
 impl At {

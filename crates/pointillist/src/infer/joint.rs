@@ -3,7 +3,6 @@
 //! q is that of v = L⁻¹(u − β), not of u: the same family and the same optimum, but K's conditioning does not enter.
 
 use super::inducing::{HyperAt, OnInducing};
-use super::kernel_theta::KernelLayout;
 use super::lbfgs;
 use super::search::{Run, Start};
 use super::tally::Tally;
@@ -20,10 +19,10 @@ const CLOSER: f64 = 0.01;
 /// Maximises the bound over Θ (and Z if it moves), m and R together; with the steps of the optimiser.
 pub(super) fn maximise<'a>(
     on: &OnInducing<'a>,
-    layout: &KernelLayout,
     start: Start<OnInducing<'a>>,
     tally: &Tally<'_>,
 ) -> Result<(Run<OnInducing<'a>>, usize)> {
+    let layout = on.active();
     let Seen::Points(points, weights) = &on.observed.seen else { return Err(Error::NoEvents) }; // as it is asked for
     let Start { level, theta: HyperAt { hyper: base, locations }, sites, curvature } = start;
     let set = |locations: Points| if layout.moves() { Scattered::moving(locations) } else { Scattered::new(locations) };

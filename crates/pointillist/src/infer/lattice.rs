@@ -2,12 +2,12 @@
 
 use super::on_lattice::learn::{Before, Learned, Source, Wanted, learn};
 use super::tally::Tally;
-use super::{Asked, AtBound, Fit, LatticeMean, Progress, Report, Summarised, Watch};
+use super::{Asked, AtBound, Fit, Progress, Report, Summarised, Watch};
 use crate::bound::Bound;
 use crate::data::points::Points;
 use crate::data::seen::Data;
 use crate::error::Result;
-use crate::field::lattice::{Smoothness, Theta};
+use crate::field::lattice::{LatticeMean, Smoothness, Theta};
 use crate::posterior::{Field, LatticeField, Posterior, PosteriorBasis};
 use crate::terms::Marginals;
 use crate::window::{Scaling, Window};
@@ -52,7 +52,8 @@ impl Asked {
             }
         };
         let report = report(&learned, &tally);
-        let field = LatticeField::new(learned);
+        let Learned { lattice, theta, link, optimum, said, .. } = learned;
+        let field = LatticeField::new(lattice, theta, link, optimum, said);
         let posterior =
             Posterior::new(data.window().clone(), scaling, self.lattice.link, PosteriorBasis::Lattice(field));
         Ok(Fit { posterior, report })

@@ -18,7 +18,6 @@ mod observed;
 mod on_lattice;
 mod prior;
 mod search;
-pub(crate) mod size;
 mod start;
 mod tally;
 mod theta;
@@ -27,8 +26,9 @@ mod tuning;
 pub use at_bound::{AtBound, Bounded, RangeEnd};
 pub use family::{Decision, Tried};
 pub use given::{Given, Gradient, bound_at};
-pub use model::{Family, Inducing, InducingPoints, LatticeChoice, LatticeMean, Method, Model};
-pub(crate) use on_lattice::learn::Learned;
+#[cfg(test)]
+pub(crate) use inducing::optimum;
+pub use model::{Family, Inducing, InducingPoints, LatticeChoice, Method, Model};
 pub use prior::Prior;
 pub(crate) use start::shortest_length;
 

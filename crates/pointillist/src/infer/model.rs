@@ -7,7 +7,7 @@ use crate::data::seen::Data;
 use crate::data::summary::Summary;
 use crate::error::{Error, Result};
 use crate::field::inducing::{Hyper, PriorMean};
-use crate::field::lattice::Smoothness;
+use crate::field::lattice::{LatticeMean, Smoothness};
 use crate::kernel::Expression;
 use crate::posterior::Posterior;
 use crate::terms::Link;
@@ -74,16 +74,6 @@ impl Default for InducingPoints {
             jitter: 1e-8,
         }
     }
-}
-
-/// The constant about which f varies on a lattice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LatticeMean {
-    /// A hyper-parameter, learned like the others.
-    #[default]
-    Learned,
-    /// An unknown of q with a vague prior about the level of the mean rate: its uncertainty is part of every answer.
-    Integrated,
 }
 
 /// f on a lattice of hats.

@@ -85,13 +85,9 @@ pub(super) trait Kind: Sized {
     }
 
     /// Whether Θ is learned by another scheme than this one: by [`Kind::otherwise`].
-    fn goes_otherwise(&self) -> bool {
-        false
-    }
-
-    fn otherwise(&self, start: Start<Self>, _tally: &Tally<'_>) -> Result<(Run<Self>, usize)> {
-        let _ = start;
-        Err(Error::Cancelled)
+    /// Another scheme than [`Search::climb`], if Θ is to be learned by one.
+    fn otherwise(&self) -> Option<Scheme<Self>> {
+        None
     }
 
     /// Told before a fit whether it only leads to a finer field.
@@ -123,6 +119,9 @@ pub(super) trait Kind: Sized {
     fn describe(&self, level: &Self::Level) -> String;
     fn describe_fineness(&self, fineness: &Self::Fineness) -> String;
 }
+
+/// A way to learn Θ from a start; with the steps of its optimiser.
+pub(super) type Scheme<K> = fn(&K, Start<K>, &Tally<'_>) -> Result<(Run<K>, usize)>;
 
 /// A hyper-parameter that is learned.
 pub(super) struct Named {
@@ -196,7 +195,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
     /// A field as asked for, after coarser ones.
     pub(super) fn by_way_of_coarser(&mut self, fineness: &K::Fineness) -> Result<Run<K>> {
         let ladder = self.kind.ladder(fineness);
-        let (mut run, last) = (None, ladder.len() - 1);
+        let (mut run, last): (Option<Run<K>>, usize) = (None, ladder.len() - 1);
         for (at, coarser) in ladder.iter().enumerate() {
             self.kind.leads_on(at < last);
             if at == last {
@@ -204,7 +203,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             }
             let finer = self.fit(Some(coarser), run.as_ref())?;
             if let Some(before) = &run {
-                self.loosen(finer.value - Run::value(before));
+                self.loosen(finer.value - before.value);
             }
             run = Some(finer);
         }
@@ -276,7 +275,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             }
         }
         let best = best.ok_or(Error::NotANumber { parameters: vec![] })?;
-        let is_cheap = self.kind.cost(&best.level) < tuning.cheap && !self.kind.goes_otherwise();
+        let is_cheap = self.kind.cost(&best.level) < tuning.cheap && self.kind.otherwise().is_none();
         if is_cheap && (before.is_some() || tuning.afresh_first) { self.afresh(best) } else { Ok(best) }
     }
 
@@ -398,8 +397,8 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
 
     /// L-BFGS over Θ on one field; the best Θ that was seen.
     pub(super) fn climb(&mut self, start: Start<K>) -> Result<Run<K>> {
-        if self.kind.goes_otherwise() {
-            let (run, iterations) = self.kind.otherwise(start, self.tally)?;
+        if let Some(scheme) = self.kind.otherwise() {
+            let (run, iterations) = scheme(&self.kind, start, self.tally)?;
             self.iterations += iterations;
             return Ok(run);
         }
@@ -482,12 +481,6 @@ impl<K: Kind> Search<'_, '_, K> {
             name: named.name,
         };
         Ok(Some(named.into_iter().enumerate().map(of_slot).collect()))
-    }
-}
-
-impl<K: Kind> Run<K> {
-    fn value(run: &Self) -> f64 {
-        run.value
     }
 }
 

@@ -4,11 +4,10 @@ use super::theta::least_variance;
 use crate::data::seen::Seen;
 use crate::error::{Error, Result};
 use crate::kernel::{Expression, Kernel, Parameter, Part, PartExpression, Said, Term, TermExpression, Unit};
+use crate::terms::Link;
 use crate::window::{Scaling, Window};
 use std::f64::consts::TAU;
 
-/// Part of the mean rate that the prior variance starts with; E f² = ū² + γ is the rate, and most of it is in the mean.
-const VARIANCE: f64 = 0.36;
 /// Periods are looked for down to this part of the window.
 const SHORTEST_PERIOD: f64 = 1.0 / 200.0;
 
@@ -26,7 +25,8 @@ pub(super) fn kernel(
     rate: f64,
 ) -> Result<Kernel> {
     let measure = window.measure();
-    let share = f64::max(VARIANCE * rate, least_variance(rate, measure)) / expression.terms.len() as f64;
+    let share = f64::max(Link::Square.formula().start(rate).variance, least_variance(rate, measure))
+        / expression.terms.len() as f64;
     let part = |part: &PartExpression| {
         let start = |parameter: &Parameter| match parameter.name == Parameter::PERIOD.name {
             true => strongest_period(&seen.axis(part.axis)),

@@ -9,9 +9,9 @@ use super::field::{Field, RegionForm};
 use super::{Count, Posterior};
 use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
+use crate::parallel;
 use crate::sample::{self, gaussian, thinning};
 use crate::window::Window;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::ops::ControlFlow;
 
 /// Most numbers of an answer, draws times regions.
@@ -211,7 +211,7 @@ impl Work<'_, '_> {
                     if whole.is_none() { Some(self.deviations(start, block.min(self.pairs - start))?) } else { None };
                 let Some(z) = whole.as_ref().or(made.as_ref()) else { continue };
                 for (some, parts) in forms.chunks(STEP).zip(parts.chunks_mut(STEP)) {
-                    let sums: Vec<_> = some.par_iter().map(|form| form.parts.at(z)).collect();
+                    let sums: Vec<_> = parallel::each(some.len(), |i| some[i].parts.at(z));
                     parts.iter_mut().zip(sums).for_each(|(all, some)| all.extend(some));
                     self.tell(CountStage::Sums, some.len())?;
                 }
@@ -234,9 +234,7 @@ impl Work<'_, '_> {
         let mut bytes = 0;
         for some in self.regions[first..].chunks(STEP) {
             let field = self.field;
-            let made: Vec<Result<RegionForm>> = some.par_iter().map(|region| field.form(region)).collect();
-            for form in made {
-                let form = form?;
+            for form in parallel::try_each(some.len(), |i| field.form(&some[i]))? {
                 bytes += form.parts.bytes();
                 forms.push(form);
             }
@@ -264,10 +262,10 @@ impl Work<'_, '_> {
         let group = |start: usize| field.deviations((start..end.min(start + STEP)).flat_map(noise).collect());
         let starts: Vec<usize> = (first..end).step_by(STEP).collect();
         for some in starts.chunks(rayon::current_num_threads()) {
-            let made: Vec<Result<Vec<f64>>> = some.par_iter().map(|&start| group(start)).collect();
+            let made = parallel::try_each(some.len(), |i| group(some[i]))?;
             let before = all.len();
             for z in made {
-                all.extend(z?);
+                all.extend(z);
             }
             self.tell(CountStage::Draws, (all.len() - before) / size)?;
         }

@@ -19,7 +19,7 @@ const PICKING: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Posterior {
     /// The number of the component that a draw belongs to.
-    pub(super) fn picked(&self, seed: u64, draw: u64) -> usize {
+    fn picked(&self, seed: u64, draw: u64) -> usize {
         if self.components.len() == 1 {
             return 0;
         }
@@ -30,6 +30,13 @@ impl Posterior {
             share < before
         });
         picked.unwrap_or(self.components.len() - 1)
+    }
+
+    /// The numbers of the draws that belong to each component.
+    pub(super) fn draws_of_each(&self, draws: usize, seed: u64) -> Vec<Vec<usize>> {
+        let mut own = vec![vec![]; self.components.len()];
+        (0..draws).for_each(|draw| own[self.picked(seed, draw as u64)].push(draw));
+        own
     }
 
     /// `draws` joint draws of the intensity at points. Worked on in blocks of points, so that memory grows with points times draws alone.
@@ -47,8 +54,7 @@ impl Posterior {
         limits::numbers("draws", draws, points.len())?;
         let inner = self.scaling.points_inward(points);
         let mut drawn = vec![Vec::new(); draws];
-        for (number, component) in self.components.iter().enumerate() {
-            let own: Vec<usize> = (0..draws).filter(|draw| self.picked(seed, *draw as u64) == number).collect();
+        for (component, own) in self.components.iter().zip(self.draws_of_each(draws, seed)) {
             if !own.is_empty() {
                 self.draw_from(component, &inner, (seed, &own), &mut drawn)?;
             }

@@ -9,19 +9,18 @@ use super::field::{Field, Given, Integral, Parts, RegionForm};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
-use crate::field::lattice::{Hats, Lattice, Smoothness, Theta, of_variance};
+use crate::field::lattice::{Hats, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, of_variance};
 use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
 use crate::gaussian::{BandedFactor, Bordered, Design, Diagonals, Factor, Precision, Region};
-use crate::infer::{LatticeMean, Learned};
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::newton::{self, Concave};
+use crate::parallel;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::score::SquareProduct;
 use crate::terms::{Link, Marginals, Part};
 use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::sync::{Arc, OnceLock};
 
 /// The step by which P is moved along a mass matrix for the variance of a sum. The error of the difference is the square of this,
@@ -104,8 +103,8 @@ pub struct ConstantState {
 
 impl LatticeField {
     /// The window is the one that the lattice was made for.
-    pub(crate) fn new(learned: Learned) -> Self {
-        let Learned { lattice, theta, link, optimum, said: events, .. } = learned;
+    /// `events` is what they add to the precision of the hats' coefficients.
+    pub(crate) fn new(lattice: Lattice, theta: Theta, link: Link, optimum: Optimum, events: Diagonals) -> Self {
         let BorderedSpread { inner, border, corner } = optimum.spread;
         let inner = inner.on(lattice.grid().neighbour_shifts());
         let spread = Arc::new(BorderedSpread { inner, border, corner });
@@ -233,13 +232,14 @@ impl LatticeField {
         self.factor.get().ok_or_else(|| Error::NotANumber { parameters: vec![] })
     }
 
-    /// f at points for these unknowns.
-    fn f(&self, hats: &Hats, unknowns: &[f64]) -> Vec<f64> {
-        Placed { hats, constant: self.lattice.constant(), offset: self.theta.mean }.f(unknowns)
+    /// Hats as rows over the unknowns.
+    fn rows<'a>(&self, hats: &'a Hats) -> Rows<'a> {
+        self.lattice.rows(hats, &[])
     }
 
-    fn placed<'a>(&self, hats: &'a Hats) -> Placed<'a> {
-        Placed { hats, constant: self.lattice.constant(), offset: self.theta.mean }
+    /// f at the points of these rows.
+    fn f(&self, rows: &Rows<'_>, unknowns: &[f64]) -> Vec<f64> {
+        rows.levels(unknowns).iter().map(|level| self.theta.mean + level).collect()
     }
 
     fn q(&self) -> Result<Banded> {
@@ -278,15 +278,17 @@ impl LatticeField {
             let requirement = format!("are too many on a lattice of {} nodes; give fewer of them", self.mean.len());
             return Err(Error::setting("points", points.len(), requirement));
         }
-        let placed = self.placed(&hats);
+        let (rows, size) = (self.rows(&hats), self.mean.len());
         let column = |n: usize| {
-            let mut x = placed.row(n, self.mean.len());
+            let mut x = vec![0.0; size];
+            hats.pairs(n).for_each(|(i, value)| x[i] += value);
+            self.lattice.constant().into_iter().for_each(|z| x[size - 1] = z);
             tilted.factor.solve(&mut x);
-            placed.levels(&x)
+            rows.levels(&x)
         };
-        let columns: Vec<Vec<f64>> = (0..hats.len()).into_par_iter().map(column).collect();
+        let columns: Vec<Vec<f64>> = parallel::each(hats.len(), column);
         let covariance = Matrix::from_columns(hats.len().max(1), columns.concat());
-        let mean = placed.f(&tilted.mean);
+        let mean = self.f(&rows, &tilted.mean);
         Ok(SquareProduct { mean, rows: linalg::pivoted_cholesky(&covariance), extra: vec![0.0; hats.len()] })
     }
 
@@ -296,7 +298,7 @@ impl LatticeField {
 
     /// log E[Π f²] under a Gaussian of w, by draws about its mode.
     fn sampled(&self, tilted: &Tilted, hats: &Hats, samples: usize, seed: u64) -> Result<LogMean> {
-        let target = Target { tilted, placed: self.placed(hats) };
+        let target = Target { field: self, tilted, rows: self.rows(hats) };
         let mode = target.mode(tilted.mean.clone())?;
         let count = samples.min((DRAWS_WORK / mode.factor.inner.multiplications()) as usize).max(FEWEST_DRAWS);
         let log_weight = |draw: usize| {
@@ -306,7 +308,7 @@ impl LatticeField {
             linalg::add_scaled(&mut w, 1.0, &mode.place);
             target.value(&w) + 0.5 * linalg::dot(&noise, &noise)
         };
-        let log_weights: Vec<f64> = (0..count).into_par_iter().map(log_weight).collect();
+        let log_weights: Vec<f64> = parallel::each(count, log_weight);
         let mut mean = importance::log_mean(&log_weights);
         mean.value += 0.5 * (tilted.factor.log_determinant() - mode.factor.log_determinant());
         Ok(mean)
@@ -329,50 +331,6 @@ struct Tilted {
     log_mass: f64,
 }
 
-/// Points on the lattice.
-#[derive(Clone, Copy)]
-struct Placed<'a> {
-    hats: &'a Hats,
-    /// The regressor of the constant, if that is an unknown.
-    constant: Option<f64>,
-    offset: f64,
-}
-
-impl Placed<'_> {
-    /// aᵀv at each point.
-    fn levels(&self, unknowns: &[f64]) -> Vec<f64> {
-        let last = self.constant.map_or(0.0, |z| z * unknowns[unknowns.len() - 1]);
-        (0..self.hats.len()).map(|n| self.hats.sum(n, unknowns) + last).collect()
-    }
-
-    /// f at each point.
-    fn f(&self, unknowns: &[f64]) -> Vec<f64> {
-        self.levels(unknowns).iter().map(|level| self.offset + level).collect()
-    }
-
-    /// a of one point, among so many unknowns.
-    fn row(&self, n: usize, size: usize) -> Vec<f64> {
-        let mut row = vec![0.0; size];
-        self.hats.pairs(n).for_each(|(i, value)| row[i] += value);
-        self.constant.into_iter().for_each(|z| row[size - 1] = z);
-        row
-    }
-
-    /// Adds Σ weight a aᵀ.
-    fn add_squares(&self, precision: &mut Bordered<Diagonals>, weight: impl Fn(usize) -> f64) {
-        let mut sums = Diagonals::zeros(precision.inner.size(), precision.inner.shifts().to_vec());
-        self.hats.add_squares(&mut sums, weight);
-        precision.add_scaled(1.0, &with_sums(&sums, self.constant));
-    }
-
-    /// Adds Σ weight a.
-    fn add_sums(&self, out: &mut [f64], weight: impl Fn(usize) -> f64) {
-        let total: f64 = if self.constant.is_some() { (0..self.hats.len()).map(&weight).sum() } else { 0.0 };
-        self.hats.add_sums(out, weight);
-        self.constant.into_iter().for_each(|z| out[out.len() - 1] += z * total);
-    }
-}
-
 /// Σ p ψψᵀ with the border of a constant: hats add up to 1, so that Σ p ψ is a sum of its rows.
 fn with_sums(sums: &Diagonals, constant: Option<f64>) -> Bordered<Diagonals> {
     let Some(z) = constant else { return Bordered::beside(sums.clone(), 0) };
@@ -383,8 +341,9 @@ fn with_sums(sums: &Diagonals, constant: Option<f64>) -> Bordered<Diagonals> {
 
 /// Π f² times a Gaussian of w, up to the latter's constant.
 struct Target<'a> {
+    field: &'a LatticeField,
     tilted: &'a Tilted,
-    placed: Placed<'a>,
+    rows: Rows<'a>,
 }
 
 /// The Gaussian about a mode.
@@ -394,16 +353,23 @@ struct Mode {
 }
 
 impl Target<'_> {
-    fn factor_at(&self, f: &[f64]) -> Result<BorderedFactor<BandedFactor>> {
-        let mut precision = self.tilted.precision.clone();
-        self.placed.add_squares(&mut precision, |n| 2.0 / (f[n] * f[n]));
-        precision.factor()
+    fn f(&self, w: &[f64]) -> Vec<f64> {
+        self.field.f(&self.rows, w)
+    }
+
+    /// The target's precision about an f, the events' part of it so many times, and the slope of log Π f² there.
+    fn about(&self, f: &[f64], times: f64) -> (Bordered<Diagonals>, Vec<f64>) {
+        let (mut precision, mut slope) = (self.tilted.precision.clone(), vec![0.0; self.tilted.mean.len()]);
+        let curvature: Vec<f64> = f.iter().map(|f| times * 2.0 / (f * f)).collect();
+        let pull: Vec<f64> = f.iter().map(|f| 2.0 / f).collect();
+        self.rows.add_sites(&curvature, &pull, &mut precision, &mut slope);
+        (precision, slope)
     }
 
     /// Between the zeros of f the target is log-concave.
     fn mode(&self, start: Vec<f64>) -> Result<Mode> {
         let place = newton::climb(self, start, 1e-6, MOST_NEWTON)?;
-        let factor = self.factor_at(&self.placed.f(&place))?;
+        let factor = self.about(&self.f(&place), 1.0).0.factor()?;
         Ok(Mode { place, factor })
     }
 }
@@ -411,17 +377,16 @@ impl Target<'_> {
 impl Concave for Target<'_> {
     fn value(&self, w: &[f64]) -> f64 {
         let moved: Vec<f64> = w.iter().zip(&self.tilted.mean).map(|(a, b)| a - b).collect();
-        let log_product: f64 = self.placed.f(w).iter().map(|f| (f * f).ln()).sum();
+        let log_product: f64 = self.f(w).iter().map(|f| (f * f).ln()).sum();
         log_product - 0.5 * linalg::dot(&moved, &self.tilted.precision.times(&moved))
     }
 
     fn step(&self, place: &[f64]) -> Result<(Vec<f64>, f64)> {
-        let f = self.placed.f(place);
+        let (precision, mut gradient) = self.about(&self.f(place), 1.0);
         let moved: Vec<f64> = self.tilted.mean.iter().zip(place).map(|(a, b)| a - b).collect();
-        let mut gradient = self.tilted.precision.times(&moved);
-        self.placed.add_sums(&mut gradient, |n| 2.0 / f[n]);
+        linalg::add_scaled(&mut gradient, 1.0, &self.tilted.precision.times(&moved));
         let mut step = gradient.clone();
-        self.factor_at(&f)?.solve(&mut step);
+        precision.factor()?.solve(&mut step);
         let expected = linalg::dot(&gradient, &step);
         Ok((step, expected))
     }
@@ -444,7 +409,8 @@ impl Field for LatticeField {
             let mut precision = self.precision();
             precision.add_scaled(step, &region.square);
             let shifts = region.square.inner.shifts();
-            Ok(of_variance(&region, &precision.factor()?.into_spread(|factor| factor.selected_inverse(shifts))))
+            let factor = precision.factor()?;
+            Ok(of_variance(&region, &factor.spread(factor.inner.selected_inverse(shifts))))
         };
         let squares = (trace(-STEP)? - trace(STEP)?) / (2.0 * STEP);
         let mut rotated = region.half_pull(self.theta.mean, &self.mean);
@@ -472,8 +438,9 @@ impl Field for LatticeField {
             Self { lattice, theta, link: self.link, mean: vec![], events, spread, factor, collapsed: false };
         field.factor()?.solve(&mut mean);
         field.mean = mean;
-        let factor = field.precision().factor()?;
-        field.spread = Arc::new(factor.into_spread(|factor| factor.selected_inverse(field.events.shifts())));
+        let factor = field.factor()?;
+        let spread = factor.spread(factor.inner.selected_inverse(field.events.shifts()));
+        field.spread = Arc::new(spread);
         Ok(Some(Box::new(field)))
     }
 
@@ -622,12 +589,11 @@ struct Walkable {
 impl Walkable {
     /// The mode is searched for from the mean of q, where f has the sign that it should have.
     fn new(field: LatticeField, tilted: &Tilted, events: Hats, points: Hats) -> Result<Self> {
-        let target = Target { tilted, placed: field.placed(&events) };
+        let target = Target { field: &field, tilted, rows: field.rows(&events) };
         let mode = newton::climb(&target, field.mean.clone(), 1e-6, MOST_NEWTON)?;
-        let f = target.placed.f(&mode);
+        let f = target.f(&mode);
         let curvature: Vec<f64> = f.iter().map(|f| 2.0 / (f * f)).collect();
-        let mut precision = tilted.precision.clone();
-        target.placed.add_squares(&mut precision, |n| exact::CURVATURE * curvature[n]);
+        let precision = target.about(&f, exact::CURVATURE).0;
         let moved: Vec<f64> = mode.iter().zip(&tilted.mean).map(|(a, b)| a - b).collect();
         let (pull, factor) = (tilted.precision.times(&moved), precision.factor()?);
         let target = exact::Target { extra: vec![0.0; f.len()], f, curvature };
@@ -646,7 +612,7 @@ impl Reference for Walkable {
         self.factor.solve_lower_transposed(&mut columns);
         let whole = |w: &[f64]| {
             let mut draw = w.to_vec();
-            draw.extend(self.field.placed(&self.events).levels(w));
+            draw.extend(self.field.rows(&self.events).levels(w));
             draw.push(linalg::dot(&self.pull, w));
             draw
         };
@@ -654,8 +620,8 @@ impl Reference for Walkable {
     }
 
     fn squares(&self, from_mode: &[f64]) -> Vec<f64> {
-        let placed = self.field.placed(&self.points);
-        placed.f(&self.mode).iter().zip(placed.levels(from_mode)).map(|(f, more)| (f + more).powi(2)).collect()
+        let rows = self.field.rows(&self.points);
+        self.field.f(&rows, &self.mode).iter().zip(rows.levels(from_mode)).map(|(f, more)| (f + more).powi(2)).collect()
     }
 }
 
@@ -668,7 +634,7 @@ struct At<'a> {
 
 impl Given for At<'_> {
     fn mean(&self, w: &[f64]) -> Vec<f64> {
-        self.field.f(&self.hats, w)
+        self.field.f(&self.field.rows(&self.hats), w)
     }
 
     fn residual(&self) -> &[f64] {

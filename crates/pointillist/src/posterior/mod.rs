@@ -27,8 +27,7 @@ pub use lattice::{ConstantState, LatticeState};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::inducing::PriorMean;
-use crate::field::lattice::Smoothness;
-use crate::infer::LatticeMean;
+use crate::field::lattice::{LatticeMean, Smoothness};
 use crate::kernel::Kernel;
 use crate::limits;
 use crate::sample::{self, thinning};
@@ -319,14 +318,14 @@ impl Posterior {
         limits::draws("draws", draws)?;
         let region = self.region(region)?;
         let mut drawn = vec![(0.0, 0); draws];
-        for (number, component) in self.components.iter().enumerate() {
+        for (component, own) in self.components.iter().zip(self.draws_of_each(draws, seed)) {
             let beyond = component.reaching_regions(std::slice::from_ref(&region), self.window.dims())?;
             let field = beyond.as_deref().unwrap_or(component.field());
             let over = field.over(&region)?;
-            for draw in (0..draws as u64).filter(|draw| self.picked(seed, *draw) == number) {
-                let mut rng = sample::stream(seed, draw);
+            for draw in own {
+                let mut rng = sample::stream(seed, draw as u64);
                 let expected = over(&draw::draw_coefficients(field, &mut rng)?);
-                drawn[draw as usize] = (expected, thinning::poisson(&mut rng, expected));
+                drawn[draw] = (expected, thinning::poisson(&mut rng, expected));
             }
         }
         Ok(drawn)

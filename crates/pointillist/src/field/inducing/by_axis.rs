@@ -121,8 +121,9 @@ mod tests {
     use super::*;
     use crate::bound::{Bound, Gaussian, bound, bound_adjoint};
     use crate::data::points::Points;
-    use crate::gaussian::step::{Clamp, PriorOf, Problem, Said, Until};
-    use crate::gaussian::{Columns, Precision, Sites};
+    use crate::gaussian::step::{Clamp, Until};
+    use crate::gaussian::{Precision, Sites};
+    use crate::infer::optimum;
     use crate::kernel::{Expression, Kernel, Part, Term};
     use crate::terms::LOG_SQUARE;
     use crate::testing::check_gradient;
@@ -179,22 +180,8 @@ mod tests {
         all.map(make).collect()
     }
 
-    fn until(tolerance: f64, most: usize) -> Until<'static> {
+    fn until((tolerance, most): (f64, usize)) -> Until<'static> {
         Until { tolerance, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) }
-    }
-
-    /// q at its optimum with rows of either kind.
-    fn optimum<D: Design<Precision = Matrix>>(
-        design: &D,
-        region: &crate::field::inducing::RegionFeatures,
-        (prior_mean, offset): (&[f64], f64),
-        case: &Case,
-        steps: (f64, usize),
-    ) -> Optimum<D::Spread> {
-        let said = vec![Said { design, weights: &case.weights, potential: &LOG_SQUARE }];
-        let prior = PriorOf { precision: None, mean: prior_mean, log_determinant: 0.0, offset };
-        let problem = Problem::new(prior, Some(region), said, || Matrix::scaled_identity(prior_mean.len(), 1.0));
-        problem.maximise(case.sites(), until(steps.0, steps.1)).unwrap()
     }
 
     /// All that a Θ gives axis by axis.
@@ -210,8 +197,8 @@ mod tests {
         }
 
         fn optimum(&self, case: &Case, steps: (f64, usize)) -> Optimum<Covariance> {
-            let prior = (&self.features.prior_mean[..], self.features.offset);
-            optimum(&self.rows(), &self.features.region, prior, case, steps)
+            let TensorFeatures { prior_mean, offset, region, .. } = &self.features;
+            optimum(&self.rows(), &case.weights, (prior_mean, *offset, region), case.sites(), until(steps)).unwrap()
         }
     }
 
@@ -249,8 +236,9 @@ mod tests {
             let basis = Scattered::new(case.locations.clone()).basis(&case.hyper, case.prior, 0.0).unwrap();
             let features = basis.features(&points, &case.window);
             let found = grid.optimum(&case, (1e-9, 8));
-            let prior = (&features.prior_mean[..], features.offset);
-            let dense = optimum(&Columns(&features.points), &features.region, prior, &case, (1e-9, 8));
+            let before = (&features.prior_mean[..], features.offset, &features.region);
+            let rows = features.points.rows();
+            let dense = optimum(&rows, &case.weights, before, case.sites(), until((1e-9, 8))).unwrap();
             close(&[found.step.bound], &[dense.step.bound], "bound");
             close(&found.step.mean, &dense.step.mean, "mean");
             let covariance = linalg::inverse_from_cholesky(&dense.step.spread.0);

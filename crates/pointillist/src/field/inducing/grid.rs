@@ -156,11 +156,6 @@ fn join((c, norm): (f64, f64), (other_c, other_norm): (f64, f64)) -> (f64, f64) 
 }
 
 impl TensorFeatures {
-    /// Number of features.
-    pub(crate) fn size(&self) -> usize {
-        self.prior_mean.len()
-    }
-
     fn on_axes<'a>(&'a self, pick: impl Fn(&'a AxisFeatures) -> &'a Matrix) -> Vec<&'a Matrix> {
         self.axes.iter().map(pick).collect()
     }

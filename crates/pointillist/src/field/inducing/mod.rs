@@ -17,7 +17,7 @@ pub use grid::{GridBasis, GridPoints};
 pub use scattered::{Scattered, ScatteredBasis};
 
 use crate::data::points::Points;
-use crate::gaussian::Region;
+use crate::gaussian::{Columns, Region};
 use crate::kernel::Kernel;
 use crate::numerics::linalg::Matrix;
 use crate::window::Window;
@@ -68,6 +68,13 @@ pub struct PointFeatures {
     pub a: Matrix,
     /// Residual variance c(x_n). // (N)
     pub residual: Vec<f64>,
+}
+
+impl PointFeatures {
+    /// As the rows of a design.
+    pub(crate) fn rows(&self) -> Columns<'_> {
+        Columns { a: &self.a, residual: &self.residual }
+    }
 }
 
 /// Features of a region.

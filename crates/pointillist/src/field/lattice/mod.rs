@@ -11,9 +11,10 @@ mod at;
 mod hats;
 mod mass;
 mod prior;
+pub(crate) mod size;
 
 pub use at::{Optimum, Slopes};
-pub(crate) use at::{Weighted, of_variance};
+pub(crate) use at::{Rows, Weighted, of_variance};
 pub(crate) use hats::GridAxis;
 pub use hats::{Grid, Hats};
 pub use mass::Mass;
@@ -23,9 +24,18 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Bordered, Diagonals, Region, Sites, bordered};
-use crate::infer::size;
 use crate::terms::{LOG_SQUARE, Link, Marginals};
 use crate::window::{Span, Window};
+
+/// The constant about which f varies on a lattice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LatticeMean {
+    /// A hyper-parameter, learned like the others.
+    #[default]
+    Learned,
+    /// An unknown of q with a vague prior about the level of the mean rate: its uncertainty is part of every answer.
+    Integrated,
+}
 
 /// Most nodes of a lattice that goes on beyond the window, and most memory.
 const MOST_WIDENED: f64 = 1e6;

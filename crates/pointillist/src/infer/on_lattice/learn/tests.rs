@@ -148,7 +148,7 @@ fn an_unknown_constant_beside_the_lattice_is_a_dense_prior() {
         prior_mean: vec![0.0; size],
         offset: 2.0,
     };
-    let design = crate::gaussian::Columns(&features.points);
+    let design = features.points.rows();
     let said = vec![crate::gaussian::step::Said { design: &design, weights: &weights, potential: &LOG_SQUARE }];
     let prior = crate::gaussian::step::PriorOf {
         precision: None,

@@ -1,6 +1,6 @@
 //! What a lattice costs, and which one to try next. Estimates from numbers of nodes alone: the same on every machine.
 
-use crate::field::lattice::Smoothness;
+use super::Smoothness;
 
 /// Products and sums per second that the block factor reaches on two threads.
 const SPEED: f64 = 4e10;
@@ -46,13 +46,13 @@ pub(crate) fn bytes(nodes: &[usize], smoothness: Smoothness) -> f64 {
 }
 
 /// The seconds that a natural step takes, its events not counted.
-pub(super) fn seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
+pub(crate) fn seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
     let (size, width) = (total(nodes), width(nodes, smoothness));
     if nodes.len() == 1 { size * width * width / BAND_SPEED } else { 10.0 * size * width * width / SPEED }
 }
 
 /// This lattice, or one of its shape that is as large as `fits` allows.
-pub(super) fn largest(nodes: &[usize], fits: impl Fn(&[usize]) -> bool) -> Vec<usize> {
+pub(crate) fn largest(nodes: &[usize], fits: impl Fn(&[usize]) -> bool) -> Vec<usize> {
     let scaled = |share: f64| -> Vec<usize> { nodes.iter().map(|n| ((*n as f64 * share) as usize).max(2)).collect() };
     if fits(nodes) {
         return nodes.to_vec();
@@ -67,7 +67,7 @@ pub(super) fn largest(nodes: &[usize], fits: impl Fn(&[usize]) -> bool) -> Vec<u
 
 /// Lattices from one with at most `direct` nodes up to this one, each with about half as many nodes per axis (a quarter on
 /// a line, where nodes are cheap) as the next.
-pub(super) fn ladder(nodes: &[usize], direct: usize) -> Vec<Vec<usize>> {
+pub(crate) fn ladder(nodes: &[usize], direct: usize) -> Vec<Vec<usize>> {
     let share = if nodes.len() == 1 { 4 } else { 2 };
     let mut ladder = vec![nodes.to_vec()];
     while let Some(last) = ladder.last()
@@ -85,7 +85,7 @@ pub(super) fn ladder(nodes: &[usize], direct: usize) -> Vec<Vec<usize>> {
 
 /// A lattice with about `times` as many nodes that are, if they can be, equally far apart in units of the range; `lengths`
 /// are those of its axes in those units. No axis loses nodes.
-pub(super) fn grown(nodes: &[usize], lengths: &[f64], times: f64) -> Vec<usize> {
+pub(crate) fn grown(nodes: &[usize], lengths: &[f64], times: f64) -> Vec<usize> {
     let wanted = times * total(nodes);
     let counts = |density: f64| -> Vec<usize> {
         let count = |(n, length): (&usize, &f64)| (density * length).clamp(*n as f64, FASTEST * *n as f64) as usize;
@@ -100,7 +100,7 @@ pub(super) fn grown(nodes: &[usize], lengths: &[f64], times: f64) -> Vec<usize> 
 }
 
 /// `3.2 GB`, or what is shorter.
-pub(super) fn describe_bytes(bytes: f64) -> String {
+pub(crate) fn describe_bytes(bytes: f64) -> String {
     if bytes < 1e9 { format!("{:.0} MB", (1e-6 * bytes).max(1.0)) } else { format!("{:.1} GB", 1e-9 * bytes) }
 }
 
