@@ -15,7 +15,7 @@ use super::table::{
     not_utf8, text_of, unreadable,
 };
 use super::time::{TimeAxis, TimeUnit};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use pointillist::internals::parallel;
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -328,7 +328,7 @@ impl Text {
         }
         let left = most_bad - *skipped;
         let form = &self.form;
-        let parts: Vec<_> = blocks.par_iter().map(|block| form.rows(source, block, 1, left)).collect();
+        let parts = parallel::each(blocks.len(), |i| form.rows(source, &blocks[i], 1, left));
         let mut chunks = Vec::with_capacity(blocks.len());
         for (part, block) in parts.into_iter().zip(&blocks) {
             let part = match part {

@@ -18,8 +18,8 @@ use super::table::{Counting, ReadOptions, source_name};
 use super::time::{TimeAxis, TimeUnit};
 use super::window::{Given, On, show_box, show_point};
 use crate::message;
+use pointillist::internals::parallel;
 use pointillist::{Axis, Points, Summary, Window};
-use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use std::time::Instant;
 
 /// So many events are looked at to see what may be wrong with a window that they miss.
@@ -229,7 +229,7 @@ impl Tables {
             }
             while let Some(chunks) = stream.next_chunks()? {
                 let dates = stream.dates();
-                let parts: Vec<_> = chunks.par_iter().map(|chunk| chunk.extents(dates)).collect();
+                let parts = parallel::each(chunks.len(), |i| chunks[i].extents(dates));
                 all = parts.into_iter().fold(all, joined);
                 rows += chunks.iter().map(Chunk::len).sum::<usize>() as u64;
                 let done = share.and_then(|share| share.done(&stream));
@@ -442,7 +442,7 @@ fn next(stream: &mut Stream, window: &Window, time: &[Option<TimeAxis>]) -> Resu
     let Some(chunks) = stream.next_chunks()? else { return Ok(None) };
     let (source, word) = (stream.source(), stream.counting().word());
     let sift = |chunk: Chunk| sifted(chunk, window, time, |line| (source.to_string(), format!("{word} {line}")));
-    Ok(Some(chunks.into_par_iter().map(sift).collect()))
+    Ok(Some(parallel::map(chunks.into_iter(), usize::MAX, sift)))
 }
 
 /// Takes the rows apart that cannot stay.

@@ -10,10 +10,9 @@ use pointillist::LogMean;
 use pointillist::Model;
 use pointillist::Points;
 use pointillist::Posterior;
-use pointillist::internals::sample;
+use pointillist::internals::{parallel, sample};
 use pointillist::{Error, Result};
 use rand::RngExt;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -179,7 +178,7 @@ impl Fitted {
                 let scores = posterior.scores(held_out, samples.div_ceil(DEARER), seed)?.into_iter();
                 Ok(scores.map(|score| sampled(&score)).collect())
             }
-            _ => held_out.par_iter().map(|set| self.score(set, samples, seed)).collect(),
+            _ => parallel::try_each(held_out.len(), |i| self.score(&held_out[i], samples, seed)),
         }
     }
 

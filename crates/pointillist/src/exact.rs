@@ -9,12 +9,12 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::numerics::linalg::{self, Matrix};
+use crate::parallel;
 use crate::posterior::{Component, Posterior};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, elliptical_slice, gaussian};
 use crate::score::SquareProduct;
 use rand_chacha::ChaCha8Rng;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -102,7 +102,7 @@ impl Posterior {
             }
             Ok(draws)
         };
-        let chains = (0..sampling.chains).into_par_iter().map(chain).collect::<Result<Vec<_>>>()?;
+        let chains = parallel::try_each(sampling.chains, chain)?;
         Ok(ExactDraws { chains })
     }
 
@@ -135,7 +135,7 @@ impl Posterior {
             progress.advance()?;
             Ok(log_rate - over(&coefficients) + field.log_prior_over_q(&coefficients, &noise)? - units)
         };
-        Ok(importance::log_mean(&(0..samples).into_par_iter().map(weight).collect::<Result<Vec<_>>>()?))
+        Ok(importance::log_mean(&parallel::try_each(samples, weight)?))
     }
 }
 

@@ -26,7 +26,7 @@ pub mod numerics {
 
 /// Threads over blocks of events.
 pub mod parallel {
-    pub use crate::parallel::{block_length, for_each, map};
+    pub use crate::parallel::{block_length, each, for_each, map, try_each};
 }
 
 /// Random draws.

@@ -3,6 +3,9 @@
 //! The partition depends on the number of events alone, each block is worked on by one thread, and sums over blocks are taken in
 //! the order of the blocks. Small work stays on the calling thread: starting a pool costs more than a small fit.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Most blocks there are: each may hold a matrix of its own, so their number bounds the memory.
@@ -22,10 +25,46 @@ pub fn map<T: Send, R: Send>(blocks: impl Iterator<Item = T>, size: usize, work:
     if size < SMALL || rayon::current_num_threads() == 1 {
         return blocks.map(work).collect();
     }
-    blocks.collect::<Vec<_>>().into_par_iter().map(&work).collect()
+    let blocks: Vec<Mutex<Option<T>>> = blocks.map(|block| Mutex::new(Some(block))).collect();
+    each(blocks.len(), |i| blocks[i].lock().ok().and_then(|mut block| block.take()).map(&work))
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Does `work` on each block.
 pub fn for_each<T: Send>(blocks: impl Iterator<Item = T>, size: usize, work: impl Fn(T) + Sync) {
     map(blocks, size, work);
+}
+
+/// The results of `work` on each number below `count`, in order. Always on the pool: for work that is large.
+pub fn each<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let results: Vec<Mutex<Option<R>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    on_pool(count, &|i| {
+        let result = work(i);
+        if let Ok(mut slot) = results[i].lock() {
+            *slot = Some(result);
+        }
+    });
+    results.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()).collect()
+}
+
+/// The same for work that may fail: after a failure what has not begun is left undone.
+pub fn try_each<R: Send, E: Send>(count: usize, work: impl Fn(usize) -> Result<R, E> + Sync) -> Result<Vec<R>, E> {
+    let failed = AtomicBool::new(false);
+    let results = each(count, |i| {
+        if failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let result = work(i);
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        Some(result)
+    });
+    results.into_iter().flatten().collect()
+}
+
+/// The one place that knows the thread pool. What is called is behind a pointer, so that the machinery is compiled once and not for
+/// every caller: it was an eighth of the library's code.
+fn on_pool(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().for_each(work);
 }

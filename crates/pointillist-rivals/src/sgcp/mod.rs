@@ -49,8 +49,8 @@ pub use state::Latent;
 use pointillist::Events;
 use pointillist::Points;
 use pointillist::Window;
+use pointillist::internals::parallel;
 use pointillist::{Error, Result};
-use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use state::Problem;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ impl Sgcp {
     pub fn advance(&mut self, sweeps: usize) -> Result<()> {
         let start = Instant::now();
         let outcomes: Vec<Result<()>> =
-            self.chains.par_iter_mut().map(|chain| (0..sweeps).try_for_each(|_| chain.sweep())).collect();
+            parallel::map(self.chains.iter_mut(), usize::MAX, |chain| (0..sweeps).try_for_each(|_| chain.sweep()));
         self.seconds += start.elapsed().as_secs_f64();
         outcomes.into_iter().collect()
     }

@@ -12,10 +12,9 @@ use pointillist::LogMean;
 use pointillist::Points;
 use pointillist::Rate;
 use pointillist::Window;
-use pointillist::internals::sample;
 use pointillist::internals::{self, Nodes};
+use pointillist::internals::{parallel, sample};
 use pointillist::{Error, Result};
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Most quadrature nodes for a score.
 const SCORE_NODES: usize = 2500;
@@ -86,7 +85,7 @@ impl SgcpPosterior {
             _ => draw % states.len(),
         };
         let one = |draw: usize| self.rate_draw(states[chosen(draw)], points, seed, draw as u64);
-        (0..draws).into_par_iter().map(one).collect()
+        parallel::try_each(draws, one)
     }
 
     fn rate_draw(&self, latent: &Latent, points: &Points, seed: u64, draw: u64) -> Result<Vec<f64>> {

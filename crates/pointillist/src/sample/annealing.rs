@@ -9,8 +9,8 @@
 use super::elliptical_slice;
 use super::importance::{self, LogMean};
 use super::stream;
+use crate::parallel;
 use rand_chacha::ChaCha8Rng;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// How much is spent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,7 +47,7 @@ pub(crate) fn log_mean(
         }
         log_weight
     };
-    importance::log_mean(&(0..effort.runs).into_par_iter().map(run).collect::<Vec<_>>())
+    importance::log_mean(&parallel::each(effort.runs, run))
 }
 
 /// The power at a step. Most of them are small: there the likelihood varies most over the Gaussian.

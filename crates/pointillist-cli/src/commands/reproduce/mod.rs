@@ -16,11 +16,11 @@ use super::{Context, Failure, Outcome, input};
 use crate::args::{Cli, Part, ReproduceArgs, Verb};
 use crate::io;
 use clap::{Parser, ValueEnum};
+use pointillist::internals::parallel;
 use pointillist::{Events, Family, InducingPoints, Model, Points, Window};
 use pointillist_rivals::EdgeCorrection;
 use pointillist_rivals::compare::{Contender, Performance, SAMPLES, paired};
 use pointillist_rivals::sgcp;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use report::{Cell, Goal, Picture, Record, Section, Table};
 use std::fs;
 use std::sync::Mutex;
@@ -187,7 +187,7 @@ fn bundled(words: &str) -> Result<Events, Failure> {
 
 /// One after the other on all cores, in order.
 fn each<T: Send>(count: usize, work: impl Fn(usize) -> Result<T, Failure> + Sync + Send) -> Result<Vec<T>, Failure> {
-    (0..count).into_par_iter().map(work).collect()
+    parallel::try_each(count, work)
 }
 
 /// The middles of so many equal parts of an interval.
