@@ -233,14 +233,25 @@ pub struct FitOptions {
         long_help = "What the intensity is made of: the paper's `inducing` points with a kernel, a `lattice` of small hats with a Matern \
         prior, or `auto`: on one and two axes it tries both and takes the one with the higher bound, inducing points \
         unless a lattice is more than 0.1 nats higher (less is its own error). A lattice resolves far more. \
-        --kernel, --inducing and --optimise-inducing mean inducing points; --nodes, --smoothness and --mean integrated mean a lattice. \
+        --kernel, --inducing and --optimise-inducing mean inducing points; --nodes, --link log, --smoothness and --mean integrated mean a lattice. \
         --prior and --fix are for both, and mean inducing points unless a lattice is asked for."
     )]
     pub basis: BasisName,
     /// Nodes of the lattice, as in 200x100; as many as pay if not given
     #[arg(long, value_name = "GRID", help_heading = "Model")]
     pub nodes: Option<String>,
-    /// Smoothness of the lattice's prior: 2 (rougher), 4, or `auto`, what has the higher bound
+    /// How the intensity is made from the Gaussian process f: its `square`, or exp f (`log`: its logarithm is f), on a lattice
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LINK",
+        help_heading = "Model",
+        long_help = "How the intensity is made from the Gaussian process f.\n\
+        `square`: the paper's, rate = f^2. `log`: rate = exp(f), a log-Gaussian Cox process, on a lattice: it says rates that span orders of \
+        magnitude, and places that are truly empty, with far less. `auto`: what has the higher bound."
+    )]
+    pub link: Option<LinkName>,
+    /// Smoothness of the lattice's prior: 1 (roughest, on a line), 2, 4, or `auto`, which of 2 and 4 has the higher bound
     #[arg(long, value_enum, value_name = "S", help_heading = "Model")]
     pub smoothness: Option<SmoothnessName>,
     /// Kernel of the Gaussian process, as in 'se(t)*periodic(t, period=1!)'; `pointillist kernels` lists them
@@ -317,9 +328,23 @@ pub enum BasisName {
     Lattice,
 }
 
+/// The links, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LinkName {
+    /// The rate is f².
+    Square,
+    /// The rate is exp(f).
+    Log,
+    /// What has the higher bound.
+    Auto,
+}
+
 /// How smooth a lattice's prior is, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SmoothnessName {
+    /// Roughest, on a line alone.
+    #[value(name = "1")]
+    One,
     /// Rougher.
     #[value(name = "2")]
     Two,

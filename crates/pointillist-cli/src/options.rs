@@ -79,7 +79,7 @@ const TABLE: &[Line] = &[
     ),
     line(READS, &["trials", "trial_column"], &[Kind::Reading, Kind::Trials]),
     line(READS, &["time_unit"], &[Kind::Reading, Kind::Dates]),
-    line(FITS, &["basis"], &[Kind::Fitting, Kind::Shape]),
+    line(FITS, &["basis", "link"], &[Kind::Fitting, Kind::Shape]),
     line(FITS, &["nodes", "smoothness"], &[Kind::Fitting, Kind::Shape, Kind::Lattice]),
     line(FITS, &["inducing"], &[Kind::Fitting, Kind::Shape, Kind::Inducing]),
     line(FITS, &["kernel", "optimise_inducing", "method", "jitter"], &[Kind::Fitting, Kind::Inducing]),

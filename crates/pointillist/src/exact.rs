@@ -14,6 +14,7 @@ use crate::posterior::{Component, Posterior};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, elliptical_slice, gaussian};
 use crate::score::SquareProduct;
+use crate::terms::Potential;
 use rand_chacha::ChaCha8Rng;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +97,7 @@ impl Posterior {
             for draw in 0..each {
                 (0..sampling.moves.max(1)).for_each(|_| walk.step());
                 if draw >= sampling.warm_up {
-                    draws.push(walk.squares().iter().map(|f| f / volume).collect());
+                    draws.push(walk.rates().iter().map(|rate| rate / volume).collect());
                 }
                 progress.advance()?;
             }
@@ -124,14 +125,16 @@ impl Posterior {
         limits::draws("samples", samples)?;
         let points = self.scaling().points_inward(events);
         let units = self.scaling().log_units(self.window(), events);
-        let (field, window) = (self.only_component()?.field(), self.window().scaled(self.scaling()));
+        let component = self.only_component()?;
+        let (link, window) = (component.formula(), self.window().scaled(self.scaling()));
+        let field = component.field();
         let (at, over) = (field.at(&points)?, field.over(&window)?);
         let progress = Progress { done: AtomicUsize::new(0), of: samples, watch };
         let weight = |draw: usize| -> Result<f64> {
             let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), field.size());
             let coefficients = field.draw(&noise)?;
             let f = at.mean(&coefficients);
-            let log_rate: f64 = f.iter().zip(at.residual()).map(|(f, c)| (f * f + c).ln()).sum();
+            let log_rate: f64 = f.iter().zip(at.residual()).map(|(f, c)| link.moments(*f, *c).0.ln()).sum();
             progress.advance()?;
             Ok(log_rate - over(&coefficients) + field.log_prior_over_q(&coefficients, &noise)? - units)
         };
@@ -184,13 +187,26 @@ impl SquareProduct {
     }
 }
 
-/// What is walked on: Π (f_k² + extra_k) times a Gaussian, seen from its mode.
+/// What is walked on: what points say of f, times a Gaussian, seen from its mode.
 pub(crate) struct Target {
-    /// f at the events, at the mode.
-    pub(crate) f: Vec<f64>,
-    pub(crate) extra: Vec<f64>,
-    /// −∂² log f² there.
-    pub(crate) curvature: Vec<f64>,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// What one point says.
+pub(crate) struct Part {
+    /// f there, at the mode.
+    pub(crate) f: f64,
+    /// The curvature there, with its sign turned.
+    pub(crate) curvature: f64,
+    pub(crate) says: Says,
+}
+
+/// How it says it.
+pub(crate) enum Says {
+    /// log(f² + extra): an event, where the unknowns leave so much of f open.
+    Square { extra: f64 },
+    /// A weighted potential.
+    Potential { weight: f64, potential: &'static dyn Potential },
 }
 
 /// The Gaussian about the mode of a target, a little wider than it.
@@ -202,8 +218,8 @@ pub(crate) trait Reference: Send + Sync {
     /// much f is higher at each event, and the slope of the target's own Gaussian at the mode along it.
     fn draws(&self, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>>;
 
-    /// f² at the points asked about.
-    fn squares(&self, from_mode: &[f64]) -> Vec<f64>;
+    /// The rate at the points asked about.
+    fn rates(&self, from_mode: &[f64]) -> Vec<f64>;
 }
 
 /// By f as a linear function of δ ~ N(0, I).
@@ -223,7 +239,9 @@ impl Dense {
         let mode = seen.climb(seen.nearest(f)?)?;
         let root = seen.precision_root(&mode.curvature, CURVATURE)?;
         let f = seen.log_target(&mode.delta).1;
-        let target = Target { f, extra: seen.extra, curvature: mode.curvature };
+        let known = f.into_iter().zip(mode.curvature).zip(seen.extra);
+        let parts = known.map(|((f, curvature), extra)| Part { f, curvature, says: Says::Square { extra } }).collect();
+        let target = Target { parts };
         Ok(Self { joint, target, mode: mode.delta, root })
     }
 }
@@ -236,18 +254,19 @@ impl Reference for Dense {
     fn draws(&self, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let mut draw = gaussian::standard_normal(rng, self.mode.len());
         linalg::solve_lower_transposed(&self.root, &mut draw);
-        let higher: Vec<f64> = (0..self.target.f.len()).map(|k| linalg::dot(self.joint.rows.col(k), &draw)).collect();
+        let events = self.target.parts.len();
+        let higher: Vec<f64> = (0..events).map(|k| linalg::dot(self.joint.rows.col(k), &draw)).collect();
         let slope = linalg::dot(&self.mode, &draw);
         draw.extend(higher);
         draw.push(slope);
         vec![draw]
     }
 
-    fn squares(&self, from_mode: &[f64]) -> Vec<f64> {
+    fn rates(&self, from_mode: &[f64]) -> Vec<f64> {
         let delta: Vec<f64> = self.mode.iter().zip(from_mode).map(|(m, d)| m + d).collect();
         let SquareProduct { mean, rows, extra } = &self.joint;
         let square = |k: usize| (mean[k] + linalg::dot(rows.col(k), &delta)).powi(2) + extra[k];
-        (self.target.f.len()..mean.len()).map(square).collect()
+        (self.target.parts.len()..mean.len()).map(square).collect()
     }
 }
 
@@ -262,16 +281,24 @@ struct Walk<'a> {
     rng: ChaCha8Rng,
 }
 
+impl Says {
+    fn at(&self, f: f64) -> f64 {
+        match self {
+            Says::Square { extra } => (f * f + extra).ln(),
+            Says::Potential { weight, potential } => weight * potential.at(f)[0],
+        }
+    }
+}
+
 impl Target {
     /// log of the target over the reference, up to a constant.
     fn log_ratio(&self, state: &[f64]) -> f64 {
         let (rest, slope) = state.split_at(state.len() - 1);
-        let higher = &rest[rest.len() - self.f.len()..];
-        let part = |k: usize| {
-            let f = self.f[k] + higher[k];
-            (f * f + self.extra[k]).ln() + 0.5 * CURVATURE * self.curvature[k] * higher[k] * higher[k]
+        let higher = &rest[rest.len() - self.parts.len()..];
+        let log_ratio = |(part, higher): (&Part, &f64)| {
+            part.says.at(part.f + higher) + 0.5 * CURVATURE * part.curvature * higher * higher
         };
-        (0..self.f.len()).map(part).sum::<f64>() - slope[0]
+        self.parts.iter().zip(higher).map(log_ratio).sum::<f64>() - slope[0]
     }
 }
 
@@ -297,8 +324,8 @@ impl<'a> Walk<'a> {
         elliptical_slice::step(&mut self.rng, &mut self.state, &draw, &mut self.log_ratio, |at| target.log_ratio(at));
     }
 
-    fn squares(&self) -> Vec<f64> {
-        let size = self.state.len() - 1 - self.reference.target().f.len();
-        self.reference.squares(&self.state[..size])
+    fn rates(&self) -> Vec<f64> {
+        let size = self.state.len() - 1 - self.reference.target().parts.len();
+        self.reference.rates(&self.state[..size])
     }
 }

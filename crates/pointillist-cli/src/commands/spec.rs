@@ -3,14 +3,14 @@
 pub use crate::io::spec::{plural, quantiles};
 
 use super::{Context, Failure, input};
-use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
+use crate::args::{BasisName, FitOptions, LinkName, MeanName, MethodName, SmoothnessName};
 use crate::io::spec::{counts, repeated};
 use crate::io::{self, Given, Setting};
 use crate::options::Mode;
 use pointillist::kernel::{Expression, Unit};
 use pointillist::{
-    Axis, Error, Factor, Family, Inducing, InducingPoints, LatticeChoice, LatticeMean, Method, Model, Prior, PriorMean,
-    Smoothness,
+    Axis, Error, Factor, Family, Inducing, InducingPoints, LatticeChoice, LatticeMean, Link, Method, Model, Prior,
+    PriorMean, Smoothness,
 };
 use pointillist_rivals::sgcp;
 
@@ -51,10 +51,15 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
     let on_lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
         .or(asked_by(options.nodes.is_some(), "--nodes"))
         .or(asked_by(options.smoothness.is_some(), "--smoothness"))
+        .or(asked_by(options.link == Some(LinkName::Log), "--link log"))
         .or(asked_by(options.mean == MeanName::Integrated, "--mean integrated"));
     match (options.basis, on_lattice) {
         (BasisName::Inducing, _) => {
             context.refuse_idle(Mode::OnInducing("--basis inducing"))?;
+            if options.link == Some(LinkName::Log) {
+                let sentence = "--link log is for a lattice alone: with inducing points its integral has no closed form; take --basis lattice, or --link square";
+                return Err(sentence.to_string().into());
+            }
             if options.mean == MeanName::Integrated {
                 let sentence = "--mean integrated is for a lattice alone; take --basis lattice, or --mean constant";
                 return Err(sentence.to_string().into());
@@ -75,7 +80,11 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
             // What only inducing points have asks for them.
             let points = inducing_points(options, axes)?;
             let is_asked = options.inducing.is_some() || points != InducingPoints::default();
-            Ok(if is_asked { points.into() } else { Family::Auto })
+            Ok(match (is_asked, options.link) {
+                (true, _) => points.into(),
+                (false, Some(LinkName::Auto)) => lattice(options, axes)?.into(),
+                (false, _) => Family::Auto,
+            })
         }
     }
 }
@@ -102,6 +111,7 @@ fn inducing_points(options: &FitOptions, axes: &[Axis]) -> Result<InducingPoints
 fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure> {
     let smoothness = match options.smoothness {
         None | Some(SmoothnessName::Auto) => None,
+        Some(SmoothnessName::One) => Some(Smoothness::One),
         Some(SmoothnessName::Two) => Some(Smoothness::Two),
         Some(SmoothnessName::Four) => Some(Smoothness::Four),
     };
@@ -116,7 +126,11 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
             MeanName::Integrated => LatticeMean::Integrated,
             _ => LatticeMean::Learned,
         },
-        ..LatticeChoice::default()
+        links: match options.link {
+            None | Some(LinkName::Square) => vec![Link::Square],
+            Some(LinkName::Log) => vec![Link::Log],
+            Some(LinkName::Auto) => Link::ALL.to_vec(),
+        },
     })
 }
 

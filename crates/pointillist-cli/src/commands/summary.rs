@@ -4,8 +4,8 @@ use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::window::{Exposure, Piece};
 use pointillist::{
-    AtBound, Axis, Bounded, Decision, Family, Fit, InducingPoints, Kernel, LatticeMean, LatticeSummary, Method, Model,
-    Posterior, PriorMean, StandardError, Tried, Window,
+    AtBound, Axis, Bounded, Decision, Family, Fit, InducingPoints, Kernel, LatticeMean, LatticeSummary, Link, Method,
+    Model, Posterior, PriorMean, StandardError, Tried, Window,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -300,7 +300,10 @@ impl Summary {
                 parameters(&kernel, posterior.mean(), window),
             ),
             (None, Some(lattice)) => (
-                format!("matern on a lattice, smoothness {}", lattice.smoothness.alpha()),
+                match lattice.link {
+                    Link::Square => format!("matern on a lattice, smoothness {}", lattice.smoothness.alpha()),
+                    link => format!("{link} link, matern on a lattice, smoothness {}", lattice.smoothness.alpha()),
+                },
                 serde_json::json!({ "variance": lattice.variance, "lengthscale": lattice.lengthscales, "mean": posterior.mean() }),
                 lattice_parameters(lattice, posterior.mean(), window),
             ),
@@ -517,8 +520,12 @@ fn lattice_parameters(lattice: &LatticeSummary, mean: f64, window: &Window) -> V
         let name = if axes.len() == 1 { "lengthscale".into() } else { format!("lengthscale[{}]", axis.name) };
         NamedValue { name, value: *value, unit: axis.unit.clone() }
     };
-    let variance = NamedValue { name: "variance".into(), value: lattice.variance, unit: Some(rate.clone()) };
-    let mean = NamedValue { name: "mean".into(), value: mean, unit: Some(format!("√({rate})")) };
+    let (of_variance, of_mean) = match lattice.link {
+        Link::Square => (Some(rate.clone()), Some(format!("√({rate})"))),
+        _ => (None, Some(format!("log({rate})"))),
+    };
+    let variance = NamedValue { name: "variance".into(), value: lattice.variance, unit: of_variance };
+    let mean = NamedValue { name: "mean".into(), value: mean, unit: of_mean };
     let lengthscales = axes.iter().zip(&lattice.lengthscales).map(lengthscale);
     [variance].into_iter().chain(lengthscales).chain([mean]).collect()
 }

@@ -20,7 +20,7 @@ impl Sites {
 
     /// The sites at `count` points where f is known to be `level`.
     pub(crate) fn flat(potential: &dyn Potential, level: f64, count: usize) -> Self {
-        let (slope, precision) = potential.at(level);
+        let [_, slope, precision] = potential.at(level);
         Self { linear: vec![slope + precision * level; count], precision: vec![precision; count] }
     }
 

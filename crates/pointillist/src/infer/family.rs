@@ -9,6 +9,7 @@ use crate::data::seen::Data;
 use crate::error::{Error, Result};
 use crate::field::lattice::Smoothness;
 use crate::posterior::Posterior;
+use crate::terms::Link;
 
 /// Beyond so many events inducing points cost more than a lattice and give less.
 const MOST_EVENTS_FOR_INDUCING: usize = 20_000;
@@ -68,7 +69,7 @@ impl Decision {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Trial {
     Inducing,
-    Lattice(Smoothness),
+    Lattice(Smoothness, Link),
 }
 
 impl Trial {
@@ -76,7 +77,7 @@ impl Trial {
         match self {
             Trial::Inducing if model.kernel.is_none() => "se on inducing points".into(),
             Trial::Inducing => "inducing points".into(),
-            Trial::Lattice(smoothness) => format!("lattice, smoothness {}", smoothness.alpha()),
+            Trial::Lattice(smoothness, link) => format!("{link} link on a lattice, smoothness {}", smoothness.alpha()),
         }
     }
 }
@@ -100,9 +101,9 @@ impl Asked {
             }
             let fit = match trial {
                 Trial::Inducing => self.fit_inducing(data, before, watch),
-                Trial::Lattice(smoothness) => {
+                Trial::Lattice(smoothness, link) => {
                     let rival = best.as_ref().map(|best| best.report.bound.total());
-                    self.fit_lattice(smoothness, data, before, rival, watch)
+                    self.fit_lattice((smoothness, link), data, before, rival, watch)
                 }
             };
             match fit {
@@ -154,7 +155,12 @@ impl Asked {
             Some(one) => vec![one],
             None => vec![Smoothness::Two, Smoothness::Four],
         };
-        let lattices = smoothness.into_iter().map(Trial::Lattice);
+        let pairs = self
+            .lattice
+            .links
+            .iter()
+            .flat_map(|link| smoothness.iter().map(|smoothness| Trial::Lattice(*smoothness, *link)));
+        let lattices = pairs.collect::<Vec<_>>().into_iter();
         // Names of hyper-parameters are those of kernels; a lattice that is to have them is asked for.
         let is_plain = self.priors.is_empty() && self.fixed.is_empty();
         match self.kind {

@@ -11,6 +11,7 @@ use crate::data::points::Points;
 use crate::error::Result;
 use crate::field::inducing::{Hyper, HyperBar};
 use crate::kernel::{Affine, Expression, Factor, Kernel, Parameter, Part, Unit};
+use crate::terms::Link;
 use crate::window::{Scaling, Span, Window};
 use std::f64::consts::FRAC_PI_2;
 
@@ -40,7 +41,8 @@ impl KernelLayout {
     /// there.
     pub(super) fn new(hyper: &Hyper, expression: &Expression, window: &Window, scaling: &Scaling, rate: f64) -> Self {
         let (kernel, axes) = (&hyper.kernel, window.axes());
-        let variance = variances(rate, window.measure(), kernel.terms.len());
+        let range = Link::Square.formula().range(rate, window.measure());
+        let variance = variances(&range, kernel.terms.len());
         let (units, names, values) = (kernel.units(scaling), kernel.parameter_names(), kernel.parameters());
         let along = lengths_along(kernel);
         let (mut slots, mut members, mut scanned) = (Vec::<Slot>::new(), Vec::<Members>::new(), vec![]);
@@ -64,7 +66,7 @@ impl KernelLayout {
             members.push(vec![(i, 1.0)]);
             scanned.push(said.value.is_none().then(|| shortening(kernel, i)).flatten());
         }
-        slots.push(Slot::mean(Affine { scale: 1.0 / scaling.volume().sqrt(), shift: 0.0 }, rate.sqrt()));
+        slots.push(Slot::mean(Affine { scale: 1.0 / scaling.volume().sqrt(), shift: 0.0 }, &range));
         members.push(vec![]);
         scanned.push(None);
         let axes = axes.iter().map(|axis| axis.name.clone()).collect();

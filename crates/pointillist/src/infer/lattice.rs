@@ -9,14 +9,14 @@ use crate::data::seen::Data;
 use crate::error::Result;
 use crate::field::lattice::{LatticeMean, Smoothness, Theta};
 use crate::posterior::{Field, LatticeField, Posterior, PosteriorBasis};
-use crate::terms::Marginals;
+use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
 
 impl Asked {
-    /// The fit with one smoothness; `rival` is the bound of another basis.
+    /// The fit with one smoothness and one link; `rival` is the bound of another basis.
     pub(super) fn fit_lattice(
         &self,
-        smoothness: Smoothness,
+        (smoothness, link): (Smoothness, Link),
         data: Data<'_>,
         before: Option<&Posterior>,
         rival: Option<f64>,
@@ -27,7 +27,7 @@ impl Asked {
         let wanted = Wanted {
             nodes: self.lattice.nodes.clone(),
             smoothness,
-            link: self.lattice.link,
+            link,
             integrates_constant: self.lattice.mean == LatticeMean::Integrated,
             priors: self.priors.clone(),
             fixed: self.fixed.clone(),
@@ -40,7 +40,7 @@ impl Asked {
         };
         let mut tell = |progress: &Progress| watch(progress);
         let tally = Tally::new(&mut tell, self.most_evaluations, log_units);
-        let before = before.and_then(|before| continued(before, smoothness, data, &window));
+        let before = before.and_then(|before| continued(before, (smoothness, link), data, &window));
         let learned = match data {
             Data::Events(events) => {
                 let points = scaling.points_inward(events.points());
@@ -52,18 +52,22 @@ impl Asked {
             }
         };
         let report = report(&learned, &tally);
-        let Learned { lattice, theta, link, optimum, said, .. } = learned;
+        let Learned { lattice, theta, optimum, said, .. } = learned;
         let field = LatticeField::new(lattice, theta, link, optimum, said);
-        let posterior =
-            Posterior::new(data.window().clone(), scaling, self.lattice.link, PosteriorBasis::Lattice(field));
+        let posterior = Posterior::new(data.window().clone(), scaling, link, PosteriorBasis::Lattice(field));
         Ok(Fit { posterior, report })
     }
 }
 
 /// What was learned before as a start, if the lattice is of the same smoothness. f grows with the number of events, as the link says.
-fn continued<'a>(before: &'a Posterior, smoothness: Smoothness, data: Data<'_>, window: &Window) -> Option<Before<'a>> {
+fn continued<'a>(
+    before: &'a Posterior,
+    (smoothness, link): (Smoothness, Link),
+    data: Data<'_>,
+    window: &Window,
+) -> Option<Before<'a>> {
     let PosteriorBasis::Lattice(field) = &before.components()[0].basis else { return None };
-    if field.smoothness() != smoothness {
+    if field.smoothness() != smoothness || before.link() != link {
         return None;
     }
     let (rise, link) = (data.len() as f64 / field.expected(window).ok()?, before.link().formula());
@@ -108,9 +112,14 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
 /// The bound in its parts.
 fn parts(learned: &Learned, log_units: f64) -> Bound {
     let (optimum, region) = (&learned.optimum, learned.lattice.region());
-    let mean_square = region.of_square(optimum.offset, &optimum.mean);
-    let variance = optimum.expected(region) - mean_square;
-    let mut parts = Bound::of_step(optimum.bound, learned.log_rate, mean_square, variance);
+    let mut parts = match optimum.minus_integral {
+        Some(minus_integral) => Bound::of_step(optimum.bound, learned.log_rate, -minus_integral, 0.0),
+        None => {
+            let mean_square = region.of_square(optimum.offset, &optimum.mean);
+            let variance = optimum.expected(region) - mean_square;
+            Bound::of_step(optimum.bound, learned.log_rate, mean_square, variance)
+        }
+    };
     parts.log_rate -= log_units;
     parts
 }

@@ -262,7 +262,7 @@ impl Asked {
                 model.lattice.nodes = Some(field.nodes());
                 model.lattice.smoothness = Some(field.smoothness());
                 model.lattice.mean = field.mean_kind();
-                model.lattice.link = before.link();
+                model.lattice.links = vec![before.link()];
             }
         }
         Ok(model)

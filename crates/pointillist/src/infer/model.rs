@@ -85,7 +85,7 @@ impl Default for InducingPoints {
 /// let model = Model { family: rough.into(), ..Model::default() };
 /// assert!(matches!(model.family, Family::Lattice(_)));
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LatticeChoice {
     /// Nodes on each axis, margin included; refined until nothing is gained if none are asked for.
     pub nodes: Option<Vec<usize>>,
@@ -93,8 +93,14 @@ pub struct LatticeChoice {
     pub smoothness: Option<Smoothness>,
     /// The constant of f.
     pub mean: LatticeMean,
-    /// How the intensity is made from f.
-    pub link: Link,
+    /// How the intensity is made from f: of several what has the higher bound.
+    pub links: Vec<Link>,
+}
+
+impl Default for LatticeChoice {
+    fn default() -> Self {
+        Self { nodes: None, smoothness: None, mean: LatticeMean::default(), links: vec![Link::Square] }
+    }
 }
 
 /// What f is made of.

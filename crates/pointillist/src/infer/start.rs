@@ -1,6 +1,5 @@
 //! Where learning starts: the kernel with what the user said of its parameters, and for the rest what the window and the events suggest.
 
-use super::theta::least_variance;
 use crate::data::seen::Seen;
 use crate::error::{Error, Result};
 use crate::kernel::{Expression, Kernel, Parameter, Part, PartExpression, Said, Term, TermExpression, Unit};
@@ -25,8 +24,9 @@ pub(super) fn kernel(
     rate: f64,
 ) -> Result<Kernel> {
     let measure = window.measure();
-    let share = f64::max(Link::Square.formula().start(rate).variance, least_variance(rate, measure))
-        / expression.terms.len() as f64;
+    let link = Link::Square.formula();
+    let share =
+        f64::max(link.start(rate).variance, link.range(rate, measure).variance.0) / expression.terms.len() as f64;
     let part = |part: &PartExpression| {
         let start = |parameter: &Parameter| match parameter.name == Parameter::PERIOD.name {
             true => strongest_period(&seen.axis(part.axis)),

@@ -9,24 +9,13 @@ use super::prior::Prior;
 use super::search::Named;
 use crate::error::{Error, Result};
 use crate::kernel::Affine;
+use crate::terms::LinkRange;
 use crate::window::Axis;
 
-/// The variance, up to this multiple of the mean rate …
-const MOST_VARIANCE: f64 = 1e3;
-/// … and down to this over the window's measure. N events leave f uncertain by ½/√|T| however flat they are; a prior variance that
-/// maximum likelihood takes to 0 would deny it, and the band with it.
-const LEAST_VARIANCE: f64 = 4.0;
-/// The prior mean, between these multiples of the root of the mean rate.
-const MEANS: (f64, f64) = (-10.0, 10.0);
-
-/// The floor of the variance in unit coordinates, for a window of this measure; with very few events no more than half their rate.
-pub(super) fn least_variance(rate: f64, measure: f64) -> f64 {
-    (LEAST_VARIANCE / measure).min(0.5 * rate)
-}
-
 /// The range of a variance, as logarithms of inner values; of one of so many terms.
-pub(super) fn variances(rate: f64, measure: f64, terms: usize) -> (f64, f64) {
-    ((least_variance(rate, measure) / terms as f64).ln(), (MOST_VARIANCE * rate).ln())
+pub(super) fn variances(range: &LinkRange, terms: usize) -> (f64, f64) {
+    let (least, most) = range.variance;
+    ((least / terms as f64).ln(), most.ln())
 }
 
 /// One number that the search may move: one parameter, or several that are tied.
@@ -53,9 +42,10 @@ impl Slot {
         Self { name, label: None, unit, bounds, scale: None, priors: vec![], fixed: None, axis: None }
     }
 
-    /// The prior mean of f, in units of its level.
-    pub(super) fn mean(unit: Affine, level: f64) -> Self {
-        Self { scale: Some(level.abs()), ..Self::positive("mean".into(), unit, MEANS) }
+    /// The prior mean of f, in units of what matters to it.
+    pub(super) fn mean(unit: Affine, range: &LinkRange) -> Self {
+        let (low, high) = range.mean;
+        Self { scale: Some(range.unit), ..Self::positive("mean".into(), unit, (low / range.unit, high / range.unit)) }
     }
 
     fn coordinate(&self, value: f64) -> f64 {

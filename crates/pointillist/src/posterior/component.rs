@@ -44,7 +44,7 @@ impl Component {
         }
     }
 
-    pub(super) fn formula(&self) -> &'static dyn LinkFormula {
+    pub(crate) fn formula(&self) -> &'static dyn LinkFormula {
         self.link.formula()
     }
 

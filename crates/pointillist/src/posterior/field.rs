@@ -69,14 +69,15 @@ pub(crate) trait Field: Send + Sync {
     fn exact(&self, events: &Points, points: &Points, window: &Window) -> Result<Box<dyn Reference>>;
 }
 
-/// ∫f² over a region for coefficients m + z: level + a part linear in z + one quadratic in z.
+/// ∫λ over a region for coefficients m + z: level + a part that turns its sign with z + one that does not. For λ = f² they are linear and
+/// quadratic in z.
 pub(crate) struct RegionForm {
     /// The closed-form mean.
     pub(crate) mean: f64,
-    /// ∫f² at the mean of the coefficients; what they leave open counts by its mean.
+    /// ∫λ at the mean of the coefficients; what they leave open counts by its mean.
     pub(crate) level: f64,
-    /// The variance of the linear part, in closed form.
-    pub(crate) linear_variance: f64,
+    /// The variance of the linear part, where it has a closed form.
+    pub(crate) linear_variance: Option<f64>,
     /// That of the quadratic part, where it is cheap.
     pub(crate) square_variance: Option<f64>,
     pub(crate) parts: Box<dyn Parts>,
@@ -84,7 +85,7 @@ pub(crate) struct RegionForm {
 
 /// The two parts of [`RegionForm`].
 pub(crate) trait Parts: Send + Sync {
-    /// The linear and the quadratic part at each column of z.
+    /// The odd and the even part at each column of z.
     fn at(&self, z: &[f64]) -> Vec<[f64; 2]>;
 
     /// What it holds in memory.
@@ -99,7 +100,9 @@ impl RegionForm {
             let mean = parts.iter().map(|part| part[1]).sum::<f64>() / count;
             parts.iter().map(|part| (part[1] - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0)
         };
-        let variance = self.linear_variance + self.square_variance.unwrap_or_else(sampled);
+        // It has no mean, and is not correlated with the other part.
+        let odd = || parts.iter().map(|part| part[0].powi(2)).sum::<f64>() / parts.len() as f64;
+        let variance = self.linear_variance.unwrap_or_else(odd) + self.square_variance.unwrap_or_else(sampled);
         Count { mean: self.mean, sd: variance.sqrt() }
     }
 }

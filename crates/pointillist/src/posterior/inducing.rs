@@ -146,7 +146,7 @@ impl InducingField {
         RegionForm {
             mean: level + inner.trace(),
             level,
-            linear_variance: 4.0 * linalg::dot(&rotated, &rotated),
+            linear_variance: Some(4.0 * linalg::dot(&rotated, &rotated)),
             square_variance: Some(2.0 * linalg::dot(inner.data(), inner.data())),
             parts: Box::new(Dense { half_pull, square: features.square.clone() }),
         }

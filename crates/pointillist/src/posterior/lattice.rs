@@ -5,11 +5,12 @@
 //! region need the factor of P, which is made when first asked for.
 
 use super::Count;
+use super::component::in_blocks;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
-use crate::field::lattice::{Hats, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, of_variance};
+use crate::field::lattice::{Hats, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, from_above, of_variance};
 use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
 use crate::gaussian::{BandedFactor, Bordered, Design, Diagonals, Factor, Precision, Region};
 use crate::numerics::linalg::{self, Matrix};
@@ -18,8 +19,8 @@ use crate::parallel;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::score::SquareProduct;
-use crate::terms::{Link, Marginals, Part};
-use crate::window::{Span, Window};
+use crate::terms::{Link, Marginals, Part, Potential};
+use crate::window::{AxisRule, Nodes, Span, Window};
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, OnceLock};
 
@@ -34,6 +35,12 @@ const DRAWS_WORK: f64 = 5e10;
 const FEWEST_DRAWS: usize = 50;
 /// Newton steps to a mode.
 const MOST_NEWTON: usize = 1000;
+/// Multiplications of the draws for the standard deviation of a count, where it has no closed form; the fewest and the most pairs of draws;
+/// and their seed.
+const COUNT_WORK: f64 = 1e10;
+const FEWEST_PAIRS: f64 = 100.0;
+const MOST_PAIRS: f64 = 1000.0;
+const COUNT_SEED: u64 = 0;
 /// Draws of the exact posterior's reference that are made at a time.
 const DRAWN_TOGETHER: usize = 16;
 
@@ -197,21 +204,42 @@ impl LatticeField {
         matches!(self.link.formula().integral(), Part::Quadratic)
     }
 
-    /// What f² integrates to over a region: nothing that another link could use.
-    fn region(&self, region: &Window) -> Result<Region<Bordered<Diagonals>>> {
-        if !self.is_quadratic() {
-            return Err(Error::setting(
-                "link",
-                self.link,
-                "has rates at points and draws, but no counts and scores yet",
-            ));
+    /// The integral of the intensity over a region, as this link has it.
+    fn integral_over(&self, region: &Window) -> Result<Over> {
+        match self.link.formula().integral() {
+            Part::Quadratic => Ok(Over::Quadratic(self.lattice.over(region)?)),
+            Part::Sites(potential) => {
+                let (points, weights) = from_above(self.lattice.grid(), region)?;
+                Ok(Over::Nodes(OverNodes { hats: self.hats(&points)?, weights, potential }))
+            }
         }
-        self.lattice.over(region)
     }
 
     /// ∫ E[f²] over a region.
-    fn expected_over(&self, region: &Region<Bordered<Diagonals>>) -> f64 {
+    fn expected_square(&self, region: &Region<Bordered<Diagonals>>) -> f64 {
         region.of_square(self.theta.mean, &self.mean) + of_variance(region, &self.spread)
+    }
+
+    /// ∫ E[λ] over a region by Gauss-Legendre nodes inside the cells of the lattice.
+    fn expected_by_nodes(&self, region: &Window) -> Result<f64> {
+        let (grid, link) = (self.lattice.grid(), self.link.formula());
+        let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| grid.axis(r).places()).collect();
+        let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
+        let Nodes { points, weights } = Nodes::of_pieces(&region.nodes(&rules));
+        let f = in_blocks(self, &points)?;
+        let rates = f.mean.iter().zip(&f.variance).map(|(mean, variance)| link.moments(*mean, *variance).0);
+        Ok(rates.zip(&weights).map(|(rate, weight)| weight * rate).sum())
+    }
+
+    /// Mean and standard deviation of ∫λ by draws, as many as are cheap.
+    fn drawn_count(&self, region: &Window) -> Result<Count> {
+        let form = self.form(region)?;
+        let pairs = (COUNT_WORK / self.factor()?.inner.multiplications()).clamp(FEWEST_PAIRS, MOST_PAIRS) as u64;
+        let draw = |pair: usize| {
+            let noise = gaussian::standard_normal(&mut sample::stream(COUNT_SEED, pair as u64), self.mean.len());
+            Ok(form.parts.at(&self.deviations(noise)?))
+        };
+        Ok(form.moments(&parallel::try_each(pairs as usize, draw)?.concat()))
     }
 
     /// P.
@@ -296,9 +324,23 @@ impl LatticeField {
         points <= DENSE_POINTS && points as f64 * factor.inner.multiplications() <= DENSE_WORK
     }
 
-    /// log E[Π f²] under a Gaussian of w, by draws about its mode.
-    fn sampled(&self, tilted: &Tilted, hats: &Hats, samples: usize, seed: u64) -> Result<LogMean> {
-        let target = Target { field: self, tilted, rows: self.rows(hats) };
+    /// A Gaussian of w times the likelihood of events over a window: what of it leaves a Gaussian is folded in, the rest is said by points.
+    fn with_data(&self, gaussian: Banded, events: &Points, window: &Window) -> Result<(Tilted, Vec<SaidAt>)> {
+        let hats = self.hats(events)?;
+        let events = SaidAt { weights: vec![1.0; hats.len()], hats, potential: self.link.formula().events() };
+        match self.integral_over(window)? {
+            Over::Quadratic(region) => Ok((self.tilted(gaussian, &region)?, vec![events])),
+            Over::Nodes(nodes) => {
+                let Banded { mean, precision, log_determinant: _ } = gaussian;
+                let factor = precision.clone().factor()?;
+                Ok((Tilted { mean, precision, factor, log_mass: 0.0 }, vec![events, nodes]))
+            }
+        }
+    }
+
+    /// log of the expectation of what the points say under a Gaussian of w, by draws about its mode.
+    fn sampled(&self, tilted: &Tilted, said: &[SaidAt], samples: usize, seed: u64) -> Result<LogMean> {
+        let target = Target::new(self, tilted, said);
         let mode = target.mode(tilted.mean.clone())?;
         let count = samples.min((DRAWS_WORK / mode.factor.inner.multiplications()) as usize).max(FEWEST_DRAWS);
         let log_weight = |draw: usize| {
@@ -339,11 +381,66 @@ fn with_sums(sums: &Diagonals, constant: Option<f64>) -> Bordered<Diagonals> {
     Bordered { inner: sums.clone(), border, corner }
 }
 
-/// Π f² times a Gaussian of w, up to the latter's constant.
+/// The integral of the intensity over a region.
+enum Over {
+    /// ∫f² by the integrals of hats.
+    Quadratic(Region<Bordered<Diagonals>>),
+    /// By the nodes of a rule.
+    Nodes(OverNodes),
+}
+
+/// Weighted points that say something of f: the potential is that of an event, or of a node of the integral.
+struct SaidAt {
+    hats: Hats,
+    weights: Vec<f64>,
+    potential: &'static dyn Potential,
+}
+
+/// Nodes of the integral, which say −λ.
+type OverNodes = SaidAt;
+
+impl OverNodes {
+    /// Σ w λ for f at the nodes.
+    fn at(&self, f: &[f64]) -> f64 {
+        -f.iter().zip(&self.weights).map(|(f, weight)| weight * self.potential.at(*f)[0]).sum::<f64>()
+    }
+}
+
+/// ∫λ by the nodes of a rule: the halves of sum and difference for m + z and m − z.
+struct Mirrored {
+    nodes: OverNodes,
+    /// f at the nodes for the mean of the unknowns.
+    f: Vec<f64>,
+    level: f64,
+    constant: Option<f64>,
+    /// Number of unknowns.
+    size: usize,
+}
+
+impl Parts for Mirrored {
+    fn at(&self, z: &[f64]) -> Vec<[f64; 2]> {
+        let parts = |z: &[f64]| {
+            let beside = self.constant.map_or(0.0, |sd| sd * z[self.size - 1]);
+            let more: Vec<f64> = (0..self.f.len()).map(|n| self.nodes.hats.sum(n, z) + beside).collect();
+            let total = |sign: f64| {
+                self.nodes.at(&self.f.iter().zip(&more).map(|(f, more)| f + sign * more).collect::<Vec<_>>())
+            };
+            let [up, down] = [total(1.0), total(-1.0)];
+            [0.5 * (up - down), 0.5 * (up + down) - self.level]
+        };
+        z.chunks_exact(self.size).map(parts).collect()
+    }
+
+    fn bytes(&self) -> usize {
+        8 * (self.f.len() * (3 + self.nodes.hats.shifts.len()))
+    }
+}
+
+/// What points say of f times a Gaussian of w, up to the latter's constant.
 struct Target<'a> {
     field: &'a LatticeField,
     tilted: &'a Tilted,
-    rows: Rows<'a>,
+    said: Vec<(Rows<'a>, &'a SaidAt)>,
 }
 
 /// The Gaussian about a mode.
@@ -352,24 +449,32 @@ struct Mode {
     factor: BorderedFactor<BandedFactor>,
 }
 
-impl Target<'_> {
-    fn f(&self, w: &[f64]) -> Vec<f64> {
-        self.field.f(&self.rows, w)
+impl<'a> Target<'a> {
+    fn new(field: &'a LatticeField, tilted: &'a Tilted, said: &'a [SaidAt]) -> Self {
+        Self { field, tilted, said: said.iter().map(|said| (field.rows(&said.hats), said)).collect() }
     }
 
-    /// The target's precision about an f, the events' part of it so many times, and the slope of log Π f² there.
-    fn about(&self, f: &[f64], times: f64) -> (Bordered<Diagonals>, Vec<f64>) {
+    /// f at all points, and the number of each in its set.
+    fn f(&self, w: &[f64]) -> Vec<Vec<f64>> {
+        self.said.iter().map(|(rows, _)| self.field.f(rows, w)).collect()
+    }
+
+    /// The target's precision about a w, the points' part of it so many times, and the slope of what they say there.
+    fn about(&self, w: &[f64], times: f64) -> (Bordered<Diagonals>, Vec<f64>) {
         let (mut precision, mut slope) = (self.tilted.precision.clone(), vec![0.0; self.tilted.mean.len()]);
-        let curvature: Vec<f64> = f.iter().map(|f| times * 2.0 / (f * f)).collect();
-        let pull: Vec<f64> = f.iter().map(|f| 2.0 / f).collect();
-        self.rows.add_sites(&curvature, &pull, &mut precision, &mut slope);
+        for ((rows, said), f) in self.said.iter().zip(self.f(w)) {
+            let weighed = |i: usize, times: f64| -> Vec<f64> {
+                f.iter().zip(&said.weights).map(|(f, weight)| times * weight * said.potential.at(*f)[i]).collect()
+            };
+            rows.add_sites(&weighed(2, times), &weighed(1, 1.0), &mut precision, &mut slope);
+        }
         (precision, slope)
     }
 
-    /// Between the zeros of f the target is log-concave.
+    /// Between the zeros of f the square's target is log-concave; that of exp f is so everywhere.
     fn mode(&self, start: Vec<f64>) -> Result<Mode> {
         let place = newton::climb(self, start, 1e-6, MOST_NEWTON)?;
-        let factor = self.about(&self.f(&place), 1.0).0.factor()?;
+        let factor = self.about(&place, 1.0).0.factor()?;
         Ok(Mode { place, factor })
     }
 }
@@ -377,12 +482,15 @@ impl Target<'_> {
 impl Concave for Target<'_> {
     fn value(&self, w: &[f64]) -> f64 {
         let moved: Vec<f64> = w.iter().zip(&self.tilted.mean).map(|(a, b)| a - b).collect();
-        let log_product: f64 = self.f(w).iter().map(|f| (f * f).ln()).sum();
-        log_product - 0.5 * linalg::dot(&moved, &self.tilted.precision.times(&moved))
+        let sets = self.said.iter().zip(self.f(w));
+        let of_set = |((_, said), f): (&(Rows<'_>, &SaidAt), Vec<f64>)| -> f64 {
+            f.iter().zip(&said.weights).map(|(f, weight)| weight * said.potential.at(*f)[0]).sum()
+        };
+        sets.map(of_set).sum::<f64>() - 0.5 * linalg::dot(&moved, &self.tilted.precision.times(&moved))
     }
 
     fn step(&self, place: &[f64]) -> Result<(Vec<f64>, f64)> {
-        let (precision, mut gradient) = self.about(&self.f(place), 1.0);
+        let (precision, mut gradient) = self.about(place, 1.0);
         let moved: Vec<f64> = self.tilted.mean.iter().zip(place).map(|(a, b)| a - b).collect();
         linalg::add_scaled(&mut gradient, 1.0, &self.tilted.precision.times(&moved));
         let mut step = gradient.clone();
@@ -402,8 +510,11 @@ impl Field for LatticeField {
     }
 
     fn count(&self, region: &Window) -> Result<Count> {
-        let region = self.region(region)?;
-        let mean = self.expected_over(&region);
+        if !self.is_quadratic() {
+            return self.drawn_count(region);
+        }
+        let region = self.lattice.over(region)?;
+        let mean = self.expected_square(&region);
         // Var = 2 tr(ASAS) + 4 hᵀSh, h = Am + ūp; and tr(AS) falls by tr(ASAS) as P grows along A.
         let trace = |step: f64| -> Result<f64> {
             let mut precision = self.precision();
@@ -419,7 +530,10 @@ impl Field for LatticeField {
     }
 
     fn expected(&self, region: &Window) -> Result<f64> {
-        Ok(self.expected_over(&self.region(region)?))
+        if !self.is_quadratic() {
+            return self.expected_by_nodes(region);
+        }
+        Ok(self.expected_square(&self.lattice.over(region)?))
     }
 
     /// The same sites under the prior of a larger lattice.
@@ -481,21 +595,38 @@ impl Field for LatticeField {
     }
 
     fn over(&self, region: &Window) -> Result<Integral> {
-        let (region, offset) = (self.region(region)?, self.theta.mean);
-        Ok(Box::new(move |w| region.of_square(offset, w)))
+        let offset = self.theta.mean;
+        match self.integral_over(region)? {
+            Over::Quadratic(region) => Ok(Box::new(move |w| region.of_square(offset, w))),
+            Over::Nodes(nodes) => {
+                let field = self.clone();
+                Ok(Box::new(move |w| nodes.at(&field.f(&field.rows(&nodes.hats), w))))
+            }
+        }
     }
 
     /// 2 tr(𝓜S𝓜S), the variance of the quadratic part, needs the inverse of P on all of the region: it is left to draws.
     fn form(&self, region: &Window) -> Result<RegionForm> {
-        let (region, offset) = (self.region(region)?, self.theta.mean);
+        let offset = self.theta.mean;
+        let region = match self.integral_over(region)? {
+            Over::Quadratic(region) => region,
+            Over::Nodes(nodes) => {
+                let f = self.f(&self.rows(&nodes.hats), &self.mean);
+                let level = nodes.at(&f);
+                let parts =
+                    Box::new(Mirrored { nodes, f, level, constant: self.lattice.constant(), size: self.mean.len() });
+                let mean = self.expected_by_nodes(region)?;
+                return Ok(RegionForm { mean, level, linear_variance: None, square_variance: None, parts });
+            }
+        };
         let half_pull = region.half_pull(offset, &self.mean);
         let parts = Sparse::new(&region, &half_pull);
         let mut rotated = half_pull;
         self.factor()?.solve_lower(&mut rotated);
         Ok(RegionForm {
-            mean: self.expected_over(&region),
+            mean: self.expected_square(&region),
             level: region.of_square(offset, &self.mean),
-            linear_variance: 4.0 * linalg::dot(&rotated, &rotated),
+            linear_variance: Some(4.0 * linalg::dot(&rotated, &rotated)),
             square_variance: None,
             parts: Box::new(parts),
         })
@@ -507,23 +638,27 @@ impl Field for LatticeField {
             let (rows, extra) = (Matrix::zeros(0, points.len()), vec![0.0; points.len()]);
             return Ok((SquareProduct { mean: f.mean, rows, extra }, -self.expected(window)?));
         }
-        let tilted = self.tilted(self.q()?, &self.region(window)?)?;
+        let tilted = self.tilted(self.q()?, &self.lattice.over(window)?)?;
         Ok((self.at_points(&tilted, points)?, tilted.log_mass))
     }
 
     fn exact(&self, events: &Points, points: &Points, window: &Window) -> Result<Box<dyn Reference>> {
-        let tilted = self.tilted(self.prior(), &self.region(window)?)?;
-        let (events, points) = (self.hats(events)?, self.hats(points)?);
-        Ok(Box::new(Walkable::new(self.clone(), &tilted, events, points)?))
+        let (tilted, said) = self.with_data(self.prior(), events, window)?;
+        Ok(Box::new(Walkable::new(self.clone(), &tilted, said, self.hats(points)?)?))
     }
 
     fn log_predictive(&self, points: &Points, window: &Window, samples: usize, seed: u64) -> Result<LogMean> {
-        if self.collapsed || self.is_dense(points.len(), self.factor()?) {
+        if self.collapsed {
+            let f = self.marginals(points)?.mean;
+            let log_rate: f64 = f.iter().map(|f| self.link.formula().events().at(*f)[0]).sum();
+            return Ok(importance::log_mean(&[log_rate - self.expected(window)?; FEWEST_DRAWS]));
+        }
+        if self.is_quadratic() && self.is_dense(points.len(), self.factor()?) {
             let (product, log_mass) = self.folded(points, window)?;
             return Ok(product.log_expectation(samples, seed)?.times(log_mass));
         }
-        let tilted = self.tilted(self.q()?, &self.region(window)?)?;
-        Ok(self.sampled(&tilted, &self.hats(points)?, samples, seed)?.times(tilted.log_mass))
+        let (tilted, said) = self.with_data(self.q()?, points, window)?;
+        Ok(self.sampled(&tilted, &said, samples, seed)?.times(tilted.log_mass))
     }
 }
 
@@ -581,23 +716,30 @@ struct Walkable {
     pull: Vec<f64>,
     /// Of the precision about the mode.
     factor: BorderedFactor<BandedFactor>,
-    events: Hats,
+    said: Vec<SaidAt>,
     points: Hats,
     field: LatticeField,
 }
 
 impl Walkable {
     /// The mode is searched for from the mean of q, where f has the sign that it should have.
-    fn new(field: LatticeField, tilted: &Tilted, events: Hats, points: Hats) -> Result<Self> {
-        let target = Target { field: &field, tilted, rows: field.rows(&events) };
+    fn new(field: LatticeField, tilted: &Tilted, said: Vec<SaidAt>, points: Hats) -> Result<Self> {
+        let target = Target::new(&field, tilted, &said);
         let mode = newton::climb(&target, field.mean.clone(), 1e-6, MOST_NEWTON)?;
-        let f = target.f(&mode);
-        let curvature: Vec<f64> = f.iter().map(|f| 2.0 / (f * f)).collect();
-        let precision = target.about(&f, exact::CURVATURE).0;
+        let (f, precision) = (target.f(&mode), target.about(&mode, exact::CURVATURE).0);
         let moved: Vec<f64> = mode.iter().zip(&tilted.mean).map(|(a, b)| a - b).collect();
         let (pull, factor) = (tilted.precision.times(&moved), precision.factor()?);
-        let target = exact::Target { extra: vec![0.0; f.len()], f, curvature };
-        Ok(Self { target, mode, pull, factor, events, points, field })
+        let sets = f
+            .iter()
+            .zip(&said)
+            .flat_map(|(f, said)| f.iter().zip(&said.weights).map(|(f, w)| (*f, *w, said.potential)));
+        let parts = sets.map(|(f, weight, potential)| exact::Part {
+            f,
+            curvature: weight * potential.at(f)[2],
+            says: exact::Says::Potential { weight, potential },
+        });
+        let target = exact::Target { parts: parts.collect() };
+        Ok(Self { target, mode, pull, factor, said, points, field })
     }
 }
 
@@ -612,16 +754,17 @@ impl Reference for Walkable {
         self.factor.solve_lower_transposed(&mut columns);
         let whole = |w: &[f64]| {
             let mut draw = w.to_vec();
-            draw.extend(self.field.rows(&self.events).levels(w));
+            self.said.iter().for_each(|said| draw.extend(self.field.rows(&said.hats).levels(w)));
             draw.push(linalg::dot(&self.pull, w));
             draw
         };
         columns.chunks_exact(size).map(whole).collect()
     }
 
-    fn squares(&self, from_mode: &[f64]) -> Vec<f64> {
-        let rows = self.field.rows(&self.points);
-        self.field.f(&rows, &self.mode).iter().zip(rows.levels(from_mode)).map(|(f, more)| (f + more).powi(2)).collect()
+    fn rates(&self, from_mode: &[f64]) -> Vec<f64> {
+        let (rows, link) = (self.field.rows(&self.points), self.field.link.formula());
+        let f = self.field.f(&rows, &self.mode);
+        f.iter().zip(rows.levels(from_mode)).map(|(f, more)| link.rate(f + more)).collect()
     }
 }
 
@@ -669,9 +812,8 @@ mod tests {
         let (field, held_out, window) = field();
         let (product, log_mass) = field.folded(&held_out, &window).unwrap();
         let dense = product.log_expectation(20_000, 1).unwrap().times(log_mass);
-        let tilted = field.tilted(field.q().unwrap(), &field.region(&window).unwrap()).unwrap();
-        let sampled =
-            field.sampled(&tilted, &field.hats(&held_out).unwrap(), 20_000, 2).unwrap().times(tilted.log_mass);
+        let (tilted, said) = field.with_data(field.q().unwrap(), &held_out, &window).unwrap();
+        let sampled = field.sampled(&tilted, &said, 20_000, 2).unwrap().times(tilted.log_mass);
         assert!(dense.k < 0.7 && sampled.k < 0.7, "{dense:?} {sampled:?}");
         assert!((dense.value - sampled.value).abs() < 5.0 * (dense.se + sampled.se), "{dense:?} {sampled:?}");
     }

@@ -87,6 +87,8 @@ pub struct LatticeSummary {
     pub smoothness: Smoothness,
     /// Whether its constant was learned or is an unknown of q.
     pub mean: LatticeMean,
+    /// How the intensity is made from f.
+    pub link: Link,
     /// The variance of f.
     pub variance: f64,
     /// The length-scale of the Matérn field along each axis: half its range, at which correlation has fallen to between 0.1 and 0.15.
@@ -232,7 +234,8 @@ impl Posterior {
             PosteriorBasis::Inducing(field) => field.hyper.mean,
             PosteriorBasis::Lattice(field) => field.theta.mean,
         };
-        mean / self.scaling.volume().sqrt()
+        let (scale, shift) = self.components[0].formula().outward(self.scaling.volume());
+        scale * mean + shift
     }
 
     /// The kind of prior mean.
@@ -260,21 +263,22 @@ impl Posterior {
             nodes: field.nodes(),
             smoothness: field.smoothness(),
             mean: field.mean_kind(),
-            variance: field.theta.variance / self.scaling.volume(),
+            link: self.link(),
+            variance: field.theta.variance * self.components[0].formula().outward(self.scaling.volume()).0.powi(2),
             lengthscales: (field.theta.ranges().iter().enumerate())
                 .map(|(r, range)| 0.5 * range * self.scaling.scale(r))
                 .collect(),
         })
     }
 
-    /// Mean and variance of f at points, in the user's units (the root of a rate), under the heaviest component.
+    /// Mean and variance of f at points, in the user's units (those of the root or of the logarithm of a rate), under the heaviest component.
     #[doc(hidden)]
     pub fn marginals(&self, points: &Points) -> Result<Marginals> {
         self.check_dims(points)?;
         let mut marginals = self.components[0].marginals(&self.scaling.points_inward(points))?;
-        let volume = self.scaling.volume();
-        marginals.mean.iter_mut().for_each(|m| *m /= volume.sqrt());
-        marginals.variance.iter_mut().for_each(|v| *v /= volume);
+        let (scale, shift) = self.components[0].formula().outward(self.scaling.volume());
+        marginals.mean.iter_mut().for_each(|m| *m = scale * *m + shift);
+        marginals.variance.iter_mut().for_each(|v| *v *= scale * scale);
         Ok(marginals)
     }
 

@@ -15,6 +15,7 @@ macro_rules! with_links {
     ($then:ident $($rest:tt)*) => {
         $then! { [
             square::Square,
+            log::Log,
         ] $($rest)* }
     };
 }
@@ -73,7 +74,6 @@ pub(crate) enum Part {
     /// −∫f²: quadratic, by the exact matrices of the region.
     Quadratic,
     /// Sites with this potential at the nodes of the integral: −λ.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the square has none; the link of the tests has"))]
     Sites(&'static dyn Potential),
 }
 
@@ -93,6 +93,17 @@ pub(crate) trait LinkFormula: Sync {
 
     /// Where learning starts, for a mean rate.
     fn start(&self, rate: f64) -> LinkStart;
+
+    /// Where it searches, for a mean rate over a window of this measure.
+    fn range(&self, rate: f64, measure: f64) -> LinkRange;
+
+    /// (a, b) with f outside = a f + b, where the rate outside is that inside over `volume`.
+    fn outward(&self, volume: f64) -> (f64, f64);
+
+    /// Whether log λ is linear in f: then sums over events are exact whatever stands for these, as long as it has their sums of hats.
+    fn is_linear(&self) -> bool {
+        false
+    }
 
     /// Whether f and −f are the same intensity.
     fn is_even(&self) -> bool {
@@ -120,6 +131,18 @@ pub(crate) struct LinkStart {
     pub(crate) mean: f64,
     /// Its prior variance.
     pub(crate) variance: f64,
+    /// Prior standard deviation of a constant of which nothing is known.
+    pub(crate) vague: f64,
+}
+
+/// Where learning searches.
+pub(crate) struct LinkRange {
+    /// The prior variance.
+    pub(crate) variance: (f64, f64),
+    /// The prior mean.
+    pub(crate) mean: (f64, f64),
+    /// A change of the prior mean that matters.
+    pub(crate) unit: f64,
 }
 
 /// A function of f at a point, through its expectation under f ~ N(μ, σ²).
@@ -127,8 +150,8 @@ pub(crate) trait Potential: Sync {
     /// The expectation for each pair of μ and σ², and its derivatives by these.
     fn expected(&self, mean: &[f64], variance: &[f64], out: [&mut [f64]; 3]);
 
-    /// Slope and curvature (with its sign turned) at an f that is known.
-    fn at(&self, f: f64) -> (f64, f64);
+    /// Value, slope and curvature (with its sign turned) at an f that is known.
+    fn at(&self, f: f64) -> [f64; 3];
 }
 
 /// Mean and variance of f at points.

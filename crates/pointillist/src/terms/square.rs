@@ -1,6 +1,6 @@
 //! The square link, λ = f² (the paper's): −∫f² is quadratic in f; log f² at the events are sites (docs/derivation.md (9), (25), (26)).
 
-use super::{LinkFormula, LinkStart, Part, Potential};
+use super::{LinkFormula, LinkRange, LinkStart, Part, Potential};
 use crate::numerics::special::{expected_log_squares, normal_cdf, square_quantile};
 
 /// λ = f².
@@ -16,6 +16,13 @@ pub(crate) static LOG_SQUARE: LogSquare = LogSquare;
 const VARIANCE: f64 = 0.36;
 /// Part of the root of the mean rate that the prior mean starts with.
 const MEAN: f64 = 0.8;
+/// The variance, up to this multiple of the mean rate …
+const MOST_VARIANCE: f64 = 1e3;
+/// … and down to this over the window's measure. N events leave f uncertain by ½/√|T| however flat they are; a prior variance that
+/// maximum likelihood takes to 0 would deny it, and the band with it. With very few events no more than half their rate.
+const LEAST_VARIANCE: f64 = 4.0;
+/// The prior mean, up to this multiple of the root of the mean rate, of either sign.
+const MEANS: f64 = 10.0;
 
 impl LinkFormula for Square {
     fn name(&self) -> &'static str {
@@ -35,7 +42,16 @@ impl LinkFormula for Square {
     }
 
     fn start(&self, rate: f64) -> LinkStart {
-        LinkStart { flat: rate.sqrt(), mean: MEAN * rate.sqrt(), variance: VARIANCE * rate }
+        LinkStart { flat: rate.sqrt(), mean: MEAN * rate.sqrt(), variance: VARIANCE * rate, vague: rate.sqrt() }
+    }
+
+    fn range(&self, rate: f64, measure: f64) -> LinkRange {
+        let (least, unit) = ((LEAST_VARIANCE / measure).min(0.5 * rate), rate.sqrt());
+        LinkRange { variance: (least, MOST_VARIANCE * rate), mean: (-MEANS * unit, MEANS * unit), unit }
+    }
+
+    fn outward(&self, volume: f64) -> (f64, f64) {
+        (1.0 / volume.sqrt(), 0.0)
     }
 
     fn is_even(&self) -> bool {
@@ -67,7 +83,7 @@ impl Potential for LogSquare {
         expected_log_squares(mean, variance, value, by_mean, by_variance);
     }
 
-    fn at(&self, f: f64) -> (f64, f64) {
-        (2.0 / f, 2.0 / (f * f))
+    fn at(&self, f: f64) -> [f64; 3] {
+        [(f * f).ln(), 2.0 / f, 2.0 / (f * f)]
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::points::Points;
-use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta, Weighted};
+use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta, Weighted, from_above};
 use crate::gaussian::Sites;
 use crate::gaussian::step::{Clamp, Until};
 use crate::numerics::gauss::GaussLegendre;
@@ -43,9 +43,9 @@ impl Potential for Log {
         fill(|f| softplus(f).ln(), mean, variance, [value, by_mean, by_variance]);
     }
 
-    fn at(&self, f: f64) -> (f64, f64) {
-        let [_, slope, half] = expectations(|f| softplus(f).ln(), f, 1e-6);
-        (slope, -2.0 * half)
+    fn at(&self, f: f64) -> [f64; 3] {
+        let [value, slope, half] = expectations(|f| softplus(f).ln(), f, 1e-6);
+        [value, slope, -2.0 * half]
     }
 }
 
@@ -54,9 +54,9 @@ impl Potential for Minus {
         fill(|f| -softplus(f), mean, variance, [value, by_mean, by_variance]);
     }
 
-    fn at(&self, f: f64) -> (f64, f64) {
-        let [_, slope, half] = expectations(|f| -softplus(f), f, 1e-6);
-        (slope, -2.0 * half)
+    fn at(&self, f: f64) -> [f64; 3] {
+        let [value, slope, half] = expectations(|f| -softplus(f), f, 1e-6);
+        [value, slope, -2.0 * half]
     }
 }
 
@@ -75,7 +75,13 @@ impl LinkFormula for Softplus {
     }
     fn start(&self, rate: f64) -> LinkStart {
         let flat = rate.exp_m1().ln();
-        LinkStart { flat, mean: flat, variance: 1.0 }
+        LinkStart { flat, mean: flat, variance: 1.0, vague: 1.0 }
+    }
+    fn range(&self, rate: f64, _: f64) -> LinkRange {
+        LinkRange { variance: (1e-3, 100.0), mean: (-10.0 * rate, 10.0 * rate), unit: rate }
+    }
+    fn outward(&self, volume: f64) -> (f64, f64) {
+        (1.0 / volume, 0.0) // as good as linear where rates are high
     }
     fn times(&self, f: f64, times: f64) -> f64 {
         (times * softplus(f)).exp_m1().ln()
@@ -154,5 +160,117 @@ fn the_square_has_the_distribution_of_its_draws() {
         let below = link.below(mean, variance, rate);
         assert!((share - below).abs() < 1e-4, "{share} {below}");
         assert!((link.quantile(mean, variance, below) - rate).abs() < 1e-6 * rate);
+    }
+}
+
+/// q(w, constant) at its optimum for one of the golden cases.
+fn of_case(case: &serde_json::Value, theta: &Theta) -> (Lattice, Optimum) {
+    let list = |value: &serde_json::Value| -> Vec<f64> {
+        value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+    };
+    let nodes: Vec<usize> = list(&case["nodes"]).iter().map(|n| *n as usize).collect();
+    let spans: Vec<(f64, f64)> = list(&case["lo"]).into_iter().zip(list(&case["hi"])).collect();
+    let window = Window::new(&spans).unwrap();
+    let smoothness = Smoothness::of(case["alpha"].as_u64().unwrap() as usize).unwrap();
+    let margin = vec![case["margin"].as_f64().unwrap(); nodes.len()];
+    let vague = case["constant_variance"].as_f64().unwrap().sqrt();
+    let lattice = Lattice::new(&window, &nodes, &margin, smoothness).unwrap().with_constant(Some(vague));
+    let link: Link = case["link"].as_str().unwrap().parse().unwrap();
+    let rows: Vec<f64> = case["events"].as_array().unwrap().iter().flat_map(list).collect();
+    let events = Points::new(nodes.len(), rows).unwrap();
+    let (places, weights) = from_above(lattice.grid(), &window).unwrap();
+    let [hats, at] = [&events, &places].map(|points| lattice.grid().at(points).unwrap());
+    let ones = vec![1.0; events.len()];
+    let mut said = vec![Weighted { hats: &hats, weights: &ones }];
+    let flat = link.formula().start(events.len() as f64 / window.measure()).flat;
+    let mut sites = Sites::flat(link.formula().events(), flat, events.len());
+    if let Part::Sites(potential) = link.formula().integral() {
+        said.push(Weighted { hats: &at, weights: &weights });
+        sites = sites.followed_by(Sites::flat(potential, flat, weights.len()));
+    }
+    let until = Until { tolerance: 1e-13, most: 500, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+    for _ in 0..8 {
+        sites = lattice.optimum(link.formula(), &said, theta, sites, until).unwrap().sites;
+    }
+    let found = lattice.optimum(link.formula(), &said, theta, sites, until).unwrap();
+    (lattice, found)
+}
+
+#[test]
+fn both_links_have_their_golden_values_with_a_constant_in_q() {
+    let golden: serde_json::Value = serde_json::from_str(include_str!("../../tests/golden/links.json")).unwrap();
+    let close = |what: &str, got: f64, want: &serde_json::Value, tolerance: f64| {
+        let want = want.as_f64().unwrap();
+        assert!((got - want).abs() <= tolerance * want.abs().max(1.0), "{what}: {got} {want}");
+    };
+    let cases = golden["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 8);
+    for case in cases {
+        let number = |name: &str| case[name].as_f64().unwrap();
+        let stretch: Vec<f64> = case["s"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+        let theta =
+            Theta { range: number("range"), variance: number("variance"), mean: number("constant_mean"), stretch };
+        let (lattice, found) = of_case(case, &theta);
+        close("bound", found.bound, &case["elbo"], 1e-9);
+        let integral = found.minus_integral.map_or_else(|| found.expected(lattice.region()), |minus| -minus);
+        close("integral", integral, &case["integral"], 1e-6);
+        let slopes = found.slopes();
+        close("by log range", slopes.log_range, &case["slopes"][0], 1e-5);
+        close("by log variance", slopes.log_variance, &case["slopes"][1], 1e-5);
+        if let Some(by_stretch) = case["slopes"].get(2) {
+            close("by the stretch", slopes.log_stretch[1], by_stretch, 1e-5);
+        }
+        let at: Vec<f64> = case["at"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|row| row.as_array().unwrap())
+            .map(|v| v.as_f64().unwrap())
+            .collect();
+        let at = lattice.grid().at(&Points::new(lattice.grid().dims(), at).unwrap()).unwrap();
+        let f = found.marginals(&at);
+        for n in 0..at.len() {
+            close("mean of f", f.mean[n], &case["f_mean"][n], 1e-6);
+            close("variance of f", f.variance[n], &case["f_var"][n], 1e-6);
+        }
+    }
+}
+
+#[test]
+fn the_log_has_the_distribution_of_its_draws() {
+    let (link, mean, variance) = (Link::Log.formula(), -0.4, 0.6);
+    let draws: Vec<f64> = (1..200_000)
+        .map(|i| crate::numerics::special::normal_quantile(f64::from(i) / 200_000.0))
+        .map(|z| link.rate(mean + f64::sqrt(variance) * z))
+        .collect();
+    let average = draws.iter().sum::<f64>() / draws.len() as f64;
+    let square = draws.iter().map(|x| x * x).sum::<f64>() / draws.len() as f64;
+    let (want, sd) = link.moments(mean, variance);
+    assert!((average - want).abs() < 1e-3 && ((square - average * average).sqrt() - sd).abs() < 5e-3);
+    for rate in [0.1, 1.0, 4.0] {
+        let share = draws.iter().filter(|x| **x <= rate).count() as f64 / draws.len() as f64;
+        let below = link.below(mean, variance, rate);
+        assert!((share - below).abs() < 1e-4, "{share} {below}");
+        assert!((link.quantile(mean, variance, below) - rate).abs() < 1e-6 * rate);
+    }
+    assert_eq!(link.below(mean, variance, 0.0), 0.0);
+}
+
+#[test]
+fn potentials_of_the_log_have_the_derivatives_of_finite_differences() {
+    let Part::Sites(minus) = Link::Log.formula().integral() else { panic!() };
+    for potential in [Link::Log.formula().events(), minus] {
+        let at = |mean: f64, variance: f64| {
+            let [mut value, mut by_mean, mut by_variance] = [[0.0]; 3];
+            potential.expected(&[mean], &[variance], [&mut value, &mut by_mean, &mut by_variance]);
+            [value[0], by_mean[0], by_variance[0]]
+        };
+        let (mean, variance, h) = (0.7, 0.9, 1e-5);
+        let [_, by_mean, by_variance] = at(mean, variance);
+        assert!(((at(mean + h, variance)[0] - at(mean - h, variance)[0]) / (2.0 * h) - by_mean).abs() < 1e-8);
+        assert!(((at(mean, variance + h)[0] - at(mean, variance - h)[0]) / (2.0 * h) - by_variance).abs() < 1e-8);
+        let [value, slope, curvature] = potential.at(mean);
+        assert_eq!(value, at(mean, 0.0)[0]);
+        assert!((slope - at(mean, 0.0)[1]).abs() < 1e-12 && (curvature + 2.0 * at(mean, 0.0)[2]).abs() < 1e-12);
     }
 }

@@ -50,6 +50,8 @@ pub struct Optimum {
     pub converged: bool,
     /// Σ w E[log λ] over the events, or what stands for them.
     pub(crate) log_rate: f64,
+    /// −Σ w E[λ] over the nodes of the integral, for a link that has sites there.
+    pub(crate) minus_integral: Option<f64>,
     pub(crate) constant: Option<f64>,
     slopes: Slopes,
 }
@@ -93,8 +95,20 @@ impl Lattice {
         let step::Optimum { step, sites, evaluations, converged } = found.map_err(|error| theta.named(error))?;
         let slopes = self.slopes(theta, said, region, &step);
         let Step { mean, spread, bound, sums, .. } = step;
-        let (offset, constant, log_rate) = (theta.mean, self.constant, sums[0]);
-        Ok(Optimum { mean, spread, offset, bound, sites, evaluations, converged, log_rate, constant, slopes })
+        let (offset, constant, log_rate, minus_integral) = (theta.mean, self.constant, sums[0], sums.get(1).copied());
+        Ok(Optimum {
+            mean,
+            spread,
+            offset,
+            bound,
+            sites,
+            evaluations,
+            converged,
+            log_rate,
+            minus_integral,
+            constant,
+            slopes,
+        })
     }
 
     /// −½ [tr((S + m mᵀ) dQ) − d log|Q|], and by ū: Σ w g1 − 2ū|T| − 2pᵀm.

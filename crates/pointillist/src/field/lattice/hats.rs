@@ -210,6 +210,14 @@ impl Grid {
         Self::new(&spans.iter().zip(margin).map(wider).collect::<Vec<_>>(), nodes)
     }
 
+    /// A lattice over the same box, its cells cut into so many along each axis.
+    pub(super) fn finer(&self, times: usize) -> Result<Self> {
+        let span = |axis: GridAxis| Span { lo: axis.lo, hi: axis.lo + axis.step * (axis.nodes - 1) as f64 };
+        let axes: Vec<GridAxis> = (0..self.dims).map(|r| self.axis(r)).collect();
+        let nodes: Vec<usize> = axes.iter().map(|axis| times * (axis.nodes - 1) + 1).collect();
+        Self::new(&axes.into_iter().map(span).collect::<Vec<_>>(), &nodes)
+    }
+
     /// The same lattice, the same step, with `more[r]` nodes below and above on axis r; and the index there of each node here.
     pub(super) fn widened(&self, more: &[[usize; 2]]) -> Result<(Self, Vec<usize>)> {
         let spans: Vec<Span> = more

@@ -11,6 +11,7 @@ mod at;
 mod hats;
 mod mass;
 mod prior;
+mod rule;
 pub(crate) mod size;
 
 pub use at::{Optimum, Slopes};
@@ -19,6 +20,7 @@ pub(crate) use hats::GridAxis;
 pub use hats::{Grid, Hats};
 pub use mass::Mass;
 pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
+pub(crate) use rule::from_above;
 
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -77,6 +79,9 @@ impl Lattice {
     /// `nodes[r]` nodes on axis r, from `margin[r]` below the window to as much above it.
     pub fn new(window: &Window, nodes: &[usize], margin: &[f64], smoothness: Smoothness) -> Result<Self> {
         let grid = Grid::around(window, nodes, margin)?;
+        if smoothness == Smoothness::One && grid.dims() > 1 {
+            return Err(Error::setting("smoothness", 1, "is for a line alone; take 2 or 4"));
+        }
         let prior = Prior::new(&grid, smoothness);
         let region = bordered::with_constant(Mass::over(&grid, window)?, None);
         Ok(Self { grid, prior, region, constant: None })

@@ -21,6 +21,8 @@ use std::f64::consts::PI;
 /// How smooth f is: the power α of the differential operator. The Matérn ν is α − d/2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Smoothness {
+    /// α = 1, on a line alone: f is as rough as a random walk.
+    One,
     /// α = 2.
     Two,
     /// α = 4.
@@ -31,6 +33,7 @@ impl Smoothness {
     /// α.
     pub fn alpha(self) -> usize {
         match self {
+            Smoothness::One => 1,
             Smoothness::Two => 2,
             Smoothness::Four => 4,
         }
@@ -39,9 +42,10 @@ impl Smoothness {
     /// From α.
     pub fn of(alpha: usize) -> Result<Self> {
         match alpha {
+            1 => Ok(Smoothness::One),
             2 => Ok(Smoothness::Two),
             4 => Ok(Smoothness::Four),
-            _ => Err(Error::setting("smoothness", alpha, "must be 2 or 4")),
+            _ => Err(Error::setting("smoothness", alpha, "must be 1, 2 or 4")),
         }
     }
 

@@ -56,6 +56,13 @@ pub(crate) struct Wanted {
     pub(crate) rival: Option<f64>,
 }
 
+impl Wanted {
+    /// The sign of f, where it makes no difference to the intensity.
+    pub(super) fn sign(&self) -> f64 {
+        if self.link.formula().is_even() { self.sign } else { 1.0 }
+    }
+}
+
 /// Nodes that stood for events.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Summarised {
@@ -71,7 +78,6 @@ pub(crate) struct Summarised {
 pub(crate) struct Learned {
     pub(crate) lattice: Lattice,
     pub(crate) theta: Theta,
-    pub(crate) link: Link,
     pub(crate) optimum: Optimum,
     /// What the sites add to the precision of the coefficients.
     pub(crate) said: Diagonals,
@@ -188,7 +194,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         let at_bounds = self.kind.at_bounds(&run.level, &run.theta);
         let standard_errors = if self.kind.wanted.errors { self.standard_errors(&run)? } else { None };
         let log_prior = self.kind.layout.log_prior(&super::values(&run.theta));
-        if self.kind.link.formula().is_even() && run.theta.mean * self.kind.wanted.sign < 0.0 {
+        if self.kind.link.formula().is_even() && run.theta.mean * self.kind.wanted.sign() < 0.0 {
             run.theta.mean = -run.theta.mean;
             run.kept = run.kept.negated();
         }
@@ -199,7 +205,6 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             stop: if run.kept.converged { run.end.into() } else { Stop::Evaluations },
             lattice: run.level.lattice,
             theta: run.theta,
-            link: self.kind.link,
             optimum: run.kept,
             log_prior,
             standard_errors,

@@ -4,16 +4,19 @@ use super::source::{self, Detail, Source};
 use crate::data::points::Points;
 use crate::data::summary::MANY;
 use crate::error::Result;
-use crate::field::lattice::{Hats, Lattice, Optimum, Weighted};
+use crate::field::lattice::{Hats, Lattice, Optimum, Weighted, from_above};
 use crate::gaussian::step::Clamp;
 use crate::gaussian::{Diagonals, Sites};
 use crate::terms::{self, LinkFormula, Marginals, Part};
-use crate::window::{AxisRule, Nodes, Window};
+use crate::window::Window;
 
 /// Margin around the window, in ranges …
 const MARGIN: f64 = 0.5;
 /// … and at most in sides of the window.
 const MOST_MARGIN: f64 = 0.3;
+
+/// Events that are added to those about each node, so that no rate is 0.
+const FEW: f64 = 0.05;
 
 /// The margin on each axis for ranges on it, the window being the unit box.
 pub(super) fn margin(ranges: &[f64]) -> Vec<f64> {
@@ -61,7 +64,7 @@ impl Level {
         detail: Detail,
         before: Option<(&Level, &Optimum)>,
     ) -> Result<Self> {
-        let (detail, summary, events) = seen(&lattice, source, detail, before)?;
+        let (detail, summary, events) = seen((&lattice, link), source, detail, before)?;
         let integral = match link.integral() {
             Part::Quadratic => None,
             Part::Sites(_) => Some(integral_nodes(&lattice, window)?),
@@ -72,7 +75,7 @@ impl Level {
 
     /// The same lattice, its events looked at otherwise.
     pub(super) fn with_detail(self, source: Source<'_>, detail: Detail) -> Result<Self> {
-        let (detail, summary, events) = seen(&self.lattice, source, detail, None)?;
+        let (detail, summary, events) = seen((&self.lattice, self.link), source, detail, None)?;
         Ok(Self { detail, summary, events, ..self })
     }
 
@@ -90,15 +93,32 @@ impl Level {
         std::iter::once(self.events.said()).chain(self.integral.as_ref().map(|(placed, _)| placed.said())).collect()
     }
 
-    /// What they say where f is known to be `flat`.
-    pub(super) fn flat_sites(&self, flat: f64) -> Sites {
+    /// What they say where nothing is known of f but that `flat` is the level of the mean rate. Rates may span orders of magnitude: for
+    /// a link with sites at the nodes of the integral f starts from the counts of events about the lattice's nodes.
+    pub(super) fn first_sites(&self, flat: f64) -> Sites {
         let events = Sites::flat(self.link.events(), flat, self.len());
         match (self.link.integral(), &self.integral) {
             (Part::Sites(potential), Some((placed, _))) => {
-                events.followed_by(Sites::flat(potential, flat, placed.weights.len()))
+                let (f, hats) = (self.counted(flat), &placed.hats);
+                let mean: Vec<f64> = (0..hats.len()).map(|n| hats.sum(n, &f)).collect();
+                let variance = vec![0.0; mean.len()];
+                events.followed_by(Sites::of(potential, &Marginals { mean, variance }))
             }
             _ => events,
         }
+    }
+
+    /// f at the nodes of the lattice, from the events about each.
+    fn counted(&self, flat: f64) -> Vec<f64> {
+        let size = self.lattice.grid().size();
+        let mut counts = vec![0.0; size];
+        self.events.hats.add_sums(&mut counts, |n| self.events.weights[n]);
+        let about = &self.lattice.region().linear[..size];
+        let f = |(count, about): (&f64, &f64)| match *about > 0.0 {
+            true => self.link.start((count.max(0.0) + FEW) / about).flat,
+            false => flat,
+        };
+        counts.iter().zip(about).map(f).collect()
     }
 
     /// What they say for an f that is known at any place.
@@ -174,12 +194,15 @@ impl Level {
 
 /// What stands for the events on a lattice, and its hats.
 fn seen(
-    lattice: &Lattice,
+    (lattice, link): (&Lattice, &dyn LinkFormula),
     source: Source<'_>,
     detail: Detail,
     before: Option<(&Level, &Optimum)>,
 ) -> Result<(Detail, Option<Points>, Placed)> {
-    let (detail, summary) = source.looked_at(lattice, detail, before)?;
+    let (detail, summary) = match link.is_linear() {
+        true => source.by_hats(lattice, detail)?,
+        false => source.looked_at(lattice, detail, before)?,
+    };
     let (summary, weights) = match (summary, source) {
         (Some((at, weights)), _) => (Some(at), weights),
         (None, Source::Points(points)) => (None, vec![1.0; points.len()]),
@@ -192,11 +215,8 @@ fn seen(
     Ok((detail, summary, Placed { hats, weights }))
 }
 
-/// Nodes of a quadrature over the window whose panels end at the lines of the lattice.
+/// Nodes of the integral over the window.
 fn integral_nodes(lattice: &Lattice, window: &Window) -> Result<(Placed, Points)> {
-    let grid = lattice.grid();
-    let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| grid.axis(r).places()).collect();
-    let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
-    let Nodes { points, weights, .. } = Nodes::of_pieces(&window.nodes(&rules));
-    Ok((Placed { hats: grid.at(&points)?, weights }, points))
+    let (points, weights) = from_above(lattice.grid(), window)?;
+    Ok((Placed { hats: lattice.grid().at(&points)?, weights }, points))
 }

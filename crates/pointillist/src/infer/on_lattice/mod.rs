@@ -78,8 +78,8 @@ impl<'a> OnLattice<'a> {
     pub(super) fn new(source: Source<'a>, window: &'a Window, wanted: &'a Wanted, scaling: &Scaling) -> Result<Self> {
         let events = source.events();
         let rate = events as f64 / window.measure();
-        let flat = wanted.link.formula().start(rate).flat;
-        let mut layout = layout(window, scaling, rate, flat);
+        let LinkStart { flat, vague, .. } = wanted.link.formula().start(rate);
+        let mut layout = layout(window, scaling, wanted, rate);
         for (name, prior) in &wanted.priors {
             for_named(&mut layout, name, |slot| slot.priors.push(*prior))?;
         }
@@ -94,10 +94,10 @@ impl<'a> OnLattice<'a> {
             return Err(crate::Error::setting("prior", "mean", requirement));
         }
         let constant = wanted.integrates_constant.then(|| {
-            // A vague prior about the level of the mean rate: its standard deviation is that level.
+            // A vague prior about the level of the mean rate.
             let mean = layout.slots.last_mut();
-            mean.into_iter().for_each(|mean| mean.fixed = mean.fixed.or(Some(wanted.sign * flat)));
-            flat.abs()
+            mean.into_iter().for_each(|mean| mean.fixed = mean.fixed.or(Some(wanted.sign() * flat)));
+            vague
         });
         Ok(Self {
             constant,
@@ -116,7 +116,7 @@ impl<'a> OnLattice<'a> {
 
     /// The f of a flat intensity.
     fn flat(&self) -> f64 {
-        self.wanted.sign * self.link.formula().start(self.rate).flat
+        self.wanted.sign() * self.link.formula().start(self.rate).flat
     }
 
     /// A lattice with about so many nodes and this margin around the window.
@@ -171,7 +171,7 @@ impl<'a> OnLattice<'a> {
     /// The longest range on a lattice with this step.
     fn longest(&self, step: f64) -> f64 {
         let longest = match self.wanted.smoothness {
-            Smoothness::Two => LONGEST,
+            Smoothness::One | Smoothness::Two => LONGEST,
             Smoothness::Four => LONGEST.min(MOST_STEPS * step),
         };
         longest.max(2.0 * LEAST_STEPS * step)
@@ -258,7 +258,7 @@ impl<'a> OnLattice<'a> {
 }
 
 /// Θ as slots: the range along each axis, the variance, the prior mean.
-fn layout(window: &Window, scaling: &Scaling, rate: f64, flat: f64) -> Layout {
+fn layout(window: &Window, scaling: &Scaling, wanted: &Wanted, rate: f64) -> Layout {
     let axes: Vec<String> = window.axes().iter().map(|axis| axis.name.clone()).collect();
     let of_axis = |(r, axis): (usize, &String)| {
         let name = if axis.is_empty() { r.to_string() } else { axis.clone() };
@@ -266,9 +266,10 @@ fn layout(window: &Window, scaling: &Scaling, rate: f64, flat: f64) -> Layout {
         Slot { axis: Some(r), ..Slot::positive(format!("lengthscale[{name}]"), unit, (0.0, 0.0)) }
     };
     let mut slots: Vec<Slot> = axes.iter().enumerate().map(of_axis).collect();
-    let per_volume = Affine { scale: 1.0 / scaling.volume(), shift: 0.0 };
-    slots.push(Slot::positive("variance".into(), per_volume, variances(rate, window.measure(), 1)));
-    slots.push(Slot::mean(Affine { scale: 1.0 / scaling.volume().sqrt(), shift: 0.0 }, flat));
+    let link = wanted.link.formula();
+    let (range, (scale, shift)) = (link.range(rate, window.measure()), link.outward(scaling.volume()));
+    slots.push(Slot::positive("variance".into(), Affine { scale: scale * scale, shift: 0.0 }, variances(&range, 1)));
+    slots.push(Slot::mean(Affine { scale, shift }, &range));
     Layout { slots, axes }
 }
 
@@ -394,7 +395,7 @@ impl Kind for OnLattice<'_> {
     }
 
     fn flat_sites(&self, level: &Level) -> Sites {
-        level.flat_sites(self.flat())
+        level.first_sites(self.flat())
     }
 
     fn start(&self, nodes: Option<&Vec<usize>>, length: f64, before: Option<&Run<Self>>) -> Result<Start<Self>> {
@@ -406,7 +407,7 @@ impl Kind for OnLattice<'_> {
         let resolved = |step: &f64| length.max(tuning::LATTICE.resolved * step);
         let ranges: Vec<f64> = level.steps().iter().map(resolved).collect();
         let LinkStart { mean, variance, .. } = self.link.formula().start(self.rate);
-        let theta = self.held(&Theta::of_ranges(&ranges, variance, self.wanted.sign * mean));
+        let theta = self.held(&Theta::of_ranges(&ranges, variance, self.wanted.sign() * mean));
         let sites = match before {
             Some(run) => level.sites_from(&run.level, (&run.kept, &run.sites), self.source)?,
             None => self.flat_sites(&level),

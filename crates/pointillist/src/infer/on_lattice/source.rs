@@ -124,6 +124,35 @@ impl<'a> Source<'a> {
     }
 }
 
+impl Source<'_> {
+    /// What stands for the events where only their sums of hats matter: these, at the nodes of the lattice. Nothing is left out.
+    pub(super) fn by_hats(self, lattice: &Lattice, detail: Detail) -> Result<Looked> {
+        let grid = lattice.grid();
+        let (hats, weights) = match self {
+            Source::Points(points) if detail == Detail::Events || points.len() < MANY => {
+                return Ok((Detail::Events, None));
+            }
+            Source::Points(points) => (grid.at(points)?, None),
+            Source::Cells(cells) => {
+                let (at, weights) = cells.nodes();
+                (grid.at(&at)?, Some(weights))
+            }
+        };
+        let mut sums = vec![0.0; grid.size()];
+        hats.add_sums(&mut sums, |n| weights.as_ref().map_or(1.0, |weights| weights[n]));
+        let places = grid.node_places();
+        let (coordinates, sums) = sums.iter().enumerate().filter(|(_, sum)| **sum != 0.0).fold(
+            (vec![], vec![]),
+            |(mut coordinates, mut sums), (i, sum)| {
+                coordinates.extend_from_slice(places.row(i));
+                sums.push(*sum);
+                (coordinates, sums)
+            },
+        );
+        Ok((Detail::Nodes, Some((Points::of_rows(grid.dims(), coordinates), sums))))
+    }
+}
+
 /// How the events are looked at, and what stands for them if they are not looked at one by one.
 type Looked = (Detail, Option<(Points, Vec<f64>)>);
 

@@ -96,7 +96,7 @@ fn the_gradient_by_what_the_search_moves() {
         let theta = Theta::of_ranges(&ranges, 80.0, 14.0);
         let at = |x: &[f64], gradient: &mut [f64]| {
             let theta = on.unpack(&level, x, &theta);
-            let mut sites = level.flat_sites(17.0);
+            let mut sites = level.first_sites(17.0);
             let until = || Until { tolerance: 1e-13, most: 200, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
             // The bound is flat at its optimum: steps that no longer change it still bring q nearer.
             for _ in 0..8 {
