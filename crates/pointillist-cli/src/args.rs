@@ -7,6 +7,7 @@ use crate::io::TimeUnit;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pointillist::Link;
 use std::path::PathBuf;
 
 /// Verbs and options of later versions.
@@ -243,14 +244,14 @@ pub struct FitOptions {
     /// How the intensity is made from the Gaussian process f: its `square`, or exp f (`log`: its logarithm is f), on a lattice
     #[arg(
         long,
-        value_enum,
+        value_parser = link_names(),
         value_name = "LINK",
         help_heading = "Model",
         long_help = "How the intensity is made from the Gaussian process f.\n\
         `square`: the paper's, rate = f^2. `log`: rate = exp(f), a log-Gaussian Cox process, on a lattice: it says rates that span orders of \
         magnitude, and places that are truly empty, with far less. `auto`: what has the higher bound."
     )]
-    pub link: Option<LinkName>,
+    pub link: Option<String>,
     /// Smoothness of the lattice's prior: 1 (roughest, on a line), 2, 4, or `auto`, which of 2 and 4 has the higher bound
     #[arg(long, value_enum, value_name = "S", help_heading = "Model")]
     pub smoothness: Option<SmoothnessName>,
@@ -328,15 +329,9 @@ pub enum BasisName {
     Lattice,
 }
 
-/// The links, by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LinkName {
-    /// The rate is f².
-    Square,
-    /// The rate is exp(f).
-    Log,
-    /// What has the higher bound.
-    Auto,
+/// The links there are, and `auto`.
+fn link_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Link::ALL.iter().map(|link| link.name()).chain(["auto"]))
 }
 
 /// How smooth a lattice's prior is, by name.

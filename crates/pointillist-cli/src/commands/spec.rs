@@ -3,7 +3,7 @@
 pub use crate::io::spec::{plural, quantiles};
 
 use super::{Context, Failure, input};
-use crate::args::{BasisName, FitOptions, LinkName, MeanName, MethodName, SmoothnessName};
+use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
 use crate::io::spec::{counts, repeated};
 use crate::io::{self, Given, Setting};
 use crate::options::Mode;
@@ -51,14 +51,17 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
     let on_lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
         .or(asked_by(options.nodes.is_some(), "--nodes"))
         .or(asked_by(options.smoothness.is_some(), "--smoothness"))
-        .or(asked_by(options.link == Some(LinkName::Log), "--link log"))
+        .or(asked_by(is_other_link(options), "--link"))
         .or(asked_by(options.mean == MeanName::Integrated, "--mean integrated"));
     match (options.basis, on_lattice) {
         (BasisName::Inducing, _) => {
             context.refuse_idle(Mode::OnInducing("--basis inducing"))?;
-            if options.link == Some(LinkName::Log) {
-                let sentence = "--link log is for a lattice alone: with inducing points its integral has no closed form; take --basis lattice, or --link square";
-                return Err(sentence.to_string().into());
+            if let Some(link) = options.link.as_ref().filter(|_| is_other_link(options)) {
+                return Err(format!(
+                    "--link {link} is for a lattice alone: with inducing points its integral has no closed form; \
+                     take --basis lattice, or --link square"
+                )
+                .into());
             }
             if options.mean == MeanName::Integrated {
                 let sentence = "--mean integrated is for a lattice alone; take --basis lattice, or --mean constant";
@@ -80,13 +83,14 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
             // What only inducing points have asks for them.
             let points = inducing_points(options, axes)?;
             let is_asked = options.inducing.is_some() || points != InducingPoints::default();
-            Ok(match (is_asked, options.link) {
-                (true, _) => points.into(),
-                (false, Some(LinkName::Auto)) => lattice(options, axes)?.into(),
-                (false, _) => Family::Auto,
-            })
+            Ok(if is_asked { points.into() } else { Family::Auto })
         }
     }
+}
+
+/// Whether a link is asked for that inducing points do not have, or a choice among links.
+fn is_other_link(options: &FitOptions) -> bool {
+    options.link.as_deref().is_some_and(|name| name != Link::Square.name())
 }
 
 /// The inducing points asked for.
@@ -126,10 +130,10 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
             MeanName::Integrated => LatticeMean::Integrated,
             _ => LatticeMean::Learned,
         },
-        links: match options.link {
-            None | Some(LinkName::Square) => vec![Link::Square],
-            Some(LinkName::Log) => vec![Link::Log],
-            Some(LinkName::Auto) => Link::ALL.to_vec(),
+        links: match options.link.as_deref() {
+            None => vec![Link::Square],
+            Some("auto") => Link::ALL.to_vec(),
+            Some(name) => vec![name.parse::<Link>()?],
         },
     })
 }

@@ -77,6 +77,7 @@ impl Trial {
         match self {
             Trial::Inducing if model.kernel.is_none() => "se on inducing points".into(),
             Trial::Inducing => "inducing points".into(),
+            Trial::Lattice(smoothness, Link::Square) => format!("lattice, smoothness {}", smoothness.alpha()),
             Trial::Lattice(smoothness, link) => format!("{link} link on a lattice, smoothness {}", smoothness.alpha()),
         }
     }

@@ -1,5 +1,5 @@
 //! The log link, λ = exp(f), a log-Gaussian Cox process: log λ at the events is linear in f; −exp f at the nodes of the integral are
-//! sites (docs/derivation.md, section 12).
+//! sites (docs/derivation.md, section 15).
 
 use super::{LinkFormula, LinkRange, LinkStart, Part, Potential};
 use crate::numerics::special::{normal_cdf, normal_quantile};

@@ -1,5 +1,5 @@
 //! Nodes and weights for ∫λ over a window that never fall short of it, for a λ whose expectation along an axis is the exponential of a
-//! convex quadratic inside each cell of the lattice, as that of exp f is (docs/derivation.md, section 12).
+//! convex quadratic inside each cell of the lattice, as that of exp f is (docs/derivation.md, section 15).
 //!
 //! All even derivatives of such a function are positive, so that Simpson's rule lies above its integral, with an error of the fourth
 //! power of the step. Where a border or an exposure runs through a cell, λ ≤ Σ_j ψ_j(x) λ_j over the corners of that cell, or of any
