@@ -12,7 +12,8 @@ use super::source::read_file;
 use super::summary_file::{SummaryFile, is_summary};
 use super::table::source_name;
 use crate::message;
-use pointillist::{Points, Posterior, PosteriorState};
+use pointillist::state::PosteriorState;
+use pointillist::{Points, Posterior};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -6,10 +6,10 @@
 use crate::sgcp::{Diagnostics, Settings, Sgcp, SgcpPosterior, SgcpScore};
 use crate::{EdgeCorrection, Homogeneous, KernelSmoother};
 use pointillist::Events;
-use pointillist::LogMean;
 use pointillist::Model;
 use pointillist::Points;
 use pointillist::Posterior;
+use pointillist::estimates::LogMean;
 use pointillist::internals::{parallel, sample};
 use pointillist::{Error, Result};
 use rand::RngExt;

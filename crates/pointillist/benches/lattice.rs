@@ -3,8 +3,9 @@
 
 use pointillist::field::lattice::{Lattice, Start, Theta};
 use pointillist::numerics::linalg::{self, Matrix};
+use pointillist::settings::Smoothness;
 use pointillist::testing::Drawn;
-use pointillist::{Events, LatticeChoice, Model, Points, Smoothness, Window};
+use pointillist::{Events, LatticeChoice, Model, Points, Window};
 use std::time::Instant;
 
 fn main() {

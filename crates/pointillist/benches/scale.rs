@@ -3,7 +3,8 @@
 
 use pointillist::field::inducing::Hyper;
 use pointillist::numerics::linalg::{self, Matrix};
-use pointillist::{Events, Fit, Inducing, Kernel, LatticeChoice, Model, Points, Smoothness, Summary, Window};
+use pointillist::settings::{Inducing, Smoothness};
+use pointillist::{Events, Fit, Kernel, LatticeChoice, Model, Points, Summary, Window};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};

@@ -8,8 +8,9 @@ use pointillist::field::inducing::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::{self, Matrix};
 use pointillist::numerics::{special, vector};
+use pointillist::settings::{Inducing, PriorMean};
 use pointillist::window::{Polygons, Span};
-use pointillist::{Events, Inducing, Kernel, Model, Points, PriorMean, Window};
+use pointillist::{Events, Kernel, Model, Points, Window};
 use std::hint::black_box;
 use std::time::Instant;
 

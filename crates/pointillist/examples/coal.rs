@@ -1,6 +1,7 @@
 //! The coal-mining disasters: `cargo run --release --example coal -- [points] [mean] [method]`.
 
-use pointillist::{Events, Inducing, InducingPoints, Method, Model, Points, PriorMean, Window};
+use pointillist::settings::{Inducing, Method, PriorMean};
+use pointillist::{Events, InducingPoints, Model, Points, Window};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

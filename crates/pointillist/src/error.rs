@@ -3,6 +3,15 @@
 use thiserror::Error as ThisError;
 
 /// Every way in which a call into the library can fail.
+///
+/// ```
+/// use pointillist::{Error, Events, Points, Window};
+///
+/// let refused = Events::new(Points::line(&[0.5, 7.0])?, Window::interval(0.0, 5.0)?).unwrap_err();
+/// assert!(matches!(refused, Error::OutsideWindow { index: 1, .. }));
+/// assert_eq!(refused.to_string(), "1 of 2 events lie outside the window, the first is event 1 at [7.0]");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, ThisError)]
 #[non_exhaustive]
 pub enum Error {
@@ -142,4 +151,17 @@ fn shown(value: String) -> String {
 }
 
 /// The library's results.
+///
+/// ```
+/// use pointillist::{Events, Model, Points, Result, Window};
+///
+/// fn busiest_hour(times: &[f64]) -> Result<usize> {
+///     let events = Events::new(Points::line(times)?, Window::interval(0.0, 24.0)?)?;
+///     let middles: Vec<f64> = (0..24).map(|hour| hour as f64 + 0.5).collect();
+///     let rate = Model::default().fit(&events)?.posterior.rate(&Points::line(&middles)?)?.mean;
+///     Ok((0..24).max_by(|a, b| rate[*a].total_cmp(&rate[*b])).unwrap_or(0))
+/// }
+/// assert!((8..18).contains(&busiest_hour(&[6.5, 11.0, 11.6, 12.1, 12.2, 12.9, 14.3, 20.0])?));
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 pub type Result<T> = std::result::Result<T, Error>;

@@ -26,7 +26,6 @@
 
 mod data;
 mod error;
-mod exact;
 mod infer;
 mod intensity;
 mod parallel;
@@ -35,7 +34,6 @@ mod reading;
 mod sample;
 mod score;
 mod text;
-pub mod testing;
 
 // The engine's rooms: for its own tests and measurements and, through `internals`, for the sister crates. They promise nothing.
 #[doc(hidden)]
@@ -51,32 +49,58 @@ pub mod numerics;
 #[doc(hidden)]
 pub mod terms;
 
+pub mod exact;
 pub mod kernel;
 pub mod limits;
+pub mod testing;
 pub mod window;
 
+// What most programs name. What they rarely do stands in the modules below.
 pub use data::events::Events;
 pub use data::points::Points;
 pub use data::summary::{Record, Summary};
 pub use error::{Error, Result};
-pub use exact::{ExactDraws, ExactWatch, Sampling};
-pub use field::inducing::PriorMean;
-pub use field::lattice::{LatticeMean, Smoothness};
-pub use infer::{
-    AtBound, Bounded, Decision, Family, Fit, Inducing, InducingPoints, LatticeChoice, Method, Model, Prior, Progress,
-    RangeEnd, Report, StandardError, Stop, Summarised, Tried,
-};
+pub use infer::{Family, Fit, InducingPoints, LatticeChoice, Model, Prior, Progress, Report};
 pub use intensity::Intensity;
-pub use kernel::{Factor, Kernel};
-pub use posterior::{
-    BasisState, ComponentState, ConstantState, Contrast, Count, CountProgress, CountStage, CountWatch, Estimate,
-    InducingState, JointCounts, LatticeState, LatticeSummary, Posterior, PosteriorState, Rate,
-};
-pub use sample::importance::LogMean;
+pub use kernel::Kernel;
+pub use posterior::{Contrast, Count, JointCounts, Posterior, Rate};
 pub use sample::simulate::{Simulation, simulate};
 pub use score::Score;
 pub use terms::Link;
 pub use window::{Axis, Window};
+
+/// Values of the fields of [`InducingPoints`] and [`LatticeChoice`].
+pub mod settings {
+    pub use crate::field::inducing::PriorMean;
+    pub use crate::field::lattice::{LatticeMean, Smoothness};
+    pub use crate::infer::{Inducing, Method};
+}
+
+/// What a [`Report`] is made of, and what a [`Posterior`] says of its lattice.
+pub mod report {
+    pub use crate::bound::Bound;
+    pub use crate::infer::{AtBound, Bounded, Decision, RangeEnd, StandardError, Stop, Summarised, Tried};
+    pub use crate::posterior::LatticeSummary;
+}
+
+/// Numbers that are known by draws, with their errors: what a [`Contrast`] and a [`Score`] are made of.
+pub mod estimates {
+    pub use crate::posterior::Estimate;
+    pub use crate::sample::importance::LogMean;
+}
+
+/// All numbers of a [`Posterior`], for whoever writes it to a file and reads it back.
+pub mod state {
+    pub use crate::posterior::{
+        BasisState, ComponentState, ConstantState, InducingState, LatticeState, PosteriorState,
+    };
+}
+
+/// Functions that are told how far a call is, and may end it with [`Error::Cancelled`].
+pub mod watch {
+    pub use crate::infer::FitWatch;
+    pub use crate::posterior::{CountProgress, CountStage, CountWatch};
+}
 
 /// The Rust of the README, which is compiled and run with the examples of this documentation.
 #[cfg(doctest)]

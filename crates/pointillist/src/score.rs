@@ -46,6 +46,17 @@ const WORK: f64 = 1e10;
 const LEAST_RUNS: usize = 20;
 
 /// Scores of a posterior on held-out events; log-intensities in the user's units.
+///
+/// ```
+/// use pointillist::{Events, Model, Points, Window};
+///
+/// let window = Window::interval(0.0, 5.0)?;
+/// let [seen, held_out] = [&[1.0, 1.2, 1.9, 4.0], &[0.9, 1.5, 1.6, 3.0]]
+///     .map(|times| Events::new(Points::line(times)?, window.clone()));
+/// let score = Model::default().fit(&seen?)?.posterior.score(&held_out?, 1000, 0)?;
+/// assert!(score.l_p < score.m_p.value); // the one bounds the other
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     /// Number of held-out events.

@@ -1,9 +1,8 @@
 //! Beyond the window: rates, draws and counts there are those of the prior given what is known inside.
 
 use pointillist::kernel::Expression;
-use pointillist::{
-    Events, Family, Inducing, InducingPoints, LatticeChoice, Model, Points, Posterior, Smoothness, Window, simulate,
-};
+use pointillist::settings::{Inducing, Smoothness};
+use pointillist::{Events, Family, InducingPoints, LatticeChoice, Model, Points, Posterior, Window, simulate};
 
 fn lattice(nodes: &[usize]) -> Model {
     let (nodes, smoothness) = (Some(nodes.to_vec()), Some(Smoothness::Two));

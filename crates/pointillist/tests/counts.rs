@@ -2,9 +2,8 @@
 
 mod common;
 
-use pointillist::{
-    Error, Events, Family, Inducing, JointCounts, LatticeChoice, Model, Points, Posterior, Smoothness, Window,
-};
+use pointillist::settings::{Inducing, Smoothness};
+use pointillist::{Error, Events, Family, JointCounts, LatticeChoice, Model, Points, Posterior, Window};
 use std::ops::ControlFlow;
 
 fn on_a_line(lattice: bool) -> Posterior {
@@ -142,7 +141,7 @@ fn work_tells_how_it_goes_and_can_be_stopped() {
     let posterior = on_a_line(true);
     let regions = strips(&posterior, 40);
     let mut last = 0.0;
-    let mut watch = |progress: pointillist::CountProgress| {
+    let mut watch = |progress: pointillist::watch::CountProgress| {
         assert!(progress.done >= last && progress.done <= 1.0, "{progress:?} {last}");
         last = progress.done;
         ControlFlow::Continue(())

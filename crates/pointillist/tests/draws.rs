@@ -1,8 +1,9 @@
 //! Sets of events from a posterior against the numbers that it expects; answers in blocks against answers at once.
 
-use pointillist::{
-    Events, Inducing, LatticeChoice, Model, Points, Posterior, PosteriorState, Sampling, Smoothness, Window, simulate,
-};
+use pointillist::exact::Sampling;
+use pointillist::settings::{Inducing, Smoothness};
+use pointillist::state::PosteriorState;
+use pointillist::{Events, LatticeChoice, Model, Points, Posterior, Window, simulate};
 
 /// A rate that is low but for one peak, which is narrow, high, and holds two events.
 fn peak(x: &[f64]) -> f64 {

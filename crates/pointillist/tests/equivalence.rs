@@ -3,9 +3,11 @@
 mod common;
 
 use pointillist::field::inducing::{Hyper, Scattered};
+use pointillist::report::Stop;
+use pointillist::settings::{Inducing, Method, PriorMean};
+use pointillist::state::{BasisState, InducingState};
 use pointillist::{
-    BasisState, Error, Events, Family, Fit, Inducing, InducingPoints, InducingState, Kernel, Method, Model, Points,
-    Posterior, Prior, PriorMean, Progress, Stop, Window,
+    Error, Events, Family, Fit, InducingPoints, Kernel, Model, Points, Posterior, Prior, Progress, Window,
 };
 use std::ops::ControlFlow;
 

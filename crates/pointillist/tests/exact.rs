@@ -2,7 +2,9 @@
 
 mod common;
 
-use pointillist::{Events, Inducing, InducingPoints, Model, Points, Sampling, Window};
+use pointillist::exact::Sampling;
+use pointillist::settings::Inducing;
+use pointillist::{Events, InducingPoints, Model, Points, Window};
 
 fn quantile(sorted: &[f64], p: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * p).round() as usize]

@@ -2,12 +2,11 @@
 
 use pointillist::field::lattice::{Grid, Mass};
 use pointillist::internals::{Given, bound_at};
-use pointillist::kernel::{Part, Term};
+use pointillist::kernel::{Factor, Part, Term};
 use pointillist::numerics::linalg::Matrix;
+use pointillist::settings::{Inducing, PriorMean};
 use pointillist::window::{Exposure, Polygons};
-use pointillist::{
-    Error, Events, Factor, Family, Fit, Inducing, Kernel, LatticeChoice, Model, Points, PriorMean, Window, simulate,
-};
+use pointillist::{Error, Events, Family, Fit, Kernel, LatticeChoice, Model, Points, Window, simulate};
 
 /// Deterministic numbers without structure.
 fn scatter(count: usize, step: f64) -> Vec<f64> {

@@ -7,10 +7,9 @@ use pointillist::bound::Bound;
 use pointillist::internals::{Given, Gradient, bound_at};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::linalg::Matrix;
-use pointillist::{
-    BasisState, ComponentState, Events, InducingState, Kernel, Link, Points, Posterior, PosteriorState, PriorMean,
-    Window,
-};
+use pointillist::settings::PriorMean;
+use pointillist::state::{BasisState, ComponentState, InducingState, PosteriorState};
+use pointillist::{Events, Kernel, Link, Points, Posterior, Window};
 use serde_json::Value;
 
 fn points(rows: &[Vec<f64>], dims: usize) -> Points {

@@ -5,9 +5,11 @@ use pointillist::field::inducing::{Features, Hyper, Scattered};
 use pointillist::internals::{Given, bound_at};
 use pointillist::kernel::SquaredExponential;
 use pointillist::numerics::linalg::Matrix;
+use pointillist::settings::PriorMean;
+use pointillist::state::BasisState;
 use pointillist::testing::{check_gradient, check_kernel};
 use pointillist::window::Span;
-use pointillist::{BasisState, Events, Kernel, Points, PriorMean, Window};
+use pointillist::{Events, Kernel, Points, Window};
 
 #[test]
 fn the_kernel_battery() {
@@ -140,7 +142,8 @@ fn the_gradient_by_parameters_and_locations() {
 /// The gradient of the collapsed bound: q at its optimum for every Θ.
 #[test]
 fn the_envelope_gradient() {
-    use pointillist::{Inducing, Model};
+    use pointillist::Model;
+    use pointillist::settings::Inducing;
     let Setting { window, points, .. } = setting(1, 30, 5);
     let events = Events::new(points, window).unwrap();
     let model = |x: &[f64]| Model {

@@ -6,7 +6,8 @@ use pointillist::bound::{Gaussian, bound, kl_divergence};
 use pointillist::field::inducing::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::numerics::linalg::Matrix;
 use pointillist::numerics::special::{erf_difference, expected_log_square, normal_cdf, square_quantile};
-use pointillist::{Events, Inducing, InducingPoints, Kernel, Model, Points, PriorMean, Window};
+use pointillist::settings::{Inducing, PriorMean};
+use pointillist::{Events, InducingPoints, Kernel, Model, Points, Window};
 use proptest::prelude::*;
 
 fn basis(kernel: &Kernel, mean: f64, prior: PriorMean, z: &Points) -> ScatteredBasis {

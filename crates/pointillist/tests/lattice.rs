@@ -4,11 +4,11 @@
 mod common;
 
 use common::{golden, number, numbers, rows};
-use pointillist::Smoothness;
 use pointillist::field::lattice::{Grid, Lattice, Mass, Optimum, Prior, PriorSlopes, Start, Theta};
 use pointillist::gaussian::{BandedFactor, Diagonals, Factor};
 use pointillist::numerics::gauss::GaussLegendre;
 use pointillist::numerics::linalg::{self, Matrix};
+use pointillist::settings::Smoothness;
 use pointillist::terms::Marginals;
 use pointillist::testing::check_gradient;
 use pointillist::window::{Exposure, Polygons, Span};

@@ -2,13 +2,13 @@
 
 mod common;
 
+use pointillist::exact::Sampling;
 use pointillist::kernel::Expression;
+use pointillist::settings::Smoothness;
+use pointillist::state::{BasisState, LatticeState};
 use pointillist::testing::Drawn;
 use pointillist::window::{Exposure, Polygons};
-use pointillist::{
-    BasisState, Events, Family, Fit, InducingPoints, LatticeChoice, LatticeState, Model, Points, Posterior, Prior,
-    Sampling, Smoothness, Window,
-};
+use pointillist::{Events, Family, Fit, InducingPoints, LatticeChoice, Model, Points, Posterior, Prior, Window};
 
 fn coal() -> Events {
     let (lo, hi) = common::COAL_WINDOW;

@@ -1,9 +1,8 @@
 //! The log link on lattices: every form of input, and every answer against another way to it.
 
+use pointillist::settings::{LatticeMean, Smoothness};
 use pointillist::window::{Exposure, Polygons};
-use pointillist::{
-    Events, Fit, LatticeChoice, LatticeMean, Link, Model, Points, Posterior, Smoothness, Summary, Window,
-};
+use pointillist::{Events, Fit, LatticeChoice, Link, Model, Points, Posterior, Summary, Window};
 
 fn model(nodes: &[usize], smoothness: Smoothness) -> Model {
     let lattice = LatticeChoice {
@@ -178,7 +177,7 @@ fn the_exact_posterior_is_near_and_its_evidence_above_the_bound() {
     let at = Points::line(&[0.05, 0.5, 0.95]).unwrap();
     let exact = fit
         .posterior
-        .sample_exact(events.points(), &at, pointillist::Sampling { draws: 1000, ..Default::default() })
+        .sample_exact(events.points(), &at, pointillist::exact::Sampling { draws: 1000, ..Default::default() })
         .unwrap();
     let rate = fit.posterior.rate(&at).unwrap();
     for i in 0..3 {

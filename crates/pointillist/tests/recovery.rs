@@ -1,7 +1,8 @@
 //! Simulate, fit, and look whether the truth lies where the posterior says. Seeds are fixed: the outcome is the same every time.
 
 use pointillist::kernel::Expression;
-use pointillist::{Events, Family, Inducing, InducingPoints, Model, Points, Window};
+use pointillist::settings::Inducing;
+use pointillist::{Events, Family, InducingPoints, Model, Points, Window};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -2,9 +2,9 @@
 
 mod common;
 
-use pointillist::{
-    Error, Events, Fit, Inducing, LatticeChoice, Model, Points, Smoothness, Summarised, Summary, Window,
-};
+use pointillist::report::Summarised;
+use pointillist::settings::{Inducing, Smoothness};
+use pointillist::{Error, Events, Fit, LatticeChoice, Model, Points, Summary, Window};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::ControlFlow;

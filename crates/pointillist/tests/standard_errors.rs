@@ -1,6 +1,7 @@
 //! Standard errors of hyper-parameters, and an unknown constant.
 
-use pointillist::{Events, Inducing, LatticeChoice, LatticeMean, Model, Points, Prior, Smoothness, Window, simulate};
+use pointillist::settings::{Inducing, LatticeMean, Smoothness};
+use pointillist::{Events, LatticeChoice, Model, Points, Prior, Window, simulate};
 
 fn events(seed: u64) -> Events {
     let window = Window::interval(0.0, 10.0).unwrap();

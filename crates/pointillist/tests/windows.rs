@@ -1,13 +1,12 @@
 //! Every kernel on every kind of window: gradients, and windows that are the same written in two ways.
 
 use pointillist::internals::{Given, bound_at};
-use pointillist::kernel::{Expression, Part, Term};
+use pointillist::kernel::{Expression, Factor, Part, Term};
 use pointillist::numerics::linalg::Matrix;
+use pointillist::settings::{Inducing, PriorMean};
 use pointillist::testing::check_gradient;
 use pointillist::window::{Exposure, Polygons};
-use pointillist::{
-    Error, Events, Factor, Family, Inducing, InducingPoints, Kernel, LatticeChoice, Model, Points, PriorMean, Window,
-};
+use pointillist::{Error, Events, Family, InducingPoints, Kernel, LatticeChoice, Model, Points, Window};
 
 /// Deterministic numbers without structure.
 fn scatter(count: usize, step: f64) -> Vec<f64> {

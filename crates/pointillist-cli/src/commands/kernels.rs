@@ -4,8 +4,7 @@
 
 use super::{Context, Failure, Outcome, json_line};
 use crate::args::KernelsArgs;
-use pointillist::Factor;
-use pointillist::kernel::{Parameter, Unit};
+use pointillist::kernel::{Factor, Parameter, Unit};
 
 /// Columns and rows of a picture.
 const COLUMNS: usize = 40;

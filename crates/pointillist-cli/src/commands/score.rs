@@ -4,8 +4,9 @@ use super::input;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::ScoreArgs;
 use crate::io::{self, HeldOut, LooksSaidBy, ModelFile};
+use pointillist::Score;
+use pointillist::estimates::LogMean;
 use pointillist::limits::MOST_DRAWS;
-use pointillist::{LogMean, Score};
 use serde::Serialize;
 
 /// Pareto k̂ above which a sampled mean cannot be trusted.

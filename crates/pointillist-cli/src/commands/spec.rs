@@ -7,11 +7,9 @@ use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
 use crate::io::spec::{counts, repeated};
 use crate::io::{self, Given, Setting};
 use crate::options::Mode;
-use pointillist::kernel::{Expression, Unit};
-use pointillist::{
-    Axis, Error, Factor, Family, Inducing, InducingPoints, LatticeChoice, LatticeMean, Link, Method, Model, Prior,
-    PriorMean, Smoothness,
-};
+use pointillist::kernel::{Expression, Factor, Unit};
+use pointillist::settings::{Inducing, LatticeMean, Method, PriorMean, Smoothness};
+use pointillist::{Axis, Error, Family, InducingPoints, LatticeChoice, Link, Model, Prior};
 use pointillist_rivals::sgcp;
 
 /// The model that the options describe, for events on these axes.

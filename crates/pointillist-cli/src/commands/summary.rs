@@ -2,11 +2,10 @@
 
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
+use pointillist::report::{AtBound, Bounded, Decision, LatticeSummary, StandardError, Tried};
+use pointillist::settings::{LatticeMean, Method, PriorMean};
 use pointillist::window::{Exposure, Piece};
-use pointillist::{
-    AtBound, Axis, Bounded, Decision, Family, Fit, InducingPoints, Kernel, LatticeMean, LatticeSummary, Link, Method,
-    Model, Posterior, PriorMean, StandardError, Tried, Window,
-};
+use pointillist::{Axis, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -5,6 +5,17 @@ use crate::error::{Error, Result};
 use crate::window::Window;
 
 /// The events seen in a window.
+///
+/// ```
+/// use pointillist::{Events, Points, Window};
+///
+/// let (times, year) = (Points::line(&[0.1, 0.4, 1.3])?, Window::interval(0.0, 1.0)?);
+/// // What lies outside the window is refused, or left out where that is asked for.
+/// assert!(Events::new(times.clone(), year.clone()).is_err());
+/// let (events, left_out) = Events::clipped(times, year)?;
+/// assert_eq!((events.len(), left_out), (2, 1));
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Events {
     points: Points,

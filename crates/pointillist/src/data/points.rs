@@ -3,6 +3,15 @@
 use crate::error::{Error, Result};
 
 /// A list of points in R dimensions, one row per point.
+///
+/// ```
+/// use pointillist::Points;
+///
+/// let places = Points::from_rows(&[[0.5, 2.0], [1.5, 3.0]])?;
+/// assert_eq!((places.len(), places.dims()), (2, 2));
+/// assert_eq!(places.axis(1), [2.0, 3.0]);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self"))]

@@ -4,7 +4,7 @@
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared. Where a kernel, inducing points or
 //! a value or a prior of a hyper-parameter is asked for, they are the only family.
 
-use super::{Asked, AskedKind, Fit, Watch};
+use super::{Asked, AskedKind, Fit, FitWatch};
 use crate::data::seen::Data;
 use crate::error::{Error, Result};
 use crate::field::lattice::Smoothness;
@@ -89,7 +89,7 @@ impl Asked {
         &self,
         data: Data<'_>,
         before: Option<&Posterior>,
-        watch: &mut Watch<'_>,
+        watch: &mut FitWatch<'_>,
     ) -> Result<Fit> {
         let mut tried = Vec::new();
         let mut best: Option<Fit> = None;

@@ -2,7 +2,7 @@
 
 use super::on_lattice::learn::{Before, Learned, Source, Wanted, learn};
 use super::tally::Tally;
-use super::{Asked, AtBound, Fit, Progress, Report, Summarised, Watch};
+use super::{Asked, AtBound, Fit, FitWatch, Progress, Report, Summarised};
 use crate::bound::Bound;
 use crate::data::points::Points;
 use crate::data::seen::Data;
@@ -20,7 +20,7 @@ impl Asked {
         data: Data<'_>,
         before: Option<&Posterior>,
         rival: Option<f64>,
-        watch: &mut Watch<'_>,
+        watch: &mut FitWatch<'_>,
     ) -> Result<Fit> {
         let scaling = Scaling::of(data.window());
         let (window, log_units) = (data.window().scaled(&scaling), data.log_units(&scaling));

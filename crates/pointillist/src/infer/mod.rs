@@ -120,6 +120,21 @@ impl Stop {
 }
 
 /// What a fit tells while it runs.
+///
+/// ```
+/// use pointillist::{Events, Model, Points, Progress, Window};
+/// use std::ops::ControlFlow;
+///
+/// let events = Events::new(Points::line(&[0.4, 1.0, 1.1, 3.9])?, Window::interval(0.0, 5.0)?)?;
+/// let mut best = f64::NEG_INFINITY;
+/// let mut watch = |progress: &Progress| {
+///     best = best.max(progress.bound);
+///     ControlFlow::Continue(())
+/// };
+/// Model::default().fit_watched(&events, &mut watch)?;
+/// assert!(best.is_finite());
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -155,6 +170,18 @@ pub struct StandardError {
 }
 
 /// What a fit did.
+///
+/// ```
+/// # use pointillist::{Events, Model, Points, Window};
+/// # let events = Events::new(Points::line(&[0.4, 1.0, 1.1, 3.9])?, Window::interval(0.0, 5.0)?)?;
+/// let report = Model::default().fit(&events)?.report;
+/// assert!(report.stop.converged());
+/// assert!((report.bound.integral() - 4.0).abs() < 1.0); // about as many events as were seen
+/// for warning in &report.warnings {
+///     println!("{warning}"); // "there are only 4 events: the answer leans on the prior"
+/// }
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
@@ -199,6 +226,16 @@ pub struct Report {
 }
 
 /// A posterior with the story of its making.
+///
+/// ```
+/// use pointillist::{Events, Fit, Model, Points, Window};
+///
+/// let events = Events::new(Points::line(&[0.4, 1.0, 1.1, 3.9])?, Window::interval(0.0, 5.0)?)?;
+/// let Fit { posterior, report, .. } = Model::default().fit(&events)?;
+/// assert!(report.evaluations > 0);
+/// assert!(posterior.rate(&Points::line(&[1.0])?)?.mean[0] > 0.0);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Fit {
@@ -214,7 +251,7 @@ const MANY_ON_A_LINE: usize = 100_000;
 const MOST_TIMES: usize = 8;
 
 /// Called after every evaluation; `Break` cancels the fit.
-pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+pub type FitWatch<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
 impl Inducing {
     /// Most inducing points: a dense q of more would not fit into the memory of most machines.
@@ -268,7 +305,7 @@ impl Asked {
         Ok(model)
     }
 
-    fn fit_data(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut Watch<'_>) -> Result<Fit> {
+    fn fit_data(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut FitWatch<'_>) -> Result<Fit> {
         self.check(data)?;
         let started = Instant::now();
         let summary = self.summary_on_a_line(data)?;
@@ -294,7 +331,7 @@ impl Asked {
     }
 
     /// The fit with inducing points. Where events are summarised in cells too long for the tolerance, once more in shorter ones.
-    fn fit_inducing(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut Watch<'_>) -> Result<Fit> {
+    fn fit_inducing(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut FitWatch<'_>) -> Result<Fit> {
         let mut times = 1;
         let mut fit = self.fit_in_cells(data, before, times, &mut |progress| watch(progress))?;
         while fit.left_out > self.tolerance && fit.can_be_finer && times < MOST_TIMES {
@@ -319,7 +356,7 @@ impl Asked {
         data: Data<'_>,
         before: Option<&Posterior>,
         times: usize,
-        watch: &'a mut Watch<'a>,
+        watch: &'a mut FitWatch<'a>,
     ) -> Result<InCells> {
         let scaling = Scaling::of(data.window());
         let window = data.window().scaled(&scaling);

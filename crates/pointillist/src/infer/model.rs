@@ -1,6 +1,6 @@
 //! What is believed of the intensity before events are seen, and how it is to be learned: a [`Model`], which cannot contradict itself.
 
-use super::{Asked, AskedKind, Fit, Prior, Progress, Watch};
+use super::{Asked, AskedKind, Fit, FitWatch, Prior, Progress};
 use crate::data::events::Events;
 use crate::data::points::Points;
 use crate::data::seen::Data;
@@ -38,12 +38,11 @@ pub enum Inducing {
 /// f by inducing points, as in the paper.
 ///
 /// ```
-/// use pointillist::{Family, Inducing, InducingPoints, Model};
+/// use pointillist::settings::Inducing;
+/// use pointillist::{InducingPoints, Model};
 ///
-/// let paper = Model {
-///     family: Inducing::Grid(vec![31]).into(),
-///     ..Model::default()
-/// };
+/// let points = InducingPoints { points: Inducing::Grid(vec![31]), ..InducingPoints::default() };
+/// let paper = Model { family: points.into(), ..Model::default() };
 /// // The same in short, where nothing else is asked of them:
 /// assert_eq!(paper, Model { family: Inducing::Grid(vec![31]).into(), ..Model::default() });
 /// ```
@@ -79,7 +78,8 @@ impl Default for InducingPoints {
 /// f on a lattice of hats.
 ///
 /// ```
-/// use pointillist::{Family, LatticeChoice, Model, Smoothness};
+/// use pointillist::settings::Smoothness;
+/// use pointillist::{Family, LatticeChoice, Model};
 ///
 /// let rough = LatticeChoice { nodes: Some(vec![60, 40]), smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
 /// let model = Model { family: rough.into(), ..Model::default() };
@@ -104,6 +104,16 @@ impl Default for LatticeChoice {
 }
 
 /// What f is made of.
+///
+/// ```
+/// use pointillist::{Family, InducingPoints, LatticeChoice, Model};
+///
+/// let either = Model::default(); // whatever has the higher bound
+/// let lattice = Model { family: LatticeChoice::default().into(), ..Model::default() };
+/// let inducing = Model { family: InducingPoints::default().into(), ..Model::default() };
+/// assert_eq!(either.family, Family::Auto);
+/// assert!(matches!((lattice.family, inducing.family), (Family::Lattice(_), Family::Inducing(_))));
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Family {
     /// Whatever has the higher bound; inducing points unless a lattice is higher by more than [`super::Decision::TIE`].
@@ -203,7 +213,7 @@ impl Model {
     /// assert!(matches!(fit, Err(Error::Cancelled)) && steps == 3);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn fit_watched<'a>(&self, events: &Events, watch: &'a mut Watch<'a>) -> Result<Fit> {
+    pub fn fit_watched<'a>(&self, events: &Events, watch: &'a mut FitWatch<'a>) -> Result<Fit> {
         Asked::from(self).fit_data(Data::Events(events), None, watch)
     }
 
@@ -223,12 +233,17 @@ impl Model {
     }
 
     /// The same, calling `watch` as [`Model::fit_watched`] does.
-    pub fn fit_summary_watched<'a>(&self, summary: &Summary, watch: &'a mut Watch<'a>) -> Result<Fit> {
+    pub fn fit_summary_watched<'a>(&self, summary: &Summary, watch: &'a mut FitWatch<'a>) -> Result<Fit> {
         Asked::from(self).fit_data(Data::Summary(summary), None, watch)
     }
 
     /// Fits the model to a summary, starting from what was learned before of some of its events.
-    pub fn update_watched<'a>(&self, before: &Posterior, summary: &Summary, watch: &'a mut Watch<'a>) -> Result<Fit> {
+    pub fn update_watched<'a>(
+        &self,
+        before: &Posterior,
+        summary: &Summary,
+        watch: &'a mut FitWatch<'a>,
+    ) -> Result<Fit> {
         if before.window() != summary.window() {
             return Err(Error::setting("update", "the summary", "must be of the same window as the model"));
         }

@@ -6,6 +6,16 @@ use crate::error::{Error, Result};
 use std::f64::consts::PI;
 
 /// A prior density.
+///
+/// ```
+/// use pointillist::{Model, Prior};
+///
+/// // A length-scale of about 10, give or take a factor of 2.
+/// let prior = Prior::LogNormal { location: 10f64.ln(), scale: 2f64.ln() };
+/// assert!(prior.log_density(10.0).0 > prior.log_density(40.0).0);
+/// let model = Model { priors: vec![("lengthscale".into(), prior)], ..Model::default() };
+/// assert_eq!(model.priors.len(), 1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Prior {

@@ -1,14 +1,14 @@
 //! What is counted while a fit runs, and who is told of it. All stages of a fit share one tally, which tells at every natural
 //! step.
 
-use super::{Progress, Watch};
+use super::{FitWatch, Progress};
 use crate::error::{Error, Result};
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 /// Counts, and the watcher.
 pub(super) struct Tally<'a> {
-    watch: RefCell<&'a mut Watch<'a>>,
+    watch: RefCell<&'a mut FitWatch<'a>>,
     /// Natural steps.
     steps: Cell<usize>,
     /// Evaluations by Θ, and how many are allowed.
@@ -22,7 +22,7 @@ pub(super) struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    pub(super) fn new(watch: &'a mut Watch<'a>, most_thetas: usize, log_units: f64) -> Self {
+    pub(super) fn new(watch: &'a mut FitWatch<'a>, most_thetas: usize, log_units: f64) -> Self {
         Self {
             watch: RefCell::new(watch),
             steps: Cell::new(0),

@@ -52,6 +52,15 @@ pub struct Term {
 }
 
 /// The prior covariance of f: a sum of terms.
+///
+/// ```
+/// use pointillist::Kernel;
+///
+/// let kernel = Kernel::squared_exponential(2.0, &[10.0])?;
+/// assert_eq!((kernel.variance(), kernel.lengthscales()), (2.0, vec![10.0]));
+/// assert!((kernel.k(&[0.0], &[10.0]) - 2.0 * f64::exp(-0.5)).abs() < 1e-12);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self"))]

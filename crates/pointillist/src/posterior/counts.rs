@@ -51,6 +51,17 @@ pub type CountWatch<'a> = dyn FnMut(CountProgress) -> ControlFlow<()> + 'a;
 
 /// The expected numbers of events in several regions, with joint draws of them: sums, differences and ratios of regions are those of the
 /// draws.
+///
+/// ```
+/// # use pointillist::{Events, Model, Points, Window};
+/// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+/// # let posterior = Model::default().fit(&events)?.posterior;
+/// let halves = [Window::interval(0.0, 2.5)?, Window::interval(2.5, 5.0)?];
+/// let counts = posterior.joint_counts(&halves, 2000, 0)?;
+/// let both = counts.of(0).iter().zip(counts.of(1)).filter(|(a, b)| *a > b).count();
+/// assert!(2 * both > counts.draws()); // most of the draws have more events in the first half
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JointCounts {
     moments: Vec<Count>,

@@ -792,7 +792,8 @@ impl Given for At<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BasisState, Events, LatticeChoice, Model};
+    use crate::state::BasisState;
+    use crate::{Events, LatticeChoice, Model};
 
     /// A fit to 60 events, and places for as many more.
     fn field() -> (LatticeField, Points, Window) {

@@ -38,6 +38,18 @@ use crate::window::{Scaling, Window};
 ///
 /// It is a weighted list of components, each a Gaussian field with a link; a fit at one best Θ has one. Everything asked of it is asked of
 /// the list: means average, quantiles are those of the mixture, draws pick a component by weight.
+///
+/// ```
+/// # use pointillist::{Events, Model, Points, Window};
+/// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+/// let posterior = Model::default().fit(&events)?.posterior;
+/// let at = Points::line(&[1.1, 3.0])?;
+/// let (rate, band) = posterior.rate_and_quantiles(&at, &[0.05, 0.95])?;
+/// assert!(band[0][0] < rate.mean[0] && rate.mean[0] < band[1][0]);
+/// let draws = posterior.sample(&at, 10, 0)?;
+/// assert_eq!(draws.len(), 10);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Posterior {
     window: Window,
@@ -61,6 +73,17 @@ impl std::fmt::Debug for Posterior {
 }
 
 /// Mean and standard deviation of the rate at points.
+///
+/// ```
+/// # use pointillist::{Events, Model, Points, Window};
+/// use pointillist::Rate;
+/// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+/// # let posterior = Model::default().fit(&events)?.posterior;
+///
+/// let Rate { mean, sd } = posterior.rate(&Points::line(&[1.1, 3.0])?)?;
+/// assert!(mean[0] > mean[1] && sd.iter().all(|sd| *sd > 0.0));
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
     /// Posterior means.
@@ -70,6 +93,18 @@ pub struct Rate {
 }
 
 /// The expected number of events in a region, as a random quantity: its posterior mean and standard deviation.
+///
+/// ```
+/// # use pointillist::{Events, Model, Points, Window};
+/// use pointillist::Count;
+/// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+/// # let posterior = Model::default().fit(&events)?.posterior;
+///
+/// let Count { mean, sd } = posterior.count(&Window::interval(0.0, 2.0)?)?;
+/// let new = (mean + sd * sd).sqrt(); // how much a new count there varies: by itself, and because its mean is uncertain
+/// assert!(mean > 1.0 && new > sd);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Count {
     /// Mean of ∫λ.
@@ -137,7 +172,8 @@ impl Posterior {
     /// The average of posteriors over one window, weighted by the exponentials of these numbers.
     ///
     /// ```
-    /// # use pointillist::{Events, Inducing, Model, Points, Posterior, Window};
+    /// # use pointillist::settings::Inducing;
+    /// # use pointillist::{Events, Model, Points, Posterior, Window};
     /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
     /// let fits = [4, 8].map(|n| Model { family: Inducing::Grid(vec![n]).into(), ..Model::default() }.fit(&events));
     /// let parts: Vec<_> = fits.into_iter().map(|fit| fit.map(|fit| (fit.report.bound.total(), fit.posterior))).collect::<Result<_, _>>()?;

@@ -74,6 +74,17 @@ pub fn simulate(window: &Window, rate: impl Fn(&[f64]) -> f64 + Sync, seed: u64,
 }
 
 /// A rate on a window, with the cells in which events are drawn.
+///
+/// ```
+/// use pointillist::{Simulation, Window};
+///
+/// let window = Window::interval(0.0, 5.0)?;
+/// let simulation = Simulation::new(&window, |x| 3.0 * x[0])?;
+/// assert!(simulation.expected().is_some_and(|expected| (expected - 37.5).abs() < 1e-6));
+/// let sets = (0..10).map(|draw| simulation.draw(0, draw)).collect::<Result<Vec<_>, _>>()?;
+/// assert!(sets[0] != sets[1] && sets.iter().all(|events| events.len() > 10));
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 pub struct Simulation<'a> {
     window: &'a Window,
     rates: Rates<'a>,

@@ -26,6 +26,14 @@ macro_rules! declare {
         $(mod $file;)*
 
         /// How the intensity is made from the Gaussian process f.
+        ///
+        /// ```
+        /// use pointillist::{LatticeChoice, Link};
+        ///
+        /// assert_eq!(Link::default(), Link::Square); // λ = f²
+        /// let lattice = LatticeChoice { link: Link::Square, ..LatticeChoice::default() };
+        /// assert_eq!(lattice.link.name(), "square");
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

@@ -29,6 +29,15 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 
 /// What an axis is called, and what its numbers mean.
+///
+/// ```
+/// use pointillist::{Axis, Window};
+///
+/// let axis = Axis { name: "time".into(), unit: Some("days".into()), origin: None };
+/// let window = Window::interval(0.0, 365.0)?.with_axes(vec![axis])?;
+/// assert_eq!(window.axes()[0].name, "time");
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Axis {
@@ -103,6 +112,16 @@ pub(crate) fn check_size(what: &str, size: f64) -> Result<()> {
 }
 
 /// Where events were looked for.
+///
+/// ```
+/// use pointillist::Window;
+///
+/// let field = Window::new(&[(0.0, 4.0), (0.0, 2.0)])?; // a box
+/// let years = Window::union(&[Window::interval(1990.0, 1995.0)?, Window::interval(2000.0, 2010.0)?])?; // with a gap
+/// assert_eq!((field.volume(), years.volume()), (8.0, 15.0));
+/// assert!(!years.contains(&[1997.0]));
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self"))]

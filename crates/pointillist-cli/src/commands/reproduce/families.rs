@@ -1,7 +1,8 @@
 //! Which basis: inducing points with a smooth kernel, or a lattice, rougher or smoother; and whether the bound chooses well.
 
 use super::*;
-use pointillist::{LatticeChoice, Simulation, Smoothness};
+use pointillist::settings::Smoothness;
+use pointillist::{LatticeChoice, Simulation};
 use pointillist_rivals::compare::halves;
 use std::f64::consts::TAU;
 

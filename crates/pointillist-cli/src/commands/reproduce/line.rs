@@ -6,7 +6,9 @@ use super::*;
 use crate::commands::check;
 use crate::commands::figure::label;
 use crate::commands::summary::rate_unit;
-use pointillist::{Inducing, InducingPoints, Sampling};
+use pointillist::InducingPoints;
+use pointillist::exact::Sampling;
+use pointillist::settings::Inducing;
 use pointillist_plot::{ChartFigure, Level, Series, Stroke};
 use pointillist_rivals::compare::halves;
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::commands::figure;
 use crate::io::KeptEvents;
-use pointillist::Inducing;
+use pointillist::settings::Inducing;
 use pointillist_rivals::compare::halves;
 
 /// Random halves, and inducing points an axis.

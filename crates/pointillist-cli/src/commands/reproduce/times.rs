@@ -1,7 +1,7 @@
 //! Run times of all methods on the data in one dimension (the paper's Table 2): one fit at a time, nothing else running.
 
 use super::*;
-use pointillist::Inducing;
+use pointillist::settings::Inducing;
 use pointillist_rivals::sgcp::Settings;
 
 /// Fits over which the median is taken; the sampler is run once.

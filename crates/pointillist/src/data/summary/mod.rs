@@ -29,6 +29,19 @@ pub(crate) fn is_worth(nodes: usize, events: usize) -> bool {
 }
 
 /// The events of a window by cell.
+///
+/// ```
+/// use pointillist::{Points, Summary, Window};
+///
+/// let window = Window::interval(0.0, 10.0)?;
+/// let mut week = Summary::new(&window, &[100])?;
+/// week.add(&Points::line(&[0.3, 1.1, 1.4])?)?;
+/// let mut next = Summary::new(&window, &[100])?;
+/// next.add(&Points::line(&[7.9])?)?;
+/// week.merge(&next)?;
+/// assert_eq!(week.events(), 4);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     window: Window,
@@ -38,6 +51,18 @@ pub struct Summary {
 }
 
 /// What is known of the events of one cell, for a file.
+///
+/// ```
+/// use pointillist::{Points, Record, Summary, Window};
+///
+/// let window = Window::interval(0.0, 10.0)?;
+/// let mut summary = Summary::new(&window, &[10])?;
+/// summary.add(&Points::line(&[0.3, 7.9, 7.95])?)?;
+/// let records: Vec<Record> = summary.records().collect();
+/// assert_eq!((records[1].index, records[1].count), (7, 2));
+/// assert_eq!(Summary::from_records(&window, &summary.cells(), summary.log_exposure(), records)?, summary);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Which cell, the last axis varying fastest.
