@@ -17,7 +17,7 @@ use crate::numerics::newton::{self, Concave};
 use crate::parallel;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
-use crate::score::SquareProduct;
+use crate::score::{Draws, SquareProduct};
 use crate::terms::{Link, Marginals, Part};
 use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
@@ -297,18 +297,20 @@ impl LatticeField {
     }
 
     /// log E[Π f²] under a Gaussian of w, by draws about its mode.
-    fn sampled(&self, tilted: &Tilted, hats: &Hats, samples: usize, seed: u64) -> Result<LogMean> {
+    fn sampled(&self, tilted: &Tilted, hats: &Hats, draws: Draws<'_>) -> Result<LogMean> {
         let target = Target { field: self, tilted, rows: self.rows(hats) };
-        let mode = target.mode(tilted.mean.clone())?;
-        let count = samples.min((DRAWS_WORK / mode.factor.inner.multiplications()) as usize).max(FEWEST_DRAWS);
+        let mode = target.mode(tilted.mean.clone(), &|| draws.work.pulse())?;
+        let count = draws.count.min((DRAWS_WORK / mode.factor.inner.multiplications()) as usize).max(FEWEST_DRAWS);
         let log_weight = |draw: usize| {
-            let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), self.mean.len());
+            let noise = gaussian::standard_normal(&mut sample::stream(draws.seed, draw as u64), self.mean.len());
             let mut w = noise.clone();
             mode.factor.solve_lower_transposed(&mut w);
             linalg::add_scaled(&mut w, 1.0, &mode.place);
-            target.value(&w) + 0.5 * linalg::dot(&noise, &noise)
+            draws.work.advance(draws.units() / count)?;
+            Ok(target.value(&w) + 0.5 * linalg::dot(&noise, &noise))
         };
-        let log_weights: Vec<f64> = parallel::each(count, log_weight);
+        let log_weights: Vec<f64> = parallel::try_each(count, log_weight)?;
+        draws.work.advance(draws.units() % count)?;
         let mut mean = importance::log_mean(&log_weights);
         mean.value += 0.5 * (tilted.factor.log_determinant() - mode.factor.log_determinant());
         Ok(mean)
@@ -367,8 +369,8 @@ impl Target<'_> {
     }
 
     /// Between the zeros of f the target is log-concave.
-    fn mode(&self, start: Vec<f64>) -> Result<Mode> {
-        let place = newton::climb(self, start, 1e-6, MOST_NEWTON)?;
+    fn mode(&self, start: Vec<f64>, pulse: &dyn Fn() -> Result<()>) -> Result<Mode> {
+        let place = newton::climb(self, start, 1e-6, MOST_NEWTON, pulse)?;
         let factor = self.about(&self.f(&place), 1.0).0.factor()?;
         Ok(Mode { place, factor })
     }
@@ -517,13 +519,13 @@ impl Field for LatticeField {
         Ok(Box::new(Walkable::new(self.clone(), &tilted, events, points)?))
     }
 
-    fn log_predictive(&self, points: &Points, window: &Window, samples: usize, seed: u64) -> Result<LogMean> {
+    fn log_predictive(&self, points: &Points, window: &Window, draws: Draws<'_>) -> Result<LogMean> {
         if self.collapsed || self.is_dense(points.len(), self.factor()?) {
             let (product, log_mass) = self.folded(points, window)?;
-            return Ok(product.log_expectation(samples, seed)?.times(log_mass));
+            return Ok(product.log_expectation(draws)?.times(log_mass));
         }
         let tilted = self.tilted(self.q()?, &self.region(window)?)?;
-        Ok(self.sampled(&tilted, &self.hats(points)?, samples, seed)?.times(tilted.log_mass))
+        Ok(self.sampled(&tilted, &self.hats(points)?, draws)?.times(tilted.log_mass))
     }
 }
 
@@ -590,7 +592,7 @@ impl Walkable {
     /// The mode is searched for from the mean of q, where f has the sign that it should have.
     fn new(field: LatticeField, tilted: &Tilted, events: Hats, points: Hats) -> Result<Self> {
         let target = Target { field: &field, tilted, rows: field.rows(&events) };
-        let mode = newton::climb(&target, field.mean.clone(), 1e-6, MOST_NEWTON)?;
+        let mode = newton::climb(&target, field.mean.clone(), 1e-6, MOST_NEWTON, &|| Ok(()))?;
         let f = target.f(&mode);
         let curvature: Vec<f64> = f.iter().map(|f| 2.0 / (f * f)).collect();
         let precision = target.about(&f, exact::CURVATURE).0;
@@ -650,6 +652,7 @@ impl Given for At<'_> {
 mod tests {
     use super::*;
     use crate::state::BasisState;
+    use crate::watch::{Work, unwatched};
     use crate::{Events, LatticeChoice, Model};
 
     /// A fit to 60 events, and places for as many more.
@@ -669,10 +672,11 @@ mod tests {
     fn both_ways_to_a_score_agree() {
         let (field, held_out, window) = field();
         let (product, log_mass) = field.folded(&held_out, &window).unwrap();
-        let dense = product.log_expectation(20_000, 1).unwrap().times(log_mass);
+        let work = Work::new(0, &unwatched);
+        let draws = |seed: u64| Draws { count: 20_000, seed, work: &work };
+        let dense = product.log_expectation(draws(1)).unwrap().times(log_mass);
         let tilted = field.tilted(field.q().unwrap(), &field.region(&window).unwrap()).unwrap();
-        let sampled =
-            field.sampled(&tilted, &field.hats(&held_out).unwrap(), 20_000, 2).unwrap().times(tilted.log_mass);
+        let sampled = field.sampled(&tilted, &field.hats(&held_out).unwrap(), draws(2)).unwrap().times(tilted.log_mass);
         assert!(dense.k < 0.7 && sampled.k < 0.7, "{dense:?} {sampled:?}");
         assert!((dense.value - sampled.value).abs() < 5.0 * (dense.se + sampled.se), "{dense:?} {sampled:?}");
     }
