@@ -47,12 +47,16 @@ const SIGNALS: [(&str, i32); 3] = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)]
 fn one_signal_ends_every_long_stage_and_nothing_stays() {
     let folder = Folder::new();
     folder.write("many.csv", many(1500));
+    assert_eq!(folder.run("fit many.csv --window 0,1,0,1 --inducing 10x10 -o model.json").code, 0);
     let names = folder.names();
     let stages = [
         "fit many.csv --window 0,1,0,1 --inducing 30x30 -o out.json",
         "fit many.csv --window 0,1,0,1 --nodes 400x400 -o out.json",
         "sgcp many.csv --window 0,1,0,1 --max-sweeps 1000000",
         "compare many.csv --window 0,1,0,1 --splits 50 --csv out.csv",
+        "predict model.json --grid 1800x1800 --exceed 1500 -o out.csv",
+        "sample model.json --grid 400x400 --draws 300 -o out.csv",
+        "score model.json many.csv --draws 10000000",
     ];
     for (i, stage) in stages.iter().enumerate() {
         let (signal, code) = SIGNALS[i % SIGNALS.len()];

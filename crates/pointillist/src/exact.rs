@@ -15,9 +15,8 @@ use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, elliptical_slice, gaussian};
 use crate::score::SquareProduct;
 use crate::terms::Potential;
+use crate::watch::{PartWatch, Work, unwatched};
 use rand_chacha::ChaCha8Rng;
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Part of the curvature at the mode that the reference Gaussian has: a little wider than the target.
 pub(crate) const CURVATURE: f64 = 0.8;
@@ -69,7 +68,7 @@ impl Posterior {
 
     /// The intensity at `points` drawn from the exact posterior given `events`, those that this posterior was fitted to.
     pub fn sample_exact(&self, events: &Points, points: &Points, sampling: Sampling) -> Result<ExactDraws> {
-        self.sample_exact_watched(events, points, sampling, &|_| ControlFlow::Continue(()))
+        self.sample_exact_watched(events, points, sampling, &unwatched)
     }
 
     /// The same, telling `watch` which part of it is done.
@@ -78,7 +77,7 @@ impl Posterior {
         events: &Points,
         points: &Points,
         sampling: Sampling,
-        watch: &ExactWatch<'_>,
+        watch: &PartWatch<'_>,
     ) -> Result<ExactDraws> {
         self.window().check_inside(events)?;
         if sampling.chains == 0 || sampling.draws == 0 {
@@ -90,7 +89,7 @@ impl Posterior {
         let reference = component.field().exact(&seen, &asked, &self.window().scaled(self.scaling()))?;
         let volume = self.scaling().volume();
         let each = sampling.warm_up + sampling.draws;
-        let progress = Progress { done: AtomicUsize::new(0), of: sampling.chains * each, watch };
+        let work = Work::new(sampling.chains * each, watch);
         let chain = |chain: usize| {
             let mut walk = Walk::new(reference.as_ref(), sampling.seed, chain as u64);
             let mut draws = Vec::with_capacity(sampling.draws);
@@ -99,7 +98,7 @@ impl Posterior {
                 if draw >= sampling.warm_up {
                     draws.push(walk.rates().iter().map(|rate| rate / volume).collect());
                 }
-                progress.advance()?;
+                work.advance(1)?;
             }
             Ok(draws)
         };
@@ -110,7 +109,7 @@ impl Posterior {
     /// How well q covers the exact posterior: the weights p(x, f)/q(f) over draws of q. Their log-mean is the log-evidence (which the bound
     /// lies below), their Pareto k̂ says whether q could serve as a proposal: below 0.5 it is close, above 0.7 it misses something.
     pub fn coverage_of_q(&self, events: &Points, samples: usize, seed: u64) -> Result<LogMean> {
-        self.coverage_of_q_watched(events, samples, seed, &|_| ControlFlow::Continue(()))
+        self.coverage_of_q_watched(events, samples, seed, &unwatched)
     }
 
     /// The same, telling `watch` which part of it is done.
@@ -119,7 +118,7 @@ impl Posterior {
         events: &Points,
         samples: usize,
         seed: u64,
-        watch: &ExactWatch<'_>,
+        watch: &PartWatch<'_>,
     ) -> Result<LogMean> {
         self.window().check_inside(events)?;
         limits::draws("samples", samples)?;
@@ -129,36 +128,16 @@ impl Posterior {
         let (link, window) = (component.formula(), self.window().scaled(self.scaling()));
         let field = component.field();
         let (at, over) = (field.at(&points)?, field.over(&window)?);
-        let progress = Progress { done: AtomicUsize::new(0), of: samples, watch };
+        let work = Work::new(samples, watch);
         let weight = |draw: usize| -> Result<f64> {
             let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), field.size());
             let coefficients = field.draw(&noise)?;
             let f = at.mean(&coefficients);
             let log_rate: f64 = f.iter().zip(at.residual()).map(|(f, c)| link.moments(*f, *c).0.ln()).sum();
-            progress.advance()?;
+            work.advance(1)?;
             Ok(log_rate - over(&coefficients) + field.log_prior_over_q(&coefficients, &noise)? - units)
         };
         Ok(importance::log_mean(&parallel::try_each(samples, weight)?))
-    }
-}
-
-/// Told which part of the draws is made, from any thread, and asked whether to go on.
-pub type ExactWatch<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
-
-/// Draws made so far.
-struct Progress<'a, 'w> {
-    done: AtomicUsize,
-    of: usize,
-    watch: &'a ExactWatch<'w>,
-}
-
-impl Progress<'_, '_> {
-    fn advance(&self) -> Result<()> {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        match (self.watch)(done as f64 / self.of as f64) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::Cancelled),
-        }
     }
 }
 
@@ -236,7 +215,7 @@ impl Dense {
     /// events are many, the Gaussian without them has f near 0, with either sign, and a climb from there ends on some other mode.
     pub(crate) fn new(joint: SquareProduct, f: &[f64]) -> Result<Self> {
         let seen = joint.first(f.len());
-        let mode = seen.climb(seen.nearest(f)?)?;
+        let mode = seen.climb(seen.nearest(f)?, &|| Ok(()))?;
         let root = seen.precision_root(&mode.curvature, CURVATURE)?;
         let f = seen.log_target(&mode.delta).1;
         let known = f.into_iter().zip(mode.curvature).zip(seen.extra);

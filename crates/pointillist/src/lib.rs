@@ -53,6 +53,7 @@ pub mod exact;
 pub mod kernel;
 pub mod limits;
 pub mod testing;
+pub mod watch;
 pub mod window;
 
 // What most programs name. What they rarely do stands in the modules below.
@@ -94,12 +95,6 @@ pub mod state {
     pub use crate::posterior::{
         BasisState, ComponentState, ConstantState, InducingState, LatticeState, PosteriorState,
     };
-}
-
-/// Functions that are told how far a call is, and may end it with [`Error::Cancelled`].
-pub mod watch {
-    pub use crate::infer::FitWatch;
-    pub use crate::posterior::{CountProgress, CountStage, CountWatch};
 }
 
 /// The Rust of the README, which is compiled and run with the examples of this documentation.

@@ -17,6 +17,7 @@ use crate::sample::annealing::{self, Effort};
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::terms;
+use crate::watch::{PartWatch, Work, unwatched};
 use crate::window::Window;
 use rand_chacha::ChaCha8Rng;
 
@@ -85,6 +86,11 @@ impl Posterior {
     /// Scores held-out events, with `samples` draws for M_p and M_0. Their window, which lies inside that of the fit, says where, how often
     /// and how closely they were looked for.
     pub fn score(&self, held_out: &Events, samples: usize, seed: u64) -> Result<Score> {
+        self.score_watched(held_out, samples, seed, &unwatched)
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    pub fn score_watched(&self, held_out: &Events, samples: usize, seed: u64, watch: &PartWatch<'_>) -> Result<Score> {
         self.window().check_covers(held_out.window())?;
         if samples < 2 {
             return Err(Error::setting("samples", samples, "must be at least 2"));
@@ -97,13 +103,37 @@ impl Posterior {
         };
         // Draws where they count; a part that hardly counts is not heard.
         let alone = self.components().len() == 1;
-        let heard = self.components().iter().filter(|component| alone || component.weight > UNHEARD);
+        let heard = || self.components().iter().filter(|component| alone || component.weight > UNHEARD);
         let share =
             |weight: f64| if alone { samples } else { ((samples as f64 * weight) as usize).max(FEWEST.min(samples)) };
-        let scores =
-            heard.map(|component| Ok((component.weight, held.score(component, share(component.weight), seed)?)));
+        let averages = heard().map(|component| 2 * (held.points.len() + units_of(share(component.weight))));
+        let work = Work::new(averages.sum(), watch);
+        let score = |component: &PosteriorComponent| {
+            held.score(component, Draws { count: share(component.weight), seed, work: &work })
+        };
+        let scores = heard().map(|component| Ok((component.weight, score(component)?)));
         Ok(Score::mixed(&scores.collect::<Result<Vec<_>>>()?))
     }
+}
+
+/// Draws that an average is taken of, and the work that they are part of.
+#[derive(Clone, Copy)]
+pub(crate) struct Draws<'a> {
+    pub(crate) count: usize,
+    pub(crate) seed: u64,
+    pub(crate) work: &'a Work<'a>,
+}
+
+impl Draws<'_> {
+    /// Units of the work that their average is.
+    pub(crate) fn units(&self) -> usize {
+        units_of(self.count)
+    }
+}
+
+/// Units of the work that an average over so many draws is: one for each of them, and as many for an annealed average if it needs one.
+fn units_of(draws: usize) -> usize {
+    2 * draws
 }
 
 /// Held-out events, in the coordinates of the unit box.
@@ -114,14 +144,15 @@ struct HeldOut {
 }
 
 impl HeldOut {
-    fn score(&self, component: &PosteriorComponent, samples: usize, seed: u64) -> Result<Score> {
+    fn score(&self, component: &PosteriorComponent, draws: Draws<'_>) -> Result<Score> {
         let potential = component.link.formula().events();
         let expected = |field: &dyn Field| {
-            let log_rate: f64 = terms::expected(potential, &in_blocks(field, &self.points)?).value.iter().sum();
+            let marginals = in_blocks(&self.points, draws.work, |block| field.marginals(block))?;
+            let log_rate: f64 = terms::expected(potential, &marginals).value.iter().sum();
             Ok(log_rate - field.expected(&self.window)? - self.units)
         };
         let sampled = |field: &dyn Field| {
-            Ok::<_, Error>(field.log_predictive(&self.points, &self.window, samples, seed)?.times(-self.units))
+            Ok::<_, Error>(field.log_predictive(&self.points, &self.window, draws)?.times(-self.units))
         };
         let (field, collapsed) = (component.field(), component.field().collapsed());
         Ok(Score {
@@ -177,34 +208,44 @@ impl SquareProduct {
     }
 
     /// log of its expectation.
-    pub(crate) fn log_expectation(&self, samples: usize, seed: u64) -> Result<LogMean> {
+    pub(crate) fn log_expectation(&self, draws: Draws<'_>) -> Result<LogMean> {
+        let Draws { count: samples, seed, work } = draws;
         let dims = self.rows.rows();
         if dims == 0 || self.mean.is_empty() {
+            work.advance(draws.units())?;
             let value = (0..self.mean.len()).map(|k| self.log_value(k, self.mean[k])).sum();
             return Ok(LogMean { value, se: 0.0, k: f64::NEG_INFINITY });
         }
-        let components = self.proposal(seed)?;
+        let components = self.proposal(draws)?;
         let mut log_weights = Vec::with_capacity(samples);
         for (batch, start) in (0..samples).step_by(BATCH).enumerate() {
             let count = BATCH.min(samples - start);
             log_weights.extend(self.batch(&components, count, seed, batch as u64));
+            work.advance(count)?;
         }
         let sampled = importance::log_mean(&log_weights);
-        let annealed = (sampled.k > UNTRUSTED).then(|| self.annealed(samples, seed)).flatten();
+        let annealed = if sampled.k > UNTRUSTED { self.annealed(draws)? } else { None };
+        if annealed.is_none() {
+            work.advance(draws.units() - samples)?;
+        }
         Ok(annealed.filter(|annealed| annealed.k < sampled.k).unwrap_or(sampled))
     }
 
     /// The same average without a proposal, if it can be had: as much effort as the draws asked for, within limits. Moves are those of f at
     /// the points, not of δ.
-    fn annealed(&self, samples: usize, seed: u64) -> Option<LogMean> {
+    fn annealed(&self, draws: Draws<'_>) -> Result<Option<LogMean>> {
         let a_run = (ANNEALING.steps * ANNEALING.moves * self.rows.rows() * self.mean.len()) as f64;
-        let runs = ((WORK / a_run) as usize).min(samples / DRAWS_A_RUN);
+        let runs = ((WORK / a_run) as usize).min(draws.count / DRAWS_A_RUN);
         let draw = |rng: &mut ChaCha8Rng| {
             let noise = gaussian::standard_normal(rng, self.rows.rows());
             (0..self.mean.len()).map(|k| linalg::dot(self.rows.col(k), &noise)).collect::<Vec<_>>()
         };
         let log_product = |f: &[f64]| f.iter().enumerate().map(|(k, f)| self.log_value(k, self.mean[k] + f)).sum();
-        (runs >= LEAST_RUNS).then(|| annealing::log_mean(draw, log_product, Effort { runs, ..ANNEALING }, seed))
+        if runs < LEAST_RUNS {
+            return Ok(None);
+        }
+        let tell = |done: usize| draws.work.advance(done * (draws.count / runs));
+        annealing::log_mean(draw, log_product, Effort { runs, ..ANNEALING }, draws.seed, tell).map(Some)
     }
 
     /// log of target over proposal for a batch of draws.
@@ -255,9 +296,9 @@ impl SquareProduct {
     }
 
     /// Gaussians around the modes of the target, each narrow and wide, and the standard one.
-    fn proposal(&self, seed: u64) -> Result<Vec<Component>> {
+    fn proposal(&self, draws: Draws<'_>) -> Result<Vec<Component>> {
         let dims = self.rows.rows();
-        let modes = self.modes(seed)?;
+        let modes = self.modes(draws)?;
         let top = modes.iter().map(|m| m.log_mass).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = modes.iter().map(|m| (m.log_mass - top).exp()).sum();
         let mut components = Vec::new();
@@ -279,12 +320,12 @@ impl SquareProduct {
 
     /// The modes of the target: from its centre and a few draws, then by turning the sign of f at one point after another, where f
     /// might well have either.
-    fn modes(&self, seed: u64) -> Result<Vec<Mode>> {
+    fn modes(&self, draws: Draws<'_>) -> Result<Vec<Mode>> {
         let dims = self.rows.rows();
         let cheap = dims * dims * self.mean.len() <= CHEAP;
         let mut starts = vec![vec![0.0; dims]];
         if cheap {
-            let mut rng = sample::stream(seed, u64::MAX);
+            let mut rng = sample::stream(draws.seed, u64::MAX);
             starts.extend((0..8).map(|_| gaussian::standard_normal(&mut rng, dims)));
         }
         let mut modes: Vec<Mode> = Vec::new();
@@ -293,7 +334,7 @@ impl SquareProduct {
             && climbs < CLIMBS
         {
             climbs += 1;
-            let mode = self.climb(start)?;
+            let mode = self.climb(start, &|| draws.work.pulse())?;
             let gap = |other: &Mode| mode.delta.iter().zip(&other.delta).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
             if modes.iter().any(|other| gap(other) < 1e-4 * dims as f64) {
                 continue;
@@ -330,8 +371,8 @@ impl SquareProduct {
     }
 
     /// The mode of the target near `delta`. Between the zeros of f the target is log-concave.
-    pub(crate) fn climb(&self, delta: Vec<f64>) -> Result<Mode> {
-        let delta = newton::climb(self, delta, 1e-8, MOST_NEWTON)?;
+    pub(crate) fn climb(&self, delta: Vec<f64>, pulse: &dyn Fn() -> Result<()>) -> Result<Mode> {
+        let delta = newton::climb(self, delta, 1e-8, MOST_NEWTON, pulse)?;
         let (value, f) = self.log_target(&delta);
         let curvature = self.curvature(&f);
         let log_mass = value - 0.5 * linalg::log_determinant(&self.precision_root(&curvature, 1.0)?);

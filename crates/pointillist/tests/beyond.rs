@@ -174,3 +174,17 @@ fn a_window_that_says_where_events_can_be_is_not_left() {
     assert!(posterior.counted(&Window::interval(11.0, 12.0).unwrap()).is_none());
     assert!(posterior.count(&Window::interval(11.0, 12.0).unwrap()).is_err());
 }
+
+#[test]
+fn what_is_expected_inside_does_not_depend_on_what_is_asked_beside_it() {
+    let place = |i: usize| [(0.5 + 0.754878 * i as f64).fract().powi(2), (0.5 + 0.569840 * i as f64).fract()];
+    let points = Points::from_rows(&(0..150).map(place).collect::<Vec<_>>()).unwrap();
+    let events = Events::new(points, Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
+    let lattice = LatticeChoice { nodes: Some(vec![14, 14]), ..Default::default() };
+    let posterior = Model { family: lattice.into(), ..Model::default() }.fit(&events).unwrap().posterior;
+    let [inside, outside] =
+        [[(0.0, 0.4), (0.2, 0.9)], [(0.9, 1.2), (0.2, 0.9)]].map(|spans| Window::new(&spans).unwrap());
+    let alone = posterior.joint_counts(std::slice::from_ref(&inside), 400, 1).unwrap().moments()[0].mean;
+    let beside = posterior.joint_counts(&[inside, outside], 400, 1).unwrap().moments()[0].mean;
+    assert!((alone / beside - 1.0).abs() < 1e-12, "{alone} {beside}");
+}

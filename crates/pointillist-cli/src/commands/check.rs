@@ -1,16 +1,14 @@
 //! `check`: the variational answer against the exact posterior of the same model, sampled.
 
-use super::meter::Meter;
+use super::meter::shown;
 use super::summary::quantile;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
 use crate::io::{self, ModelFile};
-use pointillist::exact::{ExactWatch, Sampling};
+use pointillist::exact::Sampling;
 use pointillist::limits::MOST_DRAWS;
-use pointillist::{Error, Points, Posterior};
+use pointillist::{Points, Posterior};
 use serde::Serialize;
-use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
 
 /// Places at which both are compared, by the number of axes.
 const PLACES: [usize; 3] = [200, 24, 8];
@@ -122,20 +120,6 @@ pub fn check(
         log_evidence_se: weights.se,
         pareto_k: Some(weights.k).filter(|k| k.is_finite()),
     })
-}
-
-/// Work that shows on a terminal how far it is.
-fn shown<T>(what: &str, context: &Context, work: impl FnOnce(&ExactWatch<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    let meter = Mutex::new(Meter::new(context));
-    let found = work(&|done| {
-        // Whoever does not get hold of the line need not wait for it.
-        if let Ok(mut meter) = meter.try_lock() {
-            meter.show_part(what, done);
-        }
-        ControlFlow::Continue(())
-    });
-    meter.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    found
 }
 
 fn difference(mut apart: Vec<f64>) -> Difference {

@@ -1,12 +1,30 @@
 //! Progress: one line on stderr that is written over and over, on a terminal only.
 
 use super::Context;
+use pointillist::Result;
+use pointillist::watch::PartWatch;
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Work that takes longer than this says how it goes, this often.
 const PATIENCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Work that shows on a terminal how far it is.
+pub fn shown<T>(what: &str, context: &Context, work: impl FnOnce(&PartWatch<'_>) -> Result<T>) -> Result<T> {
+    let meter = Mutex::new(Meter::new(context));
+    let found = work(&|done| {
+        // Whoever does not get hold of the line need not wait for it.
+        if let Ok(mut meter) = meter.try_lock() {
+            meter.show_part(what, done);
+        }
+        ControlFlow::Continue(())
+    });
+    meter.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    found
+}
 
 /// The line.
 pub struct Meter {

@@ -1,5 +1,6 @@
 //! `predict`: the rate at points.
 
+use super::meter::shown;
 use super::{Context, Failure, Outcome, input, spec};
 use crate::args::{Places, PredictArgs};
 use crate::io::{self, Column, Given, ModelFile, Setting};
@@ -20,9 +21,10 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let points =
         place(&args.place.places, args.place.columns.as_deref(), model.posterior.window(), MOST_POINTS, context)?;
     let mut columns = coordinates(&points, model.posterior.window());
-    columns.extend(rates(&model.posterior, &points, &quantiles)?);
+    columns.extend(rates(&model.posterior, &points, &quantiles, context)?);
     for threshold in thresholds {
-        let higher = model.posterior.exceedance(&points, threshold)?;
+        let what = format!("probabilities of more than {threshold}");
+        let higher = shown(&what, context, |watch| model.posterior.exceedance_watched(&points, threshold, watch))?;
         columns.push(Column::Numbers(format!("p>{threshold}"), higher));
     }
     columns.extend(inside(&points, model.posterior.window()));
@@ -31,8 +33,15 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
 }
 
 /// Mean, standard deviation and quantiles.
-fn rates(posterior: &Posterior, points: &Points, probabilities: &[f64]) -> Result<Vec<Column>, Failure> {
-    let (Rate { mean, sd }, quantiles) = posterior.rate_and_quantiles(points, probabilities)?;
+fn rates(
+    posterior: &Posterior,
+    points: &Points,
+    probabilities: &[f64],
+    context: &Context,
+) -> Result<Vec<Column>, Failure> {
+    let (Rate { mean, sd }, quantiles) = shown("rates and their quantiles", context, |watch| {
+        posterior.rate_and_quantiles_watched(points, probabilities, watch)
+    })?;
     let mut columns = vec![Column::Numbers("mean".into(), mean), Column::Numbers("sd".into(), sd)];
     columns.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
     Ok(columns)

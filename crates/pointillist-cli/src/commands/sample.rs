@@ -1,10 +1,11 @@
 //! `sample`: intensities, or whole sets of events, drawn from the posterior.
 
+use super::meter::shown;
 use super::{Context, Failure, Outcome, predict};
 use crate::args::SampleArgs;
 use crate::io::{Column, ModelFile};
 use crate::options::Mode;
-use pointillist::{Points, Posterior};
+use pointillist::{Error, Points, Posterior};
 
 /// Most points of a draw, which is made at all of them at once.
 const MOST_POINTS: usize = 200_000;
@@ -25,7 +26,7 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
     context.check_table(args.output.as_deref())?;
     let posterior = ModelFile::read(&args.model)?.posterior;
     let columns = if args.events {
-        event_sets(&posterior, args.draws, context.seed())?
+        event_sets(&posterior, args.draws, context)?
     } else {
         let points = predict::place(
             &args.place.places,
@@ -34,31 +35,44 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
             MOST_POINTS,
             context,
         )?;
-        intensities(&posterior, &points, args.draws, context.seed())?
+        intensities(&posterior, &points, args.draws, context)?
     };
     context.emit_columns(args.output.as_deref(), &columns)?;
     Ok(Outcome::Done)
 }
 
-fn intensities(posterior: &Posterior, points: &Points, draws: usize, seed: u64) -> Result<Vec<Column>, Failure> {
+fn intensities(
+    posterior: &Posterior,
+    points: &Points,
+    draws: usize,
+    context: &Context,
+) -> Result<Vec<Column>, Failure> {
     limit(points.len().saturating_mul(draws))?;
     let mut columns = predict::coordinates(points, posterior.window());
-    let draws = posterior.sample(points, draws, seed)?;
+    let draws = shown("draws of the intensity", context, |watch| {
+        posterior.sample_watched(points, draws, context.seed(), watch)
+    })?;
     columns.extend(draws.into_iter().enumerate().map(|(k, values)| Column::Numbers(format!("draw{}", k + 1), values)));
     columns.extend(predict::inside(points, posterior.window()));
     Ok(columns)
 }
 
-fn event_sets(posterior: &Posterior, draws: usize, seed: u64) -> Result<Vec<Column>, Failure> {
+fn event_sets(posterior: &Posterior, draws: usize, context: &Context) -> Result<Vec<Column>, Failure> {
     let expected = posterior.count(posterior.window())?.mean;
     // A draw without events takes its time too.
     limit((expected.max(1.0) * draws as f64) as usize)?;
     let (mut numbers, mut coordinates) = (Vec::new(), Vec::new());
-    for draw in 0..draws as u64 {
-        let points = posterior.sample_events(seed, draw)?;
-        numbers.extend(std::iter::repeat_n(draw + 1, points.len()));
-        coordinates.extend_from_slice(points.coordinates());
-    }
+    shown("sets of events", context, |watch| {
+        for draw in 0..draws as u64 {
+            let points = posterior.sample_events(context.seed(), draw)?;
+            numbers.extend(std::iter::repeat_n(draw + 1, points.len()));
+            coordinates.extend_from_slice(points.coordinates());
+            if watch((draw + 1) as f64 / draws as f64).is_break() {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(())
+    })?;
     let points = Points::new(posterior.window().dims(), coordinates)?;
     let mut columns = vec![Column::Whole("draw".into(), numbers)];
     columns.extend(predict::coordinates(&points, posterior.window()));

@@ -1,6 +1,7 @@
 //! `score`: how well a model foretells events it has not seen.
 
 use super::input;
+use super::meter::shown;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::ScoreArgs;
 use crate::io::{self, HeldOut, LooksSaidBy, ModelFile};
@@ -46,7 +47,9 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
         said_by: LooksSaidBy::Own,
     };
     let held_out = input::held_out(&asked, window, context)?;
-    let score = model.posterior.score(&held_out.events, args.draws, context.seed())?;
+    let score = shown("draws for m_p and m_0", context, |watch| {
+        model.posterior.score_watched(&held_out.events, args.draws, context.seed(), watch)
+    })?;
     for (name, mean) in [("m_p", score.m_p), ("m_0", score.m_0)] {
         if mean.k > UNTRUSTED {
             let k = mean.k;

@@ -17,10 +17,17 @@ pub(crate) trait Concave {
     fn step(&self, x: &[f64]) -> Result<(Vec<f64>, f64)>;
 }
 
-/// The maximum near `x`: until a step promises less than `gain`, at most `most` of them.
-pub(crate) fn climb(function: &impl Concave, mut x: Vec<f64>, gain: f64, most: usize) -> Result<Vec<f64>> {
+/// The maximum near `x`: until a step promises less than `gain`, at most `most` of them. `pulse` is called at each, and may end it.
+pub(crate) fn climb(
+    function: &impl Concave,
+    mut x: Vec<f64>,
+    gain: f64,
+    most: usize,
+    pulse: &dyn Fn() -> Result<()>,
+) -> Result<Vec<f64>> {
     let mut value = function.value(&x);
     for _ in 0..most {
+        pulse()?;
         let (step, expected) = function.step(&x)?;
         let mut length = 1.0;
         loop {

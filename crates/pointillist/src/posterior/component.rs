@@ -5,6 +5,7 @@ use super::{InducingField, LatticeField, PosteriorBasis};
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::terms::{Link, LinkFormula, Marginals};
+use crate::watch::Work;
 use crate::window::{Span, Window};
 
 /// Rounding of the ends of a window on their way into the unit box.
@@ -50,23 +51,30 @@ impl Component {
 
     /// Mean and variance of f at points. Outside the window they are those of the prior given what is known inside. Worked on in blocks:
     /// memory grows with the points alone.
-    pub(super) fn marginals(&self, points: &Points) -> Result<Marginals> {
-        let Some((field, near)) = self.beyond(points)? else { return in_blocks(self.field(), points) };
-        // Inside the window the answers are the same whatever else is asked for.
-        let [mut inside, outside] = [in_blocks(self.field(), points)?, in_blocks(field.as_ref(), &near)?];
-        for (n, _) in points.rows().enumerate().filter(|(_, row)| !is_in_unit_box(row)) {
-            (inside.mean[n], inside.variance[n]) = (outside.mean[n], outside.variance[n]);
-        }
-        Ok(inside)
+    pub(super) fn marginals(&self, points: &Points, work: &Work<'_>) -> Result<Marginals> {
+        let reaching = match self.brought_near(points) {
+            Some(near) => self.field().reaching(&spans_of(&near), false)?,
+            None => None,
+        };
+        in_blocks(points, work, |block| {
+            // Inside the window the answers are the same whatever else is asked for.
+            let mut all = self.field().marginals(block)?;
+            if let (Some(field), Some(near)) = (&reaching, self.brought_near(block)) {
+                let outside = field.marginals(&near)?;
+                for (n, _) in block.rows().enumerate().filter(|(_, row)| !is_in_unit_box(row)) {
+                    (all.mean[n], all.variance[n]) = (outside.mean[n], outside.variance[n]);
+                }
+            }
+            Ok(all)
+        })
     }
 
-    /// A field that reaches points outside the window, and the points, if this field does not reach them. Points so far away that
-    /// nothing is known any more are moved nearer.
-    fn beyond(&self, points: &Points) -> Result<Option<(Box<dyn Field>, Points)>> {
-        let Some(field) = self.lattice().filter(|_| !points.rows().all(is_in_unit_box)) else { return Ok(None) };
+    /// Points of which some lie outside the window, where a lattice may not reach. Those so far away that nothing is known any more are
+    /// moved nearer.
+    fn brought_near(&self, points: &Points) -> Option<Points> {
+        let field = self.lattice().filter(|_| !points.rows().all(is_in_unit_box))?;
         let far: Vec<f64> = field.theta.ranges().iter().map(|range| FAR * range).collect();
-        let near = points.map(|r, x| x.clamp(-far[r], 1.0 + far[r]));
-        Ok(self.field().reaching(&spans_of(&near), false)?.map(|field| (field, near)))
+        Some(points.map(|r, x| x.clamp(-far[r], 1.0 + far[r])))
     }
 
     /// A field that can draw f at points outside the window, if this one cannot.
@@ -85,12 +93,16 @@ impl Component {
                 (all.lo, all.hi) = (all.lo.min(one.lo), all.hi.max(one.hi));
             });
         }
-        // The ends of a window may be rounded on their way in.
-        if around.iter().all(|span| span.lo > -ROUNDING && span.hi < 1.0 + ROUNDING) {
+        if regions.iter().all(is_inside) {
             return Ok(None);
         }
         self.field().reaching(&around, true)
     }
+}
+
+/// Whether a region does not reach beyond the window. Its ends may be rounded on their way in.
+pub(super) fn is_inside(region: &Window) -> bool {
+    region.bounding_box().iter().all(|span| span.lo > -ROUNDING && span.hi < 1.0 + ROUNDING)
 }
 
 fn is_in_unit_box(row: &[f64]) -> bool {
@@ -106,13 +118,19 @@ fn spans_of(points: &Points) -> Vec<Span> {
     spans
 }
 
-/// Mean and variance of f at points, block by block.
-pub(crate) fn in_blocks(field: &dyn Field, points: &Points) -> Result<Marginals> {
+/// Mean and variance of f at points, block by block; each point is a unit of the work.
+pub(crate) fn in_blocks(
+    points: &Points,
+    work: &Work<'_>,
+    of_block: impl Fn(&Points) -> Result<Marginals>,
+) -> Result<Marginals> {
     let mut all = Marginals::default();
-    for block in points.coordinates().chunks(BLOCK * points.dims()) {
-        let part = field.marginals(&Points::of_rows(points.dims(), block.to_vec()))?;
+    for rows in points.coordinates().chunks(BLOCK * points.dims()) {
+        let block = Points::of_rows(points.dims(), rows.to_vec());
+        let part = of_block(&block)?;
         all.mean.extend(part.mean);
         all.variance.extend(part.variance);
+        work.advance(block.len())?;
     }
     Ok(all)
 }

@@ -5,6 +5,7 @@
 //! the moments of a standard normal, so that the draws have the closed-form mean. Cost: one triangular solve per pair of draws, and
 //! per pair and region as many products as its A has entries.
 
+use super::component::is_inside;
 use super::field::{Field, RegionForm};
 use super::{Count, Posterior};
 use crate::error::{Error, Result};
@@ -158,7 +159,11 @@ impl Posterior {
                 watch(CountProgress { done: (done + progress.done) / heard as f64, ..progress })
             };
             let seed = seed.wrapping_add((parts.len() as u64).wrapping_mul(OWN_DRAWS)); // each component has its own
-            let counts = Work { field, regions: &regions, pairs: own, seed, watch: &mut tell, units: 0 }.counts()?;
+            let mut counts =
+                Work { field, regions: &regions, pairs: own, seed, watch: &mut tell, units: 0 }.counts()?;
+            if beyond.is_some() {
+                counts.keep_inside(component, &regions)?;
+            }
             parts.push((component.weight, counts.moments.clone()));
             found = if parts.len() == 1 { counts } else { found.followed_by(counts) };
         }
@@ -188,6 +193,14 @@ impl Posterior {
 }
 
 impl JointCounts {
+    /// What is expected in regions inside the window is the same whatever other regions are asked for with them.
+    fn keep_inside(&mut self, component: &super::Component, regions: &[Window]) -> Result<()> {
+        for (count, region) in self.moments.iter_mut().zip(regions).filter(|(_, region)| is_inside(region)) {
+            count.mean = component.field().expected(region)?;
+        }
+        Ok(())
+    }
+
     /// The same regions with more draws.
     fn followed_by(self, more: Self) -> Self {
         let values = (0..self.moments.len()).flat_map(|r| self.of(r).iter().chain(more.of(r)).copied()).collect();

@@ -7,6 +7,7 @@ use crate::limits;
 use crate::posterior::field::Field;
 use crate::sample::simulate::Simulation;
 use crate::sample::{self, gaussian};
+use crate::watch::{PartWatch, Work, unwatched};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -50,25 +51,38 @@ impl Posterior {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn sample(&self, points: &Points, draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
+        self.sample_watched(points, draws, seed, &unwatched)
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    pub fn sample_watched(
+        &self,
+        points: &Points,
+        draws: usize,
+        seed: u64,
+        watch: &PartWatch<'_>,
+    ) -> Result<Vec<Vec<f64>>> {
         self.check_dims(points)?;
         limits::numbers("draws", draws, points.len())?;
         let inner = self.scaling.points_inward(points);
+        let work = Work::new(draws.saturating_mul(1 + points.len().div_ceil(BLOCK).max(1)), watch);
         let mut drawn = vec![Vec::new(); draws];
         for (component, own) in self.components.iter().zip(self.draws_of_each(draws, seed)) {
             if !own.is_empty() {
-                self.draw_from(component, &inner, (seed, &own), &mut drawn)?;
+                self.draw_from(component, &inner, (seed, &own), &mut drawn, &work)?;
             }
         }
         Ok(drawn)
     }
 
-    /// The draws with these numbers from one component.
+    /// The draws with these numbers from one component. Each has a unit of the work for its coefficients, and one for each block of points.
     fn draw_from(
         &self,
         component: &Component,
         points: &Points,
         (seed, own): (u64, &[usize]),
         drawn: &mut [Vec<f64>],
+        work: &Work<'_>,
     ) -> Result<()> {
         let beyond = component.reaching_points(points)?;
         let field = beyond.as_deref().unwrap_or(component.field());
@@ -78,14 +92,17 @@ impl Posterior {
             let start = |draw: &usize| {
                 let mut rng = sample::stream(seed, *draw as u64);
                 let coefficients = draw_coefficients(field, &mut rng)?;
+                work.advance(1)?;
                 Ok((coefficients, rng))
             };
             let mut streams = group.iter().map(start).collect::<Result<Vec<_>>>()?;
             group.iter().for_each(|draw| drawn[*draw].reserve(points.len()));
             for block in &blocks {
                 let at = field.at(block)?;
+                work.pulse()?;
                 for (draw, (coefficients, rng)) in group.iter().zip(&mut streams) {
                     drawn[*draw].extend(at.draw(coefficients, rng).iter().map(|f| link.rate(*f) / volume));
+                    work.advance(1)?;
                 }
             }
         }

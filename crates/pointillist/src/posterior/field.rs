@@ -8,7 +8,7 @@ use crate::data::points::Points;
 use crate::error::Result;
 use crate::exact::Reference;
 use crate::sample::importance::LogMean;
-use crate::score::SquareProduct;
+use crate::score::{Draws, SquareProduct};
 use crate::terms::Marginals;
 use crate::window::{Span, Window};
 use rand_chacha::ChaCha8Rng;
@@ -60,9 +60,9 @@ pub(crate) trait Field: Send + Sync {
     fn folded(&self, points: &Points, window: &Window) -> Result<(SquareProduct, f64)>;
 
     /// log E[exp(−∫f²) Π f²] over points, by sampling.
-    fn log_predictive(&self, points: &Points, window: &Window, samples: usize, seed: u64) -> Result<LogMean> {
+    fn log_predictive(&self, points: &Points, window: &Window, draws: Draws<'_>) -> Result<LogMean> {
         let (product, log_mass) = self.folded(points, window)?;
-        Ok(product.log_expectation(samples, seed)?.times(log_mass))
+        Ok(product.log_expectation(draws)?.times(log_mass))
     }
 
     /// The posterior of f itself given events, to be walked on; the points are those asked about.

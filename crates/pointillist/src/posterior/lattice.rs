@@ -5,7 +5,6 @@
 //! region need the factor of P, which is made when first asked for.
 
 use super::Count;
-use super::component::in_blocks;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -18,7 +17,7 @@ use crate::numerics::newton::{self, Concave};
 use crate::parallel;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
-use crate::score::SquareProduct;
+use crate::score::{Draws, SquareProduct};
 use crate::terms::{Link, Marginals, Part, Potential};
 use crate::window::{AxisRule, Nodes, Span, Window};
 use rand_chacha::ChaCha8Rng;
@@ -226,7 +225,7 @@ impl LatticeField {
         let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| grid.axis(r).places()).collect();
         let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
         let Nodes { points, weights } = Nodes::of_pieces(&region.nodes(&rules));
-        let f = in_blocks(self, &points)?;
+        let f = self.marginals(&points)?;
         let rates = f.mean.iter().zip(&f.variance).map(|(mean, variance)| link.moments(*mean, *variance).0);
         Ok(rates.zip(&weights).map(|(rate, weight)| weight * rate).sum())
     }
@@ -339,18 +338,20 @@ impl LatticeField {
     }
 
     /// log of the expectation of what the points say under a Gaussian of w, by draws about its mode.
-    fn sampled(&self, tilted: &Tilted, said: &[SaidAt], samples: usize, seed: u64) -> Result<LogMean> {
+    fn sampled(&self, tilted: &Tilted, said: &[SaidAt], draws: Draws<'_>) -> Result<LogMean> {
         let target = Target::new(self, tilted, said);
-        let mode = target.mode(tilted.mean.clone())?;
-        let count = samples.min((DRAWS_WORK / mode.factor.inner.multiplications()) as usize).max(FEWEST_DRAWS);
+        let mode = target.mode(tilted.mean.clone(), &|| draws.work.pulse())?;
+        let count = draws.count.min((DRAWS_WORK / mode.factor.inner.multiplications()) as usize).max(FEWEST_DRAWS);
         let log_weight = |draw: usize| {
-            let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), self.mean.len());
+            let noise = gaussian::standard_normal(&mut sample::stream(draws.seed, draw as u64), self.mean.len());
             let mut w = noise.clone();
             mode.factor.solve_lower_transposed(&mut w);
             linalg::add_scaled(&mut w, 1.0, &mode.place);
-            target.value(&w) + 0.5 * linalg::dot(&noise, &noise)
+            draws.work.advance(draws.units() / count)?;
+            Ok(target.value(&w) + 0.5 * linalg::dot(&noise, &noise))
         };
-        let log_weights: Vec<f64> = parallel::each(count, log_weight);
+        let log_weights: Vec<f64> = parallel::try_each(count, log_weight)?;
+        draws.work.advance(draws.units() % count)?;
         let mut mean = importance::log_mean(&log_weights);
         mean.value += 0.5 * (tilted.factor.log_determinant() - mode.factor.log_determinant());
         Ok(mean)
@@ -472,8 +473,8 @@ impl<'a> Target<'a> {
     }
 
     /// Between the zeros of f the square's target is log-concave; that of exp f is so everywhere.
-    fn mode(&self, start: Vec<f64>) -> Result<Mode> {
-        let place = newton::climb(self, start, 1e-6, MOST_NEWTON)?;
+    fn mode(&self, start: Vec<f64>, pulse: &dyn Fn() -> Result<()>) -> Result<Mode> {
+        let place = newton::climb(self, start, 1e-6, MOST_NEWTON, pulse)?;
         let factor = self.about(&place, 1.0).0.factor()?;
         Ok(Mode { place, factor })
     }
@@ -647,7 +648,7 @@ impl Field for LatticeField {
         Ok(Box::new(Walkable::new(self.clone(), &tilted, said, self.hats(points)?)?))
     }
 
-    fn log_predictive(&self, points: &Points, window: &Window, samples: usize, seed: u64) -> Result<LogMean> {
+    fn log_predictive(&self, points: &Points, window: &Window, draws: Draws<'_>) -> Result<LogMean> {
         if self.collapsed {
             let f = self.marginals(points)?.mean;
             let log_rate: f64 = f.iter().map(|f| self.link.formula().events().at(*f)[0]).sum();
@@ -655,10 +656,10 @@ impl Field for LatticeField {
         }
         if self.is_quadratic() && self.is_dense(points.len(), self.factor()?) {
             let (product, log_mass) = self.folded(points, window)?;
-            return Ok(product.log_expectation(samples, seed)?.times(log_mass));
+            return Ok(product.log_expectation(draws)?.times(log_mass));
         }
         let (tilted, said) = self.with_data(self.q()?, points, window)?;
-        Ok(self.sampled(&tilted, &said, samples, seed)?.times(tilted.log_mass))
+        Ok(self.sampled(&tilted, &said, draws)?.times(tilted.log_mass))
     }
 }
 
@@ -725,7 +726,7 @@ impl Walkable {
     /// The mode is searched for from the mean of q, where f has the sign that it should have.
     fn new(field: LatticeField, tilted: &Tilted, said: Vec<SaidAt>, points: Hats) -> Result<Self> {
         let target = Target::new(&field, tilted, &said);
-        let mode = newton::climb(&target, field.mean.clone(), 1e-6, MOST_NEWTON)?;
+        let mode = newton::climb(&target, field.mean.clone(), 1e-6, MOST_NEWTON, &|| Ok(()))?;
         let (f, precision) = (target.f(&mode), target.about(&mode, exact::CURVATURE).0);
         let moved: Vec<f64> = mode.iter().zip(&tilted.mean).map(|(a, b)| a - b).collect();
         let (pull, factor) = (tilted.precision.times(&moved), precision.factor()?);
@@ -793,6 +794,7 @@ impl Given for At<'_> {
 mod tests {
     use super::*;
     use crate::state::BasisState;
+    use crate::watch::{Work, unwatched};
     use crate::{Events, LatticeChoice, Model};
 
     /// A fit to 60 events, and places for as many more.
@@ -812,9 +814,11 @@ mod tests {
     fn both_ways_to_a_score_agree() {
         let (field, held_out, window) = field();
         let (product, log_mass) = field.folded(&held_out, &window).unwrap();
-        let dense = product.log_expectation(20_000, 1).unwrap().times(log_mass);
+        let work = Work::new(0, &unwatched);
+        let draws = |seed: u64| Draws { count: 20_000, seed, work: &work };
+        let dense = product.log_expectation(draws(1)).unwrap().times(log_mass);
         let (tilted, said) = field.with_data(field.q().unwrap(), &held_out, &window).unwrap();
-        let sampled = field.sampled(&tilted, &said, 20_000, 2).unwrap().times(tilted.log_mass);
+        let sampled = field.sampled(&tilted, &said, draws(2)).unwrap().times(tilted.log_mass);
         assert!(dense.k < 0.7 && sampled.k < 0.7, "{dense:?} {sampled:?}");
         assert!((dense.value - sampled.value).abs() < 5.0 * (dense.se + sampled.se), "{dense:?} {sampled:?}");
     }

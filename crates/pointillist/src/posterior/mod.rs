@@ -32,6 +32,7 @@ use crate::kernel::Kernel;
 use crate::limits;
 use crate::sample::{self, thinning};
 use crate::terms::{Link, Marginals};
+use crate::watch::{PartWatch, Work, unwatched};
 use crate::window::{Scaling, Window};
 
 /// The posterior of an intensity over a window.
@@ -311,7 +312,8 @@ impl Posterior {
     #[doc(hidden)]
     pub fn marginals(&self, points: &Points) -> Result<Marginals> {
         self.check_dims(points)?;
-        let mut marginals = self.components[0].marginals(&self.scaling.points_inward(points))?;
+        let work = Work::new(points.len(), &unwatched);
+        let mut marginals = self.components[0].marginals(&self.scaling.points_inward(points), &work)?;
         let (scale, shift) = self.components[0].formula().outward(self.scaling.volume());
         marginals.mean.iter_mut().for_each(|m| *m = scale * *m + shift);
         marginals.variance.iter_mut().for_each(|v| *v *= scale * scale);
@@ -355,8 +357,20 @@ impl Posterior {
     /// Draws of the expected number of events in a region, and of a number of events given each. Draw `i` belongs to the same intensity
     /// as draw `i` of [`Posterior::sample`] with the same seed.
     pub fn count_draws(&self, region: &Window, draws: usize, seed: u64) -> Result<Vec<(f64, u64)>> {
+        self.count_draws_watched(region, draws, seed, &unwatched)
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    pub fn count_draws_watched(
+        &self,
+        region: &Window,
+        draws: usize,
+        seed: u64,
+        watch: &PartWatch<'_>,
+    ) -> Result<Vec<(f64, u64)>> {
         limits::draws("draws", draws)?;
         let region = self.region(region)?;
+        let work = Work::new(draws, watch);
         let mut drawn = vec![(0.0, 0); draws];
         for (component, own) in self.components.iter().zip(self.draws_of_each(draws, seed)) {
             let beyond = component.reaching_regions(std::slice::from_ref(&region), self.window.dims())?;
@@ -366,6 +380,7 @@ impl Posterior {
                 let mut rng = sample::stream(seed, draw as u64);
                 let expected = over(&draw::draw_coefficients(field, &mut rng)?);
                 drawn[draw] = (expected, thinning::poisson(&mut rng, expected));
+                work.advance(1)?;
             }
         }
         Ok(drawn)

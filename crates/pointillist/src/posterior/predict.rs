@@ -8,6 +8,7 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::terms::{self, LinkFormula, Marginals};
+use crate::watch::{PartWatch, Work, unwatched};
 
 /// Halvings of an interval that holds a quantile.
 const HALVINGS: usize = 60;
@@ -21,11 +22,13 @@ pub(super) struct Known {
 }
 
 impl Posterior {
-    pub(super) fn known(&self, points: &Points) -> Result<Known> {
+    /// Each point is a unit of the work, for each component.
+    fn known(&self, points: &Points, work: &Work<'_>) -> Result<Known> {
         self.check_dims(points)?;
         let inner = self.scaling.points_inward(points);
-        let part =
-            |component: &super::Component| Ok((component.weight, component.formula(), component.marginals(&inner)?));
+        let part = |component: &super::Component| {
+            Ok((component.weight, component.formula(), component.marginals(&inner, work)?))
+        };
         let parts = self.components.iter().map(part).collect::<Result<Vec<_>>>()?;
         Ok(Known { parts, volume: self.scaling.volume(), count: points.len() })
     }
@@ -41,14 +44,38 @@ impl Posterior {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn rate(&self, points: &Points) -> Result<Rate> {
-        Ok(self.known(points)?.rate())
+        Ok(self.rate_and_quantiles(points, &[])?.0)
     }
 
     /// The same with quantiles, for each probability one value for each point: one pass for all.
     pub fn rate_and_quantiles(&self, points: &Points, probabilities: &[f64]) -> Result<(Rate, Vec<Vec<f64>>)> {
+        self.rate_and_quantiles_watched(points, probabilities, &unwatched)
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    ///
+    /// ```
+    /// # use pointillist::{Error, Events, Model, Points, Window};
+    /// use std::ops::ControlFlow;
+    /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+    /// # let posterior = Model::default().fit(&events)?.posterior;
+    ///
+    /// let many = posterior.window().grid(&[10_000]);
+    /// let until_half = |done: f64| if done < 0.5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    /// let stopped = posterior.rate_and_quantiles_watched(&many, &[0.05, 0.95], &until_half);
+    /// assert_eq!(stopped, Err(Error::Cancelled));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn rate_and_quantiles_watched(
+        &self,
+        points: &Points,
+        probabilities: &[f64],
+        watch: &PartWatch<'_>,
+    ) -> Result<(Rate, Vec<Vec<f64>>)> {
         check_probabilities(probabilities)?;
-        let known = self.known(points)?;
-        Ok((known.rate(), known.quantiles(probabilities)))
+        let work = Work::new(points.len() * (self.components.len() + probabilities.len()), watch);
+        let known = self.known(points, &work)?;
+        Ok((known.rate(), known.quantiles(probabilities, &work)?))
     }
 
     /// Posterior quantiles of the rate: for each probability, one value per point.
@@ -80,17 +107,23 @@ impl Posterior {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn exceedance(&self, points: &Points, threshold: f64) -> Result<Vec<f64>> {
+        self.exceedance_watched(points, threshold, &unwatched)
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    pub fn exceedance_watched(&self, points: &Points, threshold: f64, watch: &PartWatch<'_>) -> Result<Vec<f64>> {
         if threshold.is_nan() {
             return Err(Error::setting("threshold", threshold, "must be a number"));
         }
-        let known = self.known(points)?;
+        let work = Work::new(points.len() * (self.components.len() + 1), watch);
+        let known = self.known(points, &work)?;
         // Weights add up to 1 only up to rounding.
-        Ok((0..known.count).map(|n| (1.0 - known.below(n, threshold)).clamp(0.0, 1.0)).collect())
+        known.at_each(&work, |n| (1.0 - known.below(n, threshold)).clamp(0.0, 1.0))
     }
 
     /// E[log λ] at points: what each event adds to the data term of the bound.
     pub fn expected_log_rate(&self, points: &Points) -> Result<Vec<f64>> {
-        let known = self.known(points)?;
+        let known = self.known(points, &Work::new(points.len(), &unwatched))?;
         let mut sum = vec![-known.volume.ln(); known.count];
         for (weight, link, f) in &known.parts {
             let logs = terms::expected(link.events(), f).value;
@@ -125,14 +158,21 @@ impl Known {
         self.parts.iter().map(|(weight, link, f)| weight * link.below(f.mean[n], f.variance[n], inner)).sum()
     }
 
-    fn quantiles(&self, probabilities: &[f64]) -> Vec<Vec<f64>> {
-        let blocks = |p: f64| {
-            let starts = (0..self.count).step_by(BLOCK);
-            let one =
-                |start: usize| (start..self.count.min(start + BLOCK)).map(|n| self.quantile(n, p)).collect::<Vec<_>>();
-            parallel::map(starts, 100 * self.count * self.parts.len(), one).concat()
+    fn quantiles(&self, probabilities: &[f64], work: &Work<'_>) -> Result<Vec<Vec<f64>>> {
+        probabilities.iter().map(|&p| self.at_each(work, |n| self.quantile(n, p))).collect()
+    }
+
+    /// A number for each point, which is a unit of the work: threads over blocks of them.
+    fn at_each(&self, work: &Work<'_>, number: impl Fn(usize) -> f64 + Sync) -> Result<Vec<f64>> {
+        let block = |start: usize| {
+            work.check()?;
+            let numbers: Vec<f64> = (start..self.count.min(start + BLOCK)).map(&number).collect();
+            work.advance(numbers.len())?;
+            Ok(numbers)
         };
-        probabilities.iter().map(|&p| blocks(p)).collect()
+        let starts = (0..self.count).step_by(BLOCK);
+        let blocks = parallel::map(starts, 100 * self.count * self.parts.len(), block);
+        Ok(blocks.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 
     fn quantile(&self, n: usize, p: f64) -> f64 {
