@@ -652,6 +652,7 @@ impl Field for LatticeField {
         if self.collapsed {
             let f = self.marginals(points)?.mean;
             let log_rate: f64 = f.iter().map(|f| self.link.formula().events().at(*f)[0]).sum();
+            draws.work.advance(draws.units())?;
             return Ok(importance::log_mean(&[log_rate - self.expected(window)?; FEWEST_DRAWS]));
         }
         if self.is_quadratic() && self.is_dense(points.len(), self.factor()?) {
