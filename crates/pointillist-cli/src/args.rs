@@ -307,6 +307,17 @@ pub struct FitOptions {
     /// What weighted nodes in place of many events may leave out of the data term, relative to it
     #[arg(long, value_name = "X", default_value = "1e-6", help_heading = "Inference", allow_hyphen_values = true)]
     pub tolerance: f64,
+    /// Average over hyper-parameters, links and degrees of smoothness on lattices, each by its weight, under penalised-complexity priors
+    #[arg(
+        long,
+        help_heading = "Model",
+        long_help = "Average over hyper-parameters, links and degrees of smoothness on lattices, instead of taking the best.\n\
+        Each counts by its bound and its prior, so that what is not known of them is in every band. Where --prior says nothing, a range \
+        shorter than a tenth of the window's side has a probability of 5 %, and so has a standard deviation of f above 3 (of log rates) or \
+        above the root of the mean rate (of square roots). The constant is integrated over. With more than 10,000 events hyper-parameters stay \
+        at their best."
+    )]
+    pub average: bool,
     /// Find standard errors of the hyper-parameters too: from the curvature of the bound, some ten evaluations more
     #[arg(long, help_heading = "Inference")]
     pub errors: bool,

@@ -85,7 +85,7 @@ const TABLE: &[Line] = &[
     line(FITS, &["kernel", "optimise_inducing", "method", "jitter"], &[Kind::Fitting, Kind::Inducing]),
     line(FITS, &["tolerance"], &[Kind::Fitting, Kind::Inducing, Kind::Nodes]),
     line(FITS, &["exact"], &[Kind::Fitting, Kind::Events]),
-    line(FITS, &["mean"], &[Kind::Fitting, Kind::Shape]),
+    line(FITS, &["mean", "average"], &[Kind::Fitting, Kind::Shape]),
     line(FITS, &["prior", "fix", "errors", "max_evaluations"], &[Kind::Fitting]),
     line(&["compare", "smooth", "sgcp"], &["heldout_repeats", "heldout_trials"], &[Kind::HeldOut]),
     line(&["compare"], &["draws"], &[Kind::Sampled]),

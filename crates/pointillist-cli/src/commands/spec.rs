@@ -39,6 +39,7 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         exact: options.exact,
         tolerance: options.tolerance,
         errors: options.errors,
+        average: options.average,
         ..default
     })
 }
@@ -50,6 +51,7 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
         .or(asked_by(options.nodes.is_some(), "--nodes"))
         .or(asked_by(options.smoothness.is_some(), "--smoothness"))
         .or(asked_by(is_other_link(options), "--link"))
+        .or(asked_by(options.average, "--average"))
         .or(asked_by(options.mean == MeanName::Integrated, "--mean integrated"));
     match (options.basis, on_lattice) {
         (BasisName::Inducing, _) => {
@@ -60,6 +62,10 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
                      take --basis lattice, or --link square"
                 )
                 .into());
+            }
+            if options.average {
+                let sentence = "--average is for lattices; leave out what asks for inducing points, or --average";
+                return Err(sentence.to_string().into());
             }
             if options.mean == MeanName::Integrated {
                 let sentence = "--mean integrated is for a lattice alone; take --basis lattice, or --mean constant";
@@ -129,8 +135,8 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
             _ => LatticeMean::Learned,
         },
         links: match options.link.as_deref() {
-            None => vec![Link::Square],
-            Some("auto") => Link::ALL.to_vec(),
+            None if !options.average => vec![Link::Square],
+            None | Some("auto") => Link::ALL.to_vec(),
             Some(name) => vec![name.parse::<Link>()?],
         },
     })

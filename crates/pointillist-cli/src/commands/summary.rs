@@ -100,6 +100,9 @@ pub struct Summary {
     pub unexplained: f64,
     /// The kernel.
     pub kernel: String,
+    /// The components of the posterior, if there are several, the heaviest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentSummary>,
     /// The weights of the components of the posterior, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<f64>,
@@ -337,6 +340,7 @@ impl Summary {
             event_nodes: report.summarised.as_ref().map(|nodes| EventNodes { count: nodes.nodes, error: nodes.error }),
             unexplained: report.unexplained,
             kernel,
+            components: ComponentSummary::of(posterior),
             weights: Self::weights_of(posterior),
             prior_mean: MeanKind::of(posterior),
             method: match &model.family {
@@ -410,7 +414,7 @@ impl Summary {
             row("constant", "unknown, about the mean; integrated over".into());
         }
         if !self.weights.is_empty() {
-            row("components", components(&self.weights));
+            row("components", components(&self.weights, &self.components));
         }
         match self.basis.as_str() {
             "lattice" => row("lattice", format!("{} nodes; {}", grid(&self.nodes), self.choice)),
@@ -447,12 +451,65 @@ impl Summary {
     }
 }
 
+/// One component of an average on lattices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComponentSummary {
+    /// Its weight.
+    pub weight: f64,
+    /// How the intensity is made from f.
+    pub link: String,
+    /// What f is made of.
+    pub basis: String,
+    /// How smooth f is.
+    pub smoothness: usize,
+    /// The range along each axis: twice the length-scale.
+    pub range: Vec<f64>,
+    /// The prior standard deviation of f.
+    pub sd: f64,
+}
+
+impl ComponentSummary {
+    /// Those of an average whose components are all lattices; none of a single one.
+    fn of(posterior: &Posterior) -> Vec<Self> {
+        let weights = posterior.weights();
+        if weights.len() < 2 {
+            return vec![];
+        }
+        let one = |(number, weight): (usize, &f64)| {
+            let lattice = posterior.component(number)?.lattice()?;
+            Some(Self {
+                weight: *weight,
+                link: lattice.link.to_string(),
+                basis: "lattice".into(),
+                smoothness: lattice.smoothness.alpha(),
+                range: lattice.lengthscales.iter().map(|length| 2.0 * length).collect(),
+                sd: lattice.variance.sqrt(),
+            })
+        };
+        weights.iter().enumerate().map(one).collect::<Option<_>>().unwrap_or_default()
+    }
+}
+
 /// So many weights are said one by one.
 const FEW_WEIGHTS: usize = 5;
 
 /// How many components a posterior has, and how it is made of them; the heaviest comes first.
-fn components(weights: &[f64]) -> String {
+fn components(weights: &[f64], components: &[ComponentSummary]) -> String {
     let count = weights.len();
+    if components.len() == count {
+        let mut families: Vec<(String, f64)> = Vec::new();
+        for component in components {
+            let name = format!("{} link, smoothness {}", component.link, component.smoothness);
+            match families.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, weight)) => *weight += component.weight,
+                None => families.push((name, component.weight)),
+            }
+        }
+        families.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let words: Vec<String> =
+            families.iter().map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight)).collect();
+        return format!("an average of {count}: {}; what stands here is of the first", words.join(", "));
+    }
     let shown: Vec<String> = weights.iter().take(FEW_WEIGHTS).map(|weight| format!("{weight:.3}")).collect();
     let rest = if count > FEW_WEIGHTS { ", ..." } else { "" };
     format!("an average of {count}, weights {}{rest}; what stands here is of the first", shown.join(", "))

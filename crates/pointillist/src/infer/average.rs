@@ -38,7 +38,7 @@ struct Part {
 impl Model {
     /// Fits the model, and again with shorter and longer length-scales: a posterior with a component for each. Where the model has no prior
     /// on length-scales, each has a log-normal one with a fifth of the window's side as its median and 1 as the standard deviation of
-    /// its logarithm. The report is that of the best one.
+    /// its logarithm. The report is that of the best one. On a lattice it is what [`Model::average`] says.
     ///
     /// ```
     /// # use pointillist::{Events, Model, Points, Window};
@@ -49,6 +49,9 @@ impl Model {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn fit_averaged(&self, events: &Events) -> Result<Fit> {
+        if matches!(self.family, Family::Lattice(_)) {
+            return Model { average: true, ..self.clone() }.fit(events);
+        }
         let points = match &self.family {
             Family::Inducing(points) => points.clone(),
             _ => InducingPoints::default(),

@@ -16,6 +16,8 @@ const MOST_EVENTS_FOR_INDUCING: usize = 20_000;
 /// Inducing points are not tried where the range found on a lattice asks for more of them than this, one a length-scale: their
 /// `auto` stops at a quarter of that.
 const MOST_INDUCING: f64 = 2_400.0;
+/// A component of an average that counts for less than this part of the heaviest is left out.
+const UNHEARD: f64 = 1e-2;
 /// A lattice is tried unasked up to so many axes.
 const MOST_AXES: usize = 2;
 
@@ -93,6 +95,7 @@ impl Asked {
     ) -> Result<Fit> {
         let mut tried = Vec::new();
         let mut best: Option<Fit> = None;
+        let (mut parts, mut heaviest) = (Vec::new(), f64::NEG_INFINITY);
         let mut first_error = None;
         for trial in self.trials(data) {
             let name = trial.name(self);
@@ -103,11 +106,23 @@ impl Asked {
             let fit = match trial {
                 Trial::Inducing => self.fit_inducing(data, before, watch),
                 Trial::Lattice(smoothness, link) => {
-                    let rival = best.as_ref().map(|best| best.report.bound.total());
+                    // Another link may gain far more by refinement.
+                    let is_rival = |best: &&Fit| !self.average && best.posterior.link() == link;
+                    let rival = best.as_ref().filter(is_rival).map(|best| best.report.bound.total());
                     self.fit_lattice((smoothness, link), data, before, rival, watch)
                 }
             };
             match fit {
+                Ok(fit) if self.average => {
+                    let evidence = fit.report.log_evidence.unwrap_or(f64::NEG_INFINITY);
+                    tried.push(Tried { name, outcome: Ok(evidence) });
+                    // What is said of one Θ is that of the heaviest component of all.
+                    let weight = evidence + fit.posterior.weights()[0].ln();
+                    parts.push((evidence, fit.posterior.clone()));
+                    if weight > heaviest {
+                        (best, heaviest) = (Some(fit), weight);
+                    }
+                }
                 Ok(fit) => {
                     let bound = fit.report.bound.total();
                     tried.push(Tried { name, outcome: Ok(bound) });
@@ -125,6 +140,10 @@ impl Asked {
         }
         let mut best = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
         best.report.decision = Decision::of(best.report.bound.total(), &tried);
+        if self.average {
+            best.report.decision = None;
+            best.posterior = Posterior::average(parts)?.without_lighter_than(UNHEARD);
+        }
         best.report.tried = tried;
         if self.errors && best.report.standard_errors.is_none() {
             let why = "there are no standard errors: the bound has no maximum in all hyper-parameters, as at the end of a range, or the scheme is the joint one";
@@ -154,6 +173,9 @@ impl Asked {
     fn trials(&self, data: Data<'_>) -> Vec<Trial> {
         let smoothness = match self.lattice.smoothness {
             Some(one) => vec![one],
+            None if self.average && data.window().dims() == 1 => {
+                vec![Smoothness::One, Smoothness::Two, Smoothness::Four]
+            }
             None => vec![Smoothness::Two, Smoothness::Four],
         };
         let pairs = self

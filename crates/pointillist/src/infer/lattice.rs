@@ -1,16 +1,21 @@
 //! The fit on a lattice: from the model's words to `on_lattice/learn.rs`, and back to the user's units.
 
 use super::on_lattice::learn::{Before, Learned, Source, Wanted, learn};
+use super::on_lattice::members::Member;
 use super::tally::Tally;
 use super::{Asked, AtBound, Fit, FitWatch, Progress, Report, Summarised};
 use crate::bound::Bound;
 use crate::data::points::Points;
 use crate::data::seen::Data;
 use crate::error::Result;
-use crate::field::lattice::{LatticeMean, Smoothness, Theta};
+use crate::field::lattice::{LatticeMean, Optimum, Smoothness, Theta};
+use crate::gaussian::Diagonals;
 use crate::posterior::{Field, LatticeField, Posterior, PosteriorBasis};
 use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
+
+/// Above this a rule that never falls short of an integral is too far above it.
+const TOO_HIGH: f64 = 0.01;
 
 impl Asked {
     /// The fit with one smoothness and one link; `rival` is the bound of another basis.
@@ -32,6 +37,7 @@ impl Asked {
             priors: self.priors.clone(),
             fixed: self.fixed.clone(),
             errors: self.errors,
+            average: self.average,
             most_bytes: self.most_bytes,
             gain: self.gain,
             sign: self.sign(),
@@ -51,11 +57,33 @@ impl Asked {
                 learn(Source::Cells(&cells), (&window, &scaling), &wanted, before.as_ref(), &tally)?
             }
         };
-        let report = report(&learned, &tally);
-        let Learned { lattice, theta, optimum, said, .. } = learned;
-        let field = LatticeField::new(lattice, theta, link, optimum, said);
-        let posterior = Posterior::new(data.window().clone(), scaling, link, PosteriorBasis::Lattice(field));
-        Ok(Fit { posterior, report })
+        let mut report = report(&learned, &tally);
+        let Learned { lattice, theta, optimum, said, members, .. } = learned;
+        let posterior = |theta: Theta, optimum: Optimum, said: Diagonals| {
+            let field = LatticeField::new(lattice.clone(), theta, link, optimum, said);
+            Posterior::new(data.window().clone(), scaling.clone(), link, PosteriorBasis::Lattice(field))
+        };
+        let minus_integral = optimum.minus_integral;
+        let single = posterior(theta, optimum, said);
+        if let Some(integral) = minus_integral {
+            let above = -integral / single.expected(data.window())? - 1.0;
+            report.integral_error = Some(above);
+            if above > TOO_HIGH {
+                let percent = 100.0 * above;
+                report.warnings.push(format!(
+                    "the rate changes so fast between nodes that its integral counts {percent:.1} % too high, and rates come out as much too low: \
+                     more nodes would help"
+                ));
+            }
+        }
+        if members.is_empty() {
+            return Ok(Fit { posterior: single, report });
+        }
+        let top = members.iter().map(|member| member.log_weight).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = members.iter().map(|member| (member.log_weight - top).exp()).sum();
+        report.log_evidence = Some(top + total.ln() - log_units);
+        let part = |member: Member| (member.log_weight, posterior(member.theta, member.optimum, member.said));
+        Ok(Fit { posterior: Posterior::average(members.into_iter().map(part).collect())?, report })
     }
 }
 
@@ -86,6 +114,7 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
     Report {
         bound: parts(learned, tally.log_units()),
         log_prior: learned.log_prior,
+        log_evidence: None,
         standard_errors: learned.standard_errors.clone(),
         stop: learned.stop,
         iterations: learned.iterations,

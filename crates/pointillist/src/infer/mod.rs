@@ -71,6 +71,7 @@ struct Asked {
     exact: bool,
     tolerance: f64,
     errors: bool,
+    average: bool,
 }
 
 /// Which families are asked for.
@@ -189,6 +190,8 @@ pub struct Report {
     pub bound: Bound,
     /// log p(Θ) under the priors, 0 without.
     pub log_prior: f64,
+    /// About log p(events), bound and prior integrated over Θ, where the answer is an average.
+    pub log_evidence: Option<f64>,
     /// The standard errors of the hyper-parameters that were learned, if they were asked for ([`Model::errors`]) and the bound has a maximum in all
     /// of them.
     pub standard_errors: Option<Vec<StandardError>>,
@@ -307,6 +310,11 @@ impl Asked {
 
     fn fit_data(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut FitWatch<'_>) -> Result<Fit> {
         self.check(data)?;
+        if self.average && (self.kind == AskedKind::Inducing || before.is_some()) {
+            let requirement =
+                "is for lattices, and not for a model that is updated; leave it out, or ask for a lattice";
+            return Err(Error::setting("average", "on", requirement));
+        }
         let started = Instant::now();
         let summary = self.summary_on_a_line(data)?;
         let mut fit = self.fit_families(summary.as_ref().map_or(data, Data::Summary), before, watch)?;
@@ -552,6 +560,7 @@ impl Asked {
         let is_without_structure =
             at_bounds.iter().any(AtBound::is_without_structure) || inducing::is_crowded(&hyper.kernel, distinct(data));
         let mut report = Report {
+            log_evidence: None,
             bound: total,
             log_prior,
             standard_errors,

@@ -175,6 +175,9 @@ pub struct Model {
     pub tolerance: f64,
     /// Whether standard errors of the hyper-parameters are found too. That costs some ten evaluations by Θ.
     pub errors: bool,
+    /// Whether the answer is an average over hyper-parameters, links and degrees of smoothness on lattices, each with its weight. Where nothing
+    /// is said of them, hyper-parameters then have penalised-complexity priors, and the constant is integrated over.
+    pub average: bool,
 }
 
 impl Default for Model {
@@ -189,6 +192,7 @@ impl Default for Model {
             exact: false,
             tolerance: 1e-6,
             errors: false,
+            average: false,
         }
     }
 }
@@ -261,10 +265,16 @@ impl Model {
 impl From<&Model> for Asked {
     fn from(model: &Model) -> Self {
         let (kind, points, lattice) = match &model.family {
+            Family::Auto if model.average => {
+                let lattice = LatticeChoice { links: Link::ALL.to_vec(), ..LatticeChoice::default() };
+                (AskedKind::Lattice, InducingPoints::default(), lattice)
+            }
             Family::Auto => (AskedKind::Auto, InducingPoints::default(), LatticeChoice::default()),
             Family::Inducing(points) => (AskedKind::Inducing, points.clone(), LatticeChoice::default()),
             Family::Lattice(lattice) => (AskedKind::Lattice, InducingPoints::default(), lattice.clone()),
         };
+        let mean = if model.average { LatticeMean::Integrated } else { lattice.mean };
+        let lattice = LatticeChoice { mean, ..lattice };
         let InducingPoints { kernel, points: inducing, optimise, method, prior_mean, jitter } = points;
         Self {
             kernel,
@@ -283,6 +293,7 @@ impl From<&Model> for Asked {
             exact: model.exact,
             tolerance: model.tolerance,
             errors: model.errors,
+            average: model.average,
         }
     }
 }

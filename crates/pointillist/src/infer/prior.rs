@@ -45,6 +45,23 @@ pub enum Prior {
         /// Scale.
         scale: f64,
     },
+    /// A length x whose P(x < least) is `share` in so many dimensions, and the less the shorter it is: density ∝ x^{−d/2−1} e^{−λ x^{−d/2}}, the
+    /// penalised-complexity prior of a range (Fuglstad et al. 2019).
+    Length {
+        /// Dimensions of the field.
+        dims: usize,
+        /// A length that is short.
+        least: f64,
+        /// The probability of one that is shorter.
+        share: f64,
+    },
+    /// A variance x with P(√x > most) = `share`: √x is exponential, the penalised-complexity prior of a standard deviation (Simpson et al. 2017).
+    Deviation {
+        /// A standard deviation that is large.
+        most: f64,
+        /// The probability of a larger one.
+        share: f64,
+    },
     /// N(mean, sd²).
     Normal {
         /// Mean.
@@ -63,9 +80,11 @@ impl Prior {
             ("inverse_gamma" | "inversegamma", &[shape, scale]) => Prior::InverseGamma { shape, scale },
             ("half_normal" | "halfnormal", &[scale]) => Prior::HalfNormal { scale },
             ("normal", &[mean, sd]) => Prior::Normal { mean, sd },
+            ("penalised_length", &[least, share]) => Prior::Length { dims: 1, least, share },
+            ("penalised_deviation", &[most, share]) => Prior::Deviation { most, share },
             _ => {
                 let known = "lognormal(location, scale), gamma(shape, rate), inverse_gamma(shape, scale), \
-                             half_normal(scale), normal(mean, sd)";
+                             half_normal(scale), normal(mean, sd), penalised_length(least, share), penalised_deviation(most, share)";
                 return Err(Error::setting("prior", name, format!("one of {known}")));
             }
         };
@@ -75,12 +94,16 @@ impl Prior {
             Prior::InverseGamma { shape, scale } => vec![shape, scale],
             Prior::HalfNormal { scale } => vec![scale],
             Prior::Normal { sd, .. } => vec![sd],
+            Prior::Length { least: size, share, .. } | Prior::Deviation { most: size, share } => {
+                vec![size, share, 1.0 - share]
+            }
         };
         let good = numbers.iter().all(|v| v.is_finite()) && positive.iter().all(|&v| v > 0.0);
         if good {
             Ok(prior)
         } else {
-            Err(Error::setting("prior", format!("{name}{numbers:?}"), "scales, shapes and rates must be positive"))
+            let requirement = "scales, shapes and rates must be positive, and shares lie between 0 and 1";
+            Err(Error::setting("prior", format!("{name}{numbers:?}"), requirement))
         }
     }
 
@@ -104,6 +127,17 @@ impl Prior {
                 let z = x / scale;
                 (-0.5 * z * z - scale.ln() - half_log_2pi + 2f64.ln(), -z / scale)
             }
+            Prior::Length { dims, least, share } => {
+                let half = 0.5 * dims as f64;
+                let rate = -share.ln() * least.powf(half);
+                let power = rate * x.powf(-half);
+                ((half * rate).ln() - (half + 1.0) * x.ln() - power, (half * power - half - 1.0) / x)
+            }
+            Prior::Deviation { most, share } => {
+                let rate = -share.ln() / most;
+                let root = x.sqrt();
+                ((0.5 * rate).ln() - root.ln() - rate * root, -0.5 * (1.0 / root + rate) / root)
+            }
             Prior::Normal { mean, sd } => {
                 let z = (x - mean) / sd;
                 (-0.5 * z * z - sd.ln() - half_log_2pi, -z / sd)
@@ -125,15 +159,18 @@ mod tests {
             ("inverse_gamma", vec![3.0, 2.0]),
             ("half_normal", vec![1.4]),
             ("normal", vec![1.0, 0.5]),
+            ("penalised_length", vec![0.7, 0.05]),
+            ("penalised_deviation", vec![1.5, 0.05]),
         ];
         let rule = GaussLegendre::new(40);
         for (name, numbers) in priors {
             let prior = Prior::by_name(name, &numbers).unwrap();
             // x = e^s, so that both tails are covered; a normal also has mass below zero
-            let positive: f64 = (-30..30)
-                .flat_map(|i| rule.on(i as f64 / 2.0, (i + 1) as f64 / 2.0).collect::<Vec<_>>())
-                .map(|(s, w)| w * s.exp() * prior.log_density(s.exp()).0.exp())
-                .sum();
+            let positive: f64 =
+                (-60..60) // a length has a long tail
+                    .flat_map(|i| rule.on(i as f64 / 2.0, (i + 1) as f64 / 2.0).collect::<Vec<_>>())
+                    .map(|(s, w)| w * s.exp() * prior.log_density(s.exp()).0.exp())
+                    .sum();
             let below = if name == "normal" { crate::numerics::special::normal_cdf(-2.0) } else { 0.0 };
             assert!((positive + below - 1.0).abs() < 1e-6, "{name} {positive}");
             for x in [0.2, 0.9, 3.0] {

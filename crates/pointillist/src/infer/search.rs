@@ -450,9 +450,23 @@ impl<K: Kind> Search<'_, '_, K> {
     /// The standard errors of the hyper-parameters: from the curvature of bound and log prior at their optimum, by differences of envelope
     /// gradients. None where it is no maximum in all of them, as at a bound of the search.
     pub(super) fn standard_errors(&self, run: &Run<K>) -> Result<Option<Vec<StandardError>>> {
-        let (x, bounds) = self.kind.pack(&run.level, &run.theta);
         let named = self.kind.named(&run.theta);
-        let count = named.len();
+        let Some(mut curvature) = self.curvature(run, named.len())? else { return Ok(None) };
+        if linalg::cholesky(&mut curvature).is_err() {
+            return Ok(None);
+        }
+        let covariance = linalg::inverse_from_cholesky(&curvature);
+        let of_slot = |(i, named): (usize, Named)| StandardError {
+            value: named.value,
+            se: named.slope.abs() * covariance[(i, i)].sqrt(),
+            name: named.name,
+        };
+        Ok(Some(named.into_iter().enumerate().map(of_slot).collect()))
+    }
+
+    /// The curvature of the objective, with its sign turned, by the first `count` coordinates. None at a bound of the search.
+    pub(super) fn curvature(&self, run: &Run<K>, count: usize) -> Result<Option<Matrix>> {
+        let (x, bounds) = self.kind.pack(&run.level, &run.theta);
         let is_inside = |i: usize| x[i] - bounds[i].0 > STEP && bounds[i].1 - x[i] > STEP;
         if !(0..count).all(is_inside) {
             return Ok(None);
@@ -471,16 +485,7 @@ impl<K: Kind> Search<'_, '_, K> {
             (0..count).for_each(|j| curvature[(j, i)] = (below[j] - above[j]) / (2.0 * STEP));
         }
         curvature.symmetrise();
-        if linalg::cholesky(&mut curvature).is_err() {
-            return Ok(None);
-        }
-        let covariance = linalg::inverse_from_cholesky(&curvature);
-        let of_slot = |(i, named): (usize, Named)| StandardError {
-            value: named.value,
-            se: named.slope.abs() * covariance[(i, i)].sqrt(),
-            name: named.name,
-        };
-        Ok(Some(named.into_iter().enumerate().map(of_slot).collect()))
+        Ok(Some(curvature))
     }
 }
 

@@ -34,12 +34,14 @@ pub(super) struct Slot {
     pub(super) fixed: Option<f64>,
     /// The axis along which it is a length, if it is one; a period is none.
     pub(super) axis: Option<usize>,
+    /// Whether the objective has the density of its logarithm, as averages ask for, instead of its own.
+    pub(super) by_log: bool,
 }
 
 impl Slot {
     /// A positive number.
     pub(super) fn positive(name: String, unit: Affine, bounds: (f64, f64)) -> Self {
-        Self { name, label: None, unit, bounds, scale: None, priors: vec![], fixed: None, axis: None }
+        Self { name, label: None, unit, bounds, scale: None, priors: vec![], fixed: None, axis: None, by_log: false }
     }
 
     /// The prior mean of f, in units of what matters to it.
@@ -58,10 +60,11 @@ impl Slot {
 
     /// Σ log p at an inner value, and its derivative by that value.
     fn log_prior(&self, value: f64) -> (f64, f64) {
+        let own = if self.by_log { (self.unit.outward(value).ln(), 1.0 / value) } else { (0.0, 0.0) };
         self.priors
             .iter()
             .map(|prior| prior.log_density(self.unit.outward(value)))
-            .fold((0.0, 0.0), |(sum, slope), (p, d)| (sum + p, slope + d * self.unit.scale))
+            .fold(own, |(sum, slope), (p, d)| (sum + p, slope + d * self.unit.scale))
     }
 
     fn is_variance(&self) -> bool {

@@ -24,6 +24,8 @@ const REGIONS_HELD: usize = 1 << 28;
 const STEP: usize = 16;
 /// From the seed of one component's draws to that of the next.
 const OWN_DRAWS: u64 = 0x2545_f491_4f6c_dd1d;
+/// Draws whose mean is further from the exact one than by this factor are left as they are.
+const MATCHED: f64 = 1.2;
 /// Numbers of events drawn for each draw of what is expected.
 const NEW_COUNTS: usize = 10;
 
@@ -109,11 +111,12 @@ impl JointCounts {
         quantiles(numbers, probabilities)
     }
 
-    /// The draws of a region, scaled so that their mean is the exact one.
+    /// The draws of a region, scaled so that their mean is the exact one; not where that is all in a tail which draws hardly reach.
     pub(super) fn matched(&self, region: usize) -> Vec<f64> {
         let draws = self.of(region);
         let mean = draws.iter().sum::<f64>() / draws.len() as f64;
         let factor = if mean > 0.0 { self.moments[region].mean / mean } else { 1.0 };
+        let factor = if (1.0 / MATCHED..MATCHED).contains(&factor) { factor } else { 1.0 };
         draws.iter().map(|draw| factor * draw).collect()
     }
 }

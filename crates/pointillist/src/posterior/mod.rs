@@ -208,6 +208,15 @@ impl Posterior {
         Ok(Self { window, scaling, components })
     }
 
+    /// Without the components that weigh less than this part of the heaviest.
+    pub(crate) fn without_lighter_than(mut self, part: f64) -> Self {
+        let heaviest = self.components[0].weight;
+        self.components.retain(|component| component.weight >= part * heaviest);
+        let total: f64 = self.components.iter().map(|component| component.weight).sum();
+        self.components.iter_mut().for_each(|component| component.weight /= total);
+        self
+    }
+
     /// The weights of the components, which add up to 1; the heaviest first.
     pub fn weights(&self) -> Vec<f64> {
         self.components.iter().map(|component| component.weight).collect()

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::points::Points;
-use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta, Weighted, from_above};
+use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta, Weighted, above};
 use crate::gaussian::Sites;
 use crate::gaussian::step::{Clamp, Until};
 use crate::numerics::gauss::GaussLegendre;
@@ -178,7 +178,7 @@ fn of_case(case: &serde_json::Value, theta: &Theta) -> (Lattice, Optimum) {
     let link: Link = case["link"].as_str().unwrap().parse().unwrap();
     let rows: Vec<f64> = case["events"].as_array().unwrap().iter().flat_map(list).collect();
     let events = Points::new(nodes.len(), rows).unwrap();
-    let (places, weights) = from_above(lattice.grid(), &window).unwrap();
+    let (places, weights) = above(lattice.grid(), &window).unwrap(); // as the oracle has it
     let [hats, at] = [&events, &places].map(|points| lattice.grid().at(points).unwrap());
     let ones = vec![1.0; events.len()];
     let mut said = vec![Weighted { hats: &hats, weights: &ones }];

@@ -20,6 +20,8 @@ pub(crate) use hats::GridAxis;
 pub use hats::{Grid, Hats};
 pub use mass::Mass;
 pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
+#[cfg(test)]
+pub(crate) use rule::above;
 pub(crate) use rule::from_above;
 
 use crate::data::points::Points;

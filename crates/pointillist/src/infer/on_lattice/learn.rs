@@ -4,6 +4,7 @@
 //! box: the caller has scaled them. Cost: about 25 natural steps at full size.
 
 use super::level::{Level, margin};
+use super::members::Member;
 use super::source::Detail;
 use super::{AUTO_FIRST, OnLattice};
 use crate::data::points::Points;
@@ -44,6 +45,8 @@ pub(crate) struct Wanted {
     pub(crate) fixed: Vec<(String, f64)>,
     /// Whether standard errors are asked for.
     pub(crate) errors: bool,
+    /// Whether the answer is averaged over Θ.
+    pub(crate) average: bool,
     /// The memory that may be used.
     pub(crate) most_bytes: usize,
     /// Gain of the bound, in nats, below which it has converged.
@@ -81,6 +84,8 @@ pub(crate) struct Learned {
     pub(crate) optimum: Optimum,
     /// What the sites add to the precision of the coefficients.
     pub(crate) said: Diagonals,
+    /// The posterior at several Θ, if an average is asked for.
+    pub(crate) members: Vec<Member>,
     /// log p(Θ).
     pub(crate) log_prior: f64,
     pub(crate) standard_errors: Option<Vec<StandardError>>,
@@ -193,6 +198,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         let (mut run, summary) = self.settle(run)?;
         let at_bounds = self.kind.at_bounds(&run.level, &run.theta);
         let standard_errors = if self.kind.wanted.errors { self.standard_errors(&run)? } else { None };
+        let members = if self.kind.wanted.average { self.members(&run)? } else { vec![] };
         let log_prior = self.kind.layout.log_prior(&super::values(&run.theta));
         if self.kind.link.formula().is_even() && run.theta.mean * self.kind.wanted.sign() < 0.0 {
             run.theta.mean = -run.theta.mean;
@@ -206,6 +212,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             lattice: run.level.lattice,
             theta: run.theta,
             optimum: run.kept,
+            members,
             log_prior,
             standard_errors,
             iterations: self.iterations,

@@ -4,6 +4,7 @@
 
 pub(crate) mod learn;
 mod level;
+pub(crate) mod members;
 mod source;
 
 use super::AtBound;
@@ -52,6 +53,12 @@ const LONGEST: f64 = 4.0;
 const MOST_STEPS: f64 = 80.0;
 /// A range is this many length-scales.
 const RANGE: f64 = 2.0;
+/// Where nothing is said of it, a range is shorter than this part of the window's side, and a standard deviation larger than what is vague, with
+/// this probability.
+const SHORT: f64 = 0.1;
+const UNLIKELY: f64 = 0.05;
+/// How far below the usual floor (of a logarithm) a variance with a prior may be.
+const SMALLER: f64 = 6.0;
 
 /// The data in unit coordinates, and the model's words on the lattice.
 pub(super) struct OnLattice<'a> {
@@ -85,6 +92,9 @@ impl<'a> OnLattice<'a> {
         }
         for (name, value) in &wanted.fixed {
             for_named(&mut layout, name, |slot| slot.fixed = Some(slot.unit.inward(*value)))?;
+        }
+        if wanted.average {
+            believe(&mut layout, scaling, wanted, rate);
         }
         check_held(&layout, &wanted.fixed)?;
         refuse_flat(&layout)?;
@@ -271,6 +281,27 @@ fn layout(window: &Window, scaling: &Scaling, wanted: &Wanted, rate: f64) -> Lay
     slots.push(Slot::positive("variance".into(), Affine { scale: scale * scale, shift: 0.0 }, variances(&range, 1)));
     slots.push(Slot::mean(Affine { scale, shift }, &range));
     Layout { slots, axes }
+}
+
+/// Priors where nothing is said, and logarithms as what is averaged over. Under them a variance may be as small as it likes: the constant
+/// is an unknown of its own.
+fn believe(layout: &mut Layout, scaling: &Scaling, wanted: &Wanted, rate: f64) {
+    let dims = layout.axes.len();
+    let most = wanted.link.formula().start(rate).vague * wanted.link.formula().outward(scaling.volume()).0;
+    let mean = layout.slots.len() - 1;
+    for slot in &mut layout.slots[..mean] {
+        let prior = match slot.axis {
+            Some(r) => crate::Prior::Length { dims, least: SHORT * scaling.scale(r) / RANGE, share: UNLIKELY },
+            None => crate::Prior::Deviation { most, share: UNLIKELY },
+        };
+        if slot.priors.is_empty() {
+            slot.priors.push(prior);
+        }
+        if slot.axis.is_none() {
+            slot.bounds.0 -= SMALLER;
+        }
+        slot.by_log = true;
+    }
 }
 
 /// The slots called `name`: `lengthscale` means those of all axes, and an axis also has its number.

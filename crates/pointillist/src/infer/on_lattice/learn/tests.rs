@@ -28,6 +28,7 @@ fn wanted(nodes: Option<&[usize]>, smoothness: Smoothness) -> Wanted {
         priors: vec![],
         fixed: vec![],
         errors: false,
+        average: false,
         sign: 1.0,
         exact: false,
         rival: None,

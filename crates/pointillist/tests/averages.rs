@@ -1,0 +1,114 @@
+//! Averages over Θ and families on lattices: what they are made of, and whether their bands cover.
+
+use pointillist::settings::{LatticeMean, Smoothness};
+use pointillist::{Events, Fit, LatticeChoice, Link, Model, Points, Window, simulate};
+
+fn averaged(events: &Events) -> Fit {
+    let lattice = LatticeChoice { links: Link::ALL.to_vec(), ..LatticeChoice::default() };
+    Model { family: lattice.into(), ..Model::default() }.fit_averaged(events).unwrap()
+}
+
+/// Sets of events from an intensity on an interval.
+fn sets(window: &Window, rate: impl Fn(f64) -> f64 + Sync, count: u64) -> Vec<Events> {
+    let draw = |number: u64| Events::new(simulate(window, |x| rate(x[0]), 7, number).unwrap(), window.clone()).unwrap();
+    (0..count).map(draw).collect()
+}
+
+/// The share of places at which the 90 % band holds the truth, the mean integrated squared error, and the share of sets whose 90 % interval
+/// of the total holds the truth, with the median of its standard deviation over √N.
+fn coverage(window: &Window, rate: impl Fn(f64) -> f64 + Sync, count: u64) -> [f64; 4] {
+    let span = window.bounding_box()[0];
+    let places: Vec<f64> = (0..100).map(|i| span.lo + span.length() * (f64::from(i) + 0.5) / 100.0).collect();
+    let at = Points::line(&places).unwrap();
+    let total: f64 = places.iter().map(|x| rate(*x)).sum::<f64>() * span.length() / 100.0;
+    let (mut held, mut error, mut whole, mut ratios) = (0.0, 0.0, 0.0, vec![]);
+    for events in sets(window, &rate, count) {
+        let posterior = averaged(&events).posterior;
+        let (mean, band) = posterior.rate_and_quantiles(&at, &[0.05, 0.95]).unwrap();
+        for (i, x) in places.iter().enumerate() {
+            held += f64::from(band[0][i] <= rate(*x) && rate(*x) <= band[1][i]) / 100.0;
+            error += (mean.mean[i] - rate(*x)).powi(2) * span.length() / 100.0;
+        }
+        let counts = posterior.joint_counts(std::slice::from_ref(window), 1000, 1).unwrap();
+        let interval = counts.quantiles(0, &[0.05, 0.95]);
+        whole += f64::from(interval[0] <= total && total <= interval[1]);
+        ratios.push(counts.moments()[0].sd / (events.len() as f64).sqrt());
+    }
+    ratios.sort_by(f64::total_cmp);
+    let share = |sum: f64| sum / count as f64;
+    [share(held), share(error), share(whole), ratios[ratios.len() / 2]]
+}
+
+#[test]
+fn flat_events_have_bands_that_cover() {
+    let unit = Window::interval(0.0, 1.0).unwrap();
+    let [held, _, whole, ratio] = coverage(&unit, |_| 50.0, 40);
+    eprintln!("flat: {held} {whole} {ratio}");
+    assert!(held > 0.85 && whole >= 0.8 && (0.9..1.1).contains(&ratio), "{held} {whole} {ratio}");
+}
+
+#[test]
+fn the_first_intensity_of_adams_is_no_comb() {
+    let window = Window::interval(0.0, 50.0).unwrap();
+    let rate = |s: f64| 2.0 * (-s / 15.0).exp() + (-((s - 25.0) / 10.0).powi(2)).exp();
+    let [held, error, whole, _] = coverage(&window, rate, 20);
+    eprintln!("adams 1: {held} {error} {whole}");
+    assert!(held > 0.85 && error < 6.0 && whole >= 0.75, "{held} {error} {whole}");
+}
+
+#[test]
+#[ignore = "minutes: the numbers of a page, not a check"]
+fn coverage_on_many_sets() {
+    let unit = Window::interval(0.0, 1.0).unwrap();
+    eprintln!("flat, 200 sets: {:?}", coverage(&unit, |_| 50.0, 200));
+    let wide = Window::interval(0.0, 50.0).unwrap();
+    let one = |s: f64| 2.0 * (-s / 15.0).exp() + (-((s - 25.0) / 10.0).powi(2)).exp();
+    eprintln!("adams 1: {:?}", coverage(&wide, one, 100));
+    let five = Window::interval(0.0, 5.0).unwrap();
+    eprintln!("adams 2: {:?}", coverage(&five, |s| 5.0 * (s * s).sin() + 6.0, 100));
+    let hundred = Window::interval(0.0, 100.0).unwrap();
+    let knots = [(0.0, 2.0), (25.0, 3.0), (50.0, 1.0), (75.0, 2.5), (100.0, 3.0)];
+    let three = |s: f64| {
+        let after = knots.iter().position(|(x, _)| *x >= s).unwrap_or(4).max(1);
+        let ((a, low), (b, high)) = (knots[after - 1], knots[after]);
+        low + (high - low) * (s - a) / (b - a)
+    };
+    eprintln!("adams 3: {:?}", coverage(&hundred, three, 100));
+}
+
+#[test]
+fn it_is_a_mixture_of_families_and_its_weights_are_those_of_single_fits() {
+    let unit = Window::interval(0.0, 1.0).unwrap();
+    let events = &sets(&unit, |x| 20.0 + 120.0 * x, 1)[0];
+    let fit = averaged(events);
+    assert!(fit.posterior.weights().len() > 5 && fit.report.tried.len() == 6);
+    assert!((fit.posterior.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    let links: Vec<Link> =
+        (0..fit.posterior.weights().len()).map(|i| fit.posterior.component(i).unwrap().link()).collect();
+    assert!(Link::ALL.iter().all(|link| links.contains(link)), "{links:?}");
+    let count = fit.posterior.count(&unit).unwrap();
+    assert!((count.mean / events.len() as f64 - 1.0).abs() < 0.02, "{count:?}");
+    // Weights of two members of one family differ as bound and prior do at their Θ.
+    let one = LatticeChoice {
+        nodes: Some(vec![160]),
+        smoothness: Some(Smoothness::Two),
+        mean: LatticeMean::Integrated,
+        links: vec![Link::Log],
+    };
+    let model = Model { family: one.into(), ..Model::default() };
+    let average = model.fit_averaged(events).unwrap().posterior;
+    let log_weight = |number: usize| {
+        let lattice = average.component(number).unwrap().lattice().unwrap();
+        let (length, variance) = (lattice.lengthscales[0], lattice.variance);
+        let fixed = vec![("lengthscale".into(), length), ("variance".into(), variance)];
+        let bound = Model { fixed, ..model.clone() }.fit(events).unwrap().report.bound.total();
+        // P(range < 0.1) = P(sd > 3) = 0.05; densities of the logarithms
+        let (short, wide) = (-0.05f64.ln() * 0.05f64.sqrt(), -0.05f64.ln() / 3.0);
+        bound - 0.5 * length.ln() - short / length.sqrt() + 0.5 * variance.ln() - wide * variance.sqrt()
+    };
+    let weights = average.weights();
+    for number in 1..weights.len().min(6) {
+        let (got, want) = ((weights[number] / weights[0]).ln(), log_weight(number) - log_weight(0));
+        assert!((got - want).abs() < 0.1, "{got} {want}"); // the margin of a single fit is that of its own range
+    }
+}
