@@ -31,8 +31,8 @@ macro_rules! declare {
         /// use pointillist::{LatticeChoice, Link};
         ///
         /// assert_eq!(Link::default(), Link::Square); // λ = f²
-        /// let lattice = LatticeChoice { link: Link::Square, ..LatticeChoice::default() };
-        /// assert_eq!(lattice.link.name(), "square");
+        /// let lattice = LatticeChoice { links: vec![Link::Log], ..LatticeChoice::default() };
+        /// assert_eq!(lattice.links[0].name(), "log");
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
