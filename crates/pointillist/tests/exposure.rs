@@ -1,17 +1,13 @@
 //! Exposures: weights stand for the exposure they are spread to, cells that are cut finer change nothing, regions add up, rates are found.
 
+mod common;
+
+use common::{bound_on, scatter};
 use pointillist::field::lattice::{Grid, Mass};
-use pointillist::internals::{Given, bound_at};
 use pointillist::kernel::{Factor, Part, Term};
-use pointillist::numerics::linalg::Matrix;
-use pointillist::settings::{Inducing, PriorMean};
+use pointillist::settings::Inducing;
 use pointillist::window::{Exposure, Polygons};
 use pointillist::{Error, Events, Family, Fit, Kernel, LatticeChoice, Model, Points, Window, simulate};
-
-/// Deterministic numbers without structure.
-fn scatter(count: usize, step: f64) -> Vec<f64> {
-    (0..count).map(|i| (0.37 + step * i as f64).fract()).collect()
-}
 
 fn interval(lo: f64, hi: f64) -> Window {
     Window::interval(lo, hi).unwrap()
@@ -45,7 +41,6 @@ fn windows() -> Vec<Window> {
 fn bound(window: &Window, kink: bool) -> f64 {
     let dims = window.dims();
     let points = Points::new(dims, scatter(12 * dims, 0.6180)).unwrap().filter(|row| window.contains(row));
-    let events = Events::new(points, window.clone()).unwrap();
     let kernel = match kink {
         false => Kernel::squared_exponential(1.3, &vec![0.3; dims]).unwrap(),
         true => {
@@ -53,18 +48,7 @@ fn bound(window: &Window, kink: bool) -> f64 {
             Kernel::new(dims, vec![Term { variance: 1.3, parts: (0..dims).map(part).collect() }]).unwrap()
         }
     };
-    let z = window.grid(&vec![3; dims]);
-    let (q_mean, q_root) = (scatter(z.len(), 0.4142), Matrix::scaled_identity(z.len(), 0.5));
-    let given = Given {
-        kernel: &kernel,
-        mean: 0.9,
-        prior_mean: PriorMean::Constant,
-        inducing: &z,
-        q_mean: &q_mean,
-        q_root: &q_root,
-        jitter: 1e-3,
-    };
-    bound_at(&events, &given).unwrap().0.total()
+    bound_on(window, &kernel, &points).total()
 }
 
 /// ∫f² over a window for some f on a lattice.

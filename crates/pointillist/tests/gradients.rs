@@ -1,5 +1,8 @@
 //! Every gradient against finite differences, at points in general position, with the one generic checker.
 
+mod common;
+
+use common::scatter;
 use pointillist::bound::{Gaussian, bound, bound_adjoint};
 use pointillist::field::inducing::{Features, Hyper, Scattered};
 use pointillist::internals::{Given, bound_at};
@@ -21,11 +24,6 @@ fn the_kernel_battery() {
             "{l}: {check:?}"
         );
     }
-}
-
-/// Deterministic numbers without structure.
-fn scatter(count: usize, step: f64) -> Vec<f64> {
-    (0..count).map(|i| (0.37 + step * i as f64).fract()).collect()
 }
 
 struct Setting {

@@ -1,5 +1,8 @@
 //! Every kernel on every kind of window: gradients, and windows that are the same written in two ways.
 
+mod common;
+
+use common::{bound_on, scatter};
 use pointillist::internals::{Given, bound_at};
 use pointillist::kernel::{Expression, Factor, Part, Term};
 use pointillist::numerics::linalg::Matrix;
@@ -7,11 +10,6 @@ use pointillist::settings::{Inducing, PriorMean};
 use pointillist::testing::check_gradient;
 use pointillist::window::{Exposure, Polygons};
 use pointillist::{Error, Events, Family, InducingPoints, Kernel, LatticeChoice, Model, Points, Window};
-
-/// Deterministic numbers without structure.
-fn scatter(count: usize, step: f64) -> Vec<f64> {
-    (0..count).map(|i| (0.37 + step * i as f64).fract()).collect()
-}
 
 /// A kernel with every parameter at its start, or the value given.
 fn kernel(text: &str, axes: &[&str]) -> Kernel {
@@ -148,23 +146,6 @@ fn gradients_for_every_kernel_on_every_kind_of_window() {
             assert!(worst < 1e-6, "{text} on {name}: {worst:e}");
         }
     }
-}
-
-/// The bound at a fixed q, the parts of it apart.
-fn bound_on(window: &Window, kernel: &Kernel, points: &Points) -> pointillist::bound::Bound {
-    let events = Events::new(points.clone(), window.clone()).unwrap();
-    let z = window.grid(&vec![3; window.dims()]);
-    let (q_mean, q_root) = (scatter(z.len(), 0.4142), Matrix::scaled_identity(z.len(), 0.5));
-    let given = Given {
-        kernel,
-        mean: 0.9,
-        prior_mean: PriorMean::Constant,
-        inducing: &z,
-        q_mean: &q_mean,
-        q_root: &q_root,
-        jitter: 1e-3,
-    };
-    bound_at(&events, &given).unwrap().0
 }
 
 fn assert_same(a: f64, b: f64, what: &str) {

@@ -178,18 +178,15 @@ impl Asked {
             }
             None => vec![Smoothness::Two, Smoothness::Four],
         };
-        let pairs = self
-            .lattice
-            .links
-            .iter()
-            .flat_map(|link| smoothness.iter().map(|smoothness| Trial::Lattice(*smoothness, *link)));
-        let lattices = pairs.collect::<Vec<_>>().into_iter();
+        let of_link = |link: &Link| smoothness.iter().map(|smoothness| Trial::Lattice(*smoothness, *link)).collect();
+        let mut lattices: Vec<Trial> = self.lattice.links.iter().flat_map::<Vec<_>, _>(of_link).collect();
         // Names of hyper-parameters are those of kernels; a lattice that is to have them is asked for.
         let is_plain = self.priors.is_empty() && self.fixed.is_empty();
         match self.kind {
-            AskedKind::Lattice => lattices.collect(),
+            AskedKind::Lattice => lattices,
             AskedKind::Auto if is_plain && data.window().dims() <= MOST_AXES => {
-                lattices.chain([Trial::Inducing]).collect()
+                lattices.push(Trial::Inducing);
+                lattices
             }
             _ => vec![Trial::Inducing],
         }

@@ -13,6 +13,7 @@ use crate::gaussian::Diagonals;
 use crate::posterior::{Field, LatticeField, Posterior, PosteriorBasis};
 use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
+use std::sync::Arc;
 
 /// Above this a rule that never falls short of an integral is too far above it.
 const TOO_HIGH: f64 = 0.01;
@@ -59,22 +60,15 @@ impl Asked {
         };
         let mut report = report(&learned, &tally);
         let Learned { lattice, theta, optimum, said, members, .. } = learned;
+        let lattice = Arc::new(lattice); // one for all members
         let posterior = |theta: Theta, optimum: Optimum, said: Diagonals| {
             let field = LatticeField::new(lattice.clone(), theta, link, optimum, said);
             Posterior::new(data.window().clone(), scaling.clone(), link, PosteriorBasis::Lattice(field))
         };
         let minus_integral = optimum.minus_integral;
         let single = posterior(theta, optimum, said);
-        if let Some(integral) = minus_integral {
-            let above = -integral / single.expected(data.window())? - 1.0;
-            report.integral_error = Some(above);
-            if above > TOO_HIGH {
-                let percent = 100.0 * above;
-                report.warnings.push(format!(
-                    "the rate changes so fast between nodes that its integral counts {percent:.1} % too high, and rates come out as much too low: \
-                     more nodes would help"
-                ));
-            }
+        if let Some(minus_integral) = minus_integral {
+            report.tell_above(-minus_integral / single.expected(data.window())? - 1.0);
         }
         if members.is_empty() {
             return Ok(Fit { posterior: single, report });
@@ -84,6 +78,20 @@ impl Asked {
         report.log_evidence = Some(top + total.ln() - log_units);
         let part = |member: Member| (member.log_weight, posterior(member.theta, member.optimum, member.said));
         Ok(Fit { posterior: Posterior::average(members.into_iter().map(part).collect())?, report })
+    }
+}
+
+impl Report {
+    /// Takes note of how far the integral of the bound lies above what it should be.
+    fn tell_above(&mut self, above: f64) {
+        self.integral_error = Some(above);
+        if above > TOO_HIGH {
+            self.warnings.push(format!(
+                "the rate changes so fast between nodes that its integral counts {:.1} % too high, and rates come out as much too low: \
+                 more nodes would help",
+                100.0 * above
+            ));
+        }
     }
 }
 

@@ -84,7 +84,6 @@ pub(super) trait Kind: Sized {
         false
     }
 
-    /// Whether Θ is learned by another scheme than this one: by [`Kind::otherwise`].
     /// Another scheme than [`Search::climb`], if Θ is to be learned by one.
     fn otherwise(&self) -> Option<Scheme<Self>> {
         None

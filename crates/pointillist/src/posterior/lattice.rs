@@ -9,7 +9,9 @@ use super::field::{Field, Given, Integral, Parts, RegionForm};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
-use crate::field::lattice::{Hats, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, from_above, of_variance};
+use crate::field::lattice::{
+    Hats, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, between_lines, from_above, of_variance,
+};
 use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
 use crate::gaussian::{BandedFactor, Bordered, Design, Diagonals, Factor, Precision, Region};
 use crate::numerics::linalg::{self, Matrix};
@@ -19,7 +21,7 @@ use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::score::{Draws, SquareProduct};
 use crate::terms::{Link, Marginals, Part, Potential};
-use crate::window::{AxisRule, Nodes, Span, Window};
+use crate::window::{Nodes, Span, Window};
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, OnceLock};
 
@@ -110,11 +112,11 @@ pub struct ConstantState {
 impl LatticeField {
     /// The window is the one that the lattice was made for.
     /// `events` is what they add to the precision of the hats' coefficients.
-    pub(crate) fn new(lattice: Lattice, theta: Theta, link: Link, optimum: Optimum, events: Diagonals) -> Self {
+    pub(crate) fn new(lattice: Arc<Lattice>, theta: Theta, link: Link, optimum: Optimum, events: Diagonals) -> Self {
         let BorderedSpread { inner, border, corner } = optimum.spread;
         let inner = inner.on(lattice.grid().neighbour_shifts());
         let spread = Arc::new(BorderedSpread { inner, border, corner });
-        let (lattice, factor) = (Arc::new(lattice), Arc::default());
+        let factor = Arc::default();
         Self { lattice, theta, link, mean: optimum.mean, events, spread, factor, collapsed: false }
     }
 
@@ -209,7 +211,7 @@ impl LatticeField {
             Part::Quadratic => Ok(Over::Quadratic(self.lattice.over(region)?)),
             Part::Sites(potential) => {
                 let (points, weights) = from_above(self.lattice.grid(), region)?;
-                Ok(Over::Nodes(OverNodes { hats: self.hats(&points)?, weights, potential }))
+                Ok(Over::Nodes(SaidAt { hats: self.hats(&points)?, weights, potential }))
             }
         }
     }
@@ -221,10 +223,8 @@ impl LatticeField {
 
     /// ∫ E[λ] over a region by Gauss-Legendre nodes inside the cells of the lattice.
     fn expected_by_nodes(&self, region: &Window) -> Result<f64> {
-        let (grid, link) = (self.lattice.grid(), self.link.formula());
-        let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| grid.axis(r).places()).collect();
-        let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
-        let Nodes { points, weights } = Nodes::of_pieces(&region.nodes(&rules));
+        let link = self.link.formula();
+        let Nodes { points, weights } = Nodes::of_pieces(&between_lines(self.lattice.grid(), region));
         let f = self.marginals(&points)?;
         let rates = f.mean.iter().zip(&f.variance).map(|(mean, variance)| link.moments(*mean, *variance).0);
         Ok(rates.zip(&weights).map(|(rate, weight)| weight * rate).sum())
@@ -386,8 +386,8 @@ fn with_sums(sums: &Diagonals, constant: Option<f64>) -> Bordered<Diagonals> {
 enum Over {
     /// ∫f² by the integrals of hats.
     Quadratic(Region<Bordered<Diagonals>>),
-    /// By the nodes of a rule.
-    Nodes(OverNodes),
+    /// By the nodes of a rule, which say −λ.
+    Nodes(SaidAt),
 }
 
 /// Weighted points that say something of f: the potential is that of an event, or of a node of the integral.
@@ -397,39 +397,34 @@ struct SaidAt {
     potential: &'static dyn Potential,
 }
 
-/// Nodes of the integral, which say −λ.
-type OverNodes = SaidAt;
-
-impl OverNodes {
-    /// Σ w λ for f at the nodes.
-    fn at(&self, f: &[f64]) -> f64 {
-        -f.iter().zip(&self.weights).map(|(f, weight)| weight * self.potential.at(*f)[0]).sum::<f64>()
+impl SaidAt {
+    /// Σ w g for f at the points.
+    fn value(&self, f: &[f64]) -> f64 {
+        f.iter().zip(&self.weights).map(|(f, weight)| weight * self.potential.at(*f)[0]).sum()
     }
 }
 
 /// ∫λ by the nodes of a rule: the halves of sum and difference for m + z and m − z.
 struct Mirrored {
-    nodes: OverNodes,
-    /// f at the nodes for the mean of the unknowns.
+    lattice: Arc<Lattice>,
+    nodes: SaidAt,
+    /// f at the nodes for the mean of the unknowns, and ∫λ there.
     f: Vec<f64>,
     level: f64,
-    constant: Option<f64>,
-    /// Number of unknowns.
-    size: usize,
 }
 
 impl Parts for Mirrored {
     fn at(&self, z: &[f64]) -> Vec<[f64; 2]> {
+        let rows = self.lattice.rows(&self.nodes.hats, &[]);
         let parts = |z: &[f64]| {
-            let beside = self.constant.map_or(0.0, |sd| sd * z[self.size - 1]);
-            let more: Vec<f64> = (0..self.f.len()).map(|n| self.nodes.hats.sum(n, z) + beside).collect();
+            let more = rows.levels(z);
             let total = |sign: f64| {
-                self.nodes.at(&self.f.iter().zip(&more).map(|(f, more)| f + sign * more).collect::<Vec<_>>())
+                -self.nodes.value(&self.f.iter().zip(&more).map(|(f, more)| f + sign * more).collect::<Vec<_>>())
             };
             let [up, down] = [total(1.0), total(-1.0)];
             [0.5 * (up - down), 0.5 * (up + down) - self.level]
         };
-        z.chunks_exact(self.size).map(parts).collect()
+        z.chunks_exact(self.lattice.size()).map(parts).collect()
     }
 
     fn bytes(&self) -> usize {
@@ -455,7 +450,7 @@ impl<'a> Target<'a> {
         Self { field, tilted, said: said.iter().map(|said| (field.rows(&said.hats), said)).collect() }
     }
 
-    /// f at all points, and the number of each in its set.
+    /// f at the points of each set.
     fn f(&self, w: &[f64]) -> Vec<Vec<f64>> {
         self.said.iter().map(|(rows, _)| self.field.f(rows, w)).collect()
     }
@@ -483,11 +478,8 @@ impl<'a> Target<'a> {
 impl Concave for Target<'_> {
     fn value(&self, w: &[f64]) -> f64 {
         let moved: Vec<f64> = w.iter().zip(&self.tilted.mean).map(|(a, b)| a - b).collect();
-        let sets = self.said.iter().zip(self.f(w));
-        let of_set = |((_, said), f): (&(Rows<'_>, &SaidAt), Vec<f64>)| -> f64 {
-            f.iter().zip(&said.weights).map(|(f, weight)| weight * said.potential.at(*f)[0]).sum()
-        };
-        sets.map(of_set).sum::<f64>() - 0.5 * linalg::dot(&moved, &self.tilted.precision.times(&moved))
+        let said: f64 = self.said.iter().zip(self.f(w)).map(|((_, said), f)| said.value(&f)).sum();
+        said - 0.5 * linalg::dot(&moved, &self.tilted.precision.times(&moved))
     }
 
     fn step(&self, place: &[f64]) -> Result<(Vec<f64>, f64)> {
@@ -601,7 +593,7 @@ impl Field for LatticeField {
             Over::Quadratic(region) => Ok(Box::new(move |w| region.of_square(offset, w))),
             Over::Nodes(nodes) => {
                 let field = self.clone();
-                Ok(Box::new(move |w| nodes.at(&field.f(&field.rows(&nodes.hats), w))))
+                Ok(Box::new(move |w| -nodes.value(&field.f(&field.rows(&nodes.hats), w))))
             }
         }
     }
@@ -613,9 +605,8 @@ impl Field for LatticeField {
             Over::Quadratic(region) => region,
             Over::Nodes(nodes) => {
                 let f = self.f(&self.rows(&nodes.hats), &self.mean);
-                let level = nodes.at(&f);
-                let parts =
-                    Box::new(Mirrored { nodes, f, level, constant: self.lattice.constant(), size: self.mean.len() });
+                let level = -nodes.value(&f);
+                let parts = Box::new(Mirrored { lattice: self.lattice.clone(), nodes, f, level });
                 let mean = self.expected_by_nodes(region)?;
                 return Ok(RegionForm { mean, level, linear_variance: None, square_variance: None, parts });
             }

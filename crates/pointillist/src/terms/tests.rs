@@ -144,9 +144,9 @@ fn links_go_by_their_names() {
     assert!("cube".parse::<Link>().unwrap_err().to_string().contains("square"));
 }
 
-#[test]
-fn the_square_has_the_distribution_of_its_draws() {
-    let (link, mean, variance) = (Link::Square.formula(), 1.3, 0.8);
+/// Moments, shares below and quantiles of λ for f ~ N(mean, variance), against evenly spread draws.
+fn check_distribution(link: Link, mean: f64, variance: f64) {
+    let link = link.formula();
     let draws: Vec<f64> = (1..200_000)
         .map(|i| crate::numerics::special::normal_quantile(f64::from(i) / 200_000.0))
         .map(|z| link.rate(mean + f64::sqrt(variance) * z))
@@ -161,6 +161,13 @@ fn the_square_has_the_distribution_of_its_draws() {
         assert!((share - below).abs() < 1e-4, "{share} {below}");
         assert!((link.quantile(mean, variance, below) - rate).abs() < 1e-6 * rate);
     }
+}
+
+#[test]
+fn links_have_the_distribution_of_their_draws() {
+    check_distribution(Link::Square, 1.3, 0.8);
+    check_distribution(Link::Log, -0.4, 0.6);
+    assert_eq!(Link::Log.formula().below(-0.4, 0.6, 0.0), 0.0);
 }
 
 /// q(w, constant) at its optimum for one of the golden cases.
@@ -234,26 +241,6 @@ fn both_links_have_their_golden_values_with_a_constant_in_q() {
             close("variance of f", f.variance[n], &case["f_var"][n], 1e-6);
         }
     }
-}
-
-#[test]
-fn the_log_has_the_distribution_of_its_draws() {
-    let (link, mean, variance) = (Link::Log.formula(), -0.4, 0.6);
-    let draws: Vec<f64> = (1..200_000)
-        .map(|i| crate::numerics::special::normal_quantile(f64::from(i) / 200_000.0))
-        .map(|z| link.rate(mean + f64::sqrt(variance) * z))
-        .collect();
-    let average = draws.iter().sum::<f64>() / draws.len() as f64;
-    let square = draws.iter().map(|x| x * x).sum::<f64>() / draws.len() as f64;
-    let (want, sd) = link.moments(mean, variance);
-    assert!((average - want).abs() < 1e-3 && ((square - average * average).sqrt() - sd).abs() < 5e-3);
-    for rate in [0.1, 1.0, 4.0] {
-        let share = draws.iter().filter(|x| **x <= rate).count() as f64 / draws.len() as f64;
-        let below = link.below(mean, variance, rate);
-        assert!((share - below).abs() < 1e-4, "{share} {below}");
-        assert!((link.quantile(mean, variance, below) - rate).abs() < 1e-6 * rate);
-    }
-    assert_eq!(link.below(mean, variance, 0.0), 0.0);
 }
 
 #[test]

@@ -288,6 +288,14 @@ impl Grid {
         Points::of_rows(self.dims, coordinates)
     }
 
+    /// The nodes that have a weight, and these.
+    pub(crate) fn weighed(&self, weights: &[f64]) -> (Points, Vec<f64>) {
+        let (places, mut coordinates) = (self.node_places(), vec![]);
+        let kept = weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+        kept.for_each(|(i, _)| coordinates.extend_from_slice(places.row(i)));
+        (Points::of_rows(self.dims, coordinates), weights.iter().copied().filter(|weight| *weight != 0.0).collect())
+    }
+
     /// The hats at points.
     pub fn at(&self, points: &Points) -> Result<Hats> {
         if points.dims() != self.dims {

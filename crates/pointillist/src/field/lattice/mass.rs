@@ -24,11 +24,7 @@ impl Mass {
         }
         let square = Diagonals::zeros(grid.size(), grid.neighbour_shifts());
         let mut mass = Self { square, linear: vec![0.0; grid.size()], residual: 0.0, measure: 0.0 };
-        let lines: Vec<Vec<f64>> = grid.places().iter().map(|&place| grid.axes()[place].places()).collect();
-        // With no length over which it varies, the integrand is a polynomial between kinks: fewest nodes, exact to
-        // degree 3.
-        let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
-        for piece in window.nodes(&rules) {
+        for piece in between_lines(grid, window) {
             mass.measure += piece.total();
             mass.add_piece(grid, &piece)?;
         }
@@ -86,6 +82,14 @@ impl Mass {
         hats.add_sums(&mut self.linear, |n| repeats * nodes.weights[n]);
         Ok(())
     }
+}
+
+/// Quadrature over a window whose panels end at the lines of the lattice. With no length over which it varies, the integrand is a polynomial
+/// between them: fewest nodes, exact to degree 3.
+pub(crate) fn between_lines(grid: &Grid, window: &Window) -> Vec<PieceNodes> {
+    let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| grid.axis(r).places()).collect();
+    let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
+    window.nodes(&rules)
 }
 
 /// The offsets to all neighbours, and to the node itself.

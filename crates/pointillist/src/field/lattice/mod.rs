@@ -19,6 +19,7 @@ pub(crate) use at::{Rows, Weighted, of_variance};
 pub(crate) use hats::GridAxis;
 pub use hats::{Grid, Hats};
 pub use mass::Mass;
+pub(crate) use mass::between_lines;
 pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
 #[cfg(test)]
 pub(crate) use rule::above;

@@ -40,10 +40,8 @@ pub(crate) fn above(grid: &Grid, window: &Window) -> Result<(Points, Vec<f64>)> 
         let repeats: Vec<f64> = window.pieces().iter().map(|piece| piece.repeats).collect();
         add_simpson(grid, &fine, &mut mass, &repeats);
     }
-    let places = fine.node_places();
-    let kept: Vec<usize> = (0..fine.size()).filter(|i| mass.linear[*i] > 0.0).collect();
-    let coordinates = kept.iter().flat_map(|i| places.row(*i).iter().copied()).collect();
-    Ok((Points::of_rows(grid.dims(), coordinates), kept.iter().map(|i| mass.linear[*i]).collect()))
+    mass.linear.iter_mut().for_each(|weight| *weight = weight.max(0.0)); // rounding
+    Ok(fine.weighed(&mass.linear))
 }
 
 /// Simpson's rule along each axis, between the lines of the lattice and the ends of each box.

@@ -140,16 +140,7 @@ impl Source<'_> {
         };
         let mut sums = vec![0.0; grid.size()];
         hats.add_sums(&mut sums, |n| weights.as_ref().map_or(1.0, |weights| weights[n]));
-        let places = grid.node_places();
-        let (coordinates, sums) = sums.iter().enumerate().filter(|(_, sum)| **sum != 0.0).fold(
-            (vec![], vec![]),
-            |(mut coordinates, mut sums), (i, sum)| {
-                coordinates.extend_from_slice(places.row(i));
-                sums.push(*sum);
-                (coordinates, sums)
-            },
-        );
-        Ok((Detail::Nodes, Some((Points::of_rows(grid.dims(), coordinates), sums))))
+        Ok((Detail::Nodes, Some(grid.weighed(&sums))))
     }
 }
 
