@@ -225,17 +225,16 @@ pub struct FitOptions {
     /// The events.
     #[command(flatten)]
     pub events: EventOptions,
-    /// What the intensity is made of: the paper's `inducing` points, a `lattice`, or what has the higher bound (within 0.1: inducing)
+    /// What the intensity is made of: a `lattice`, the paper's `inducing` points, or `auto` (a lattice up to three axes)
     #[arg(
         long,
         value_enum,
         default_value_t = BasisName::Auto,
         help_heading = "Model",
-        long_help = "What the intensity is made of: the paper's `inducing` points with a kernel, a `lattice` of small hats with a Matern \
-        prior, or `auto`: on one and two axes it tries both and takes the one with the higher bound, inducing points \
-        unless a lattice is more than 0.1 nats higher (less is its own error). A lattice resolves far more. \
-        --kernel, --inducing and --optimise-inducing mean inducing points; --nodes, --link log, --smoothness and --mean integrated mean a lattice. \
-        --prior and --fix are for both, and mean inducing points unless a lattice is asked for."
+        long_help = "What the intensity is made of: a `lattice` of small hats with a Matern prior, the paper's `inducing` points with a kernel, \
+        or `auto`: a lattice, and inducing points with more than three axes. \
+        --kernel, --inducing and --optimise-inducing mean inducing points.\n\
+        The paper's model is --basis inducing (with --mean paper for its prior mean): one fit at the maximum of the bound, the square link, no priors."
     )]
     pub basis: BasisName,
     /// Nodes of the lattice, as in 200x100; as many as pay if not given
@@ -249,10 +248,11 @@ pub struct FitOptions {
         help_heading = "Model",
         long_help = "How the intensity is made from the Gaussian process f.\n\
         `square`: the paper's, rate = f^2. `log`: rate = exp(f), a log-Gaussian Cox process, on a lattice: it says rates that span orders of \
-        magnitude, and places that are truly empty, with far less. `auto`: what has the higher bound."
+        magnitude, and places that are truly empty, with far less. `auto`: both, by their evidence. Not given: `auto` on a lattice, \
+        where a value or a prior of variance or mean means `square`."
     )]
     pub link: Option<String>,
-    /// Smoothness of the lattice's prior: 1 (roughest, on a line), 2, 4, or `auto`, which of 2 and 4 has the higher bound
+    /// Smoothness of the lattice's prior: 1 (roughest, on a line), 2, 4, or `auto`: all of them by their evidence
     #[arg(long, value_enum, value_name = "S", help_heading = "Model")]
     pub smoothness: Option<SmoothnessName>,
     /// Kernel of the Gaussian process, as in 'se(t)*periodic(t, period=1!)'; `pointillist kernels` lists them
@@ -272,24 +272,26 @@ pub struct FitOptions {
     /// Move the inducing points to where they serve best
     #[arg(long, help_heading = "Model")]
     pub optimise_inducing: bool,
-    /// Prior mean of the Gaussian process: a learned `constant`, `paper`, or on a lattice `integrated` over
+    /// Prior mean of the Gaussian process: `integrated` over (lattices), a learned `constant` (inducing points), or `paper`
     #[arg(
         long,
         value_enum,
-        default_value_t = MeanName::Constant,
         help_heading = "Model",
         long_help = "Prior mean of the Gaussian process.\n\
-        `constant`: the same everywhere, a hyper-parameter that is learned. `paper`: as in the paper it holds only at the inducing points, and \
-        away from them the mean is 0. `integrated`: a constant that is unknown like the rest of f, with a vague prior, so that \
-        its uncertainty counts; on a lattice alone."
+        `integrated`: a constant that is unknown like the rest of f, with a vague prior, so that its uncertainty counts; what lattices do. \
+        `constant`: the same everywhere, a hyper-parameter that is learned; what inducing points do, and lattices with --average off. \
+        `paper`: as in the paper it holds only at the inducing points, and away from them the mean is 0."
     )]
-    pub mean: MeanName,
-    /// Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable
+    pub mean: Option<MeanName>,
+    /// Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)', or `none`: maximum likelihood; repeatable
     #[arg(
         long,
         value_name = "PRIOR",
         help_heading = "Model",
         long_help = "Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable.\n\
+        Where nothing is said, lattices have penalised-complexity priors: a range (twice the length-scale) shorter than a tenth of the window's \
+        shortest side has a probability of 5 %, and so has a standard deviation of f above 3 (log link) or above the root of the mean rate (square \
+        link); axes that share a unit share a length-scale unless the events speak against it. `none` leaves these out, and maximises the bound.\n\
         Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), mean; with inducing points also \
         those of other kernels (period, or periodic.period of one of them).\n\
         Families: lognormal(location, scale), gamma(shape, rate), inverse_gamma(shape, scale), half_normal(scale), normal(mean, sd)."
@@ -307,17 +309,21 @@ pub struct FitOptions {
     /// What weighted nodes in place of many events may leave out of the data term, relative to it
     #[arg(long, value_name = "X", default_value = "1e-6", help_heading = "Inference", allow_hyphen_values = true)]
     pub tolerance: f64,
-    /// Average over hyper-parameters, links and degrees of smoothness on lattices, each by its weight, under penalised-complexity priors
+    /// Whether to average over hyper-parameters, links and degrees of smoothness on lattices (`on`), or to take the best (`off`)
     #[arg(
         long,
+        value_enum,
+        value_name = "on|off",
+        num_args = 0..=1,
+        default_missing_value = "on",
+        hide_possible_values = true,
         help_heading = "Model",
-        long_help = "Average over hyper-parameters, links and degrees of smoothness on lattices, instead of taking the best.\n\
-        Each counts by its bound and its prior, so that what is not known of them is in every band. Where --prior says nothing, a range \
-        shorter than a tenth of the window's side has a probability of 5 %, and so has a standard deviation of f above 3 (of log rates) or \
-        above the root of the mean rate (of square roots). The constant is integrated over. With more than 10,000 events hyper-parameters stay \
-        at their best."
+        long_help = "Whether to average over hyper-parameters, links and degrees of smoothness on lattices, each by its evidence, so that what is not \
+        known of them is in every band (`on`, what is done where nothing is said), or to take the best (`off`).\n\
+        With more than 10,000 events, and wherever that moves no band by 1 % of its width, hyper-parameters stay at their best; the summary says so. \
+        Inducing points are always fitted at their best."
     )]
-    pub average: bool,
+    pub average: Option<Switch>,
     /// Find standard errors of the hyper-parameters too: from the curvature of the bound, some ten evaluations more
     #[arg(long, help_heading = "Inference")]
     pub errors: bool,
@@ -359,6 +365,15 @@ pub enum SmoothnessName {
     Four,
     /// What has the higher bound.
     Auto,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
 }
 
 /// The prior means, by name.

@@ -47,16 +47,18 @@ fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
 fn every_feature_is_a_row_with_its_properties() {
     let folder = Folder::new();
     folder.write("sites.csv", sites()).write("districts.geojson", DISTRICTS);
-    for options in ["--inducing 5x5", "--basis lattice --nodes 20x20"] {
+    // The square of f has closed integrals; those of exp f are found by quadrature, to digits.
+    for (options, digits) in [("--inducing 5x5", 1e-8), ("--link square --nodes 20x20", 1e-8), ("--nodes 20x20", 1e-6)]
+    {
         folder.run(&format!("fit sites.csv --window 0,10,0,10 {options} -q -o m.json")).good();
         let several = folder.run("count m.json --in districts.geojson --json").good().json();
         let [west, east] = &several["regions"].as_array().unwrap()[..] else { panic!("{several}") };
         assert_eq!((&west["name"], &west["properties"]["people"]), (&"West".into(), &120.into()));
         assert_eq!((&west["properties"]["id"], &east["name"]), (&7.into(), &"East, the".into()));
         let by_box = folder.run("count m.json --in 0,4,0,10 --json").good().json();
-        assert!((number(&west["mean"]) - number(&by_box["mean"])).abs() < 1e-6);
+        assert!((number(&west["mean"]) - number(&by_box["mean"])).abs() < 80.0 * digits);
         let whole = folder.run("count m.json --json").good().json();
-        assert!((number(&west["mean"]) + number(&east["mean"]) - number(&whole["mean"])).abs() < 1e-6);
+        assert!((number(&west["mean"]) + number(&east["mean"]) - number(&whole["mean"])).abs() < 80.0 * digits);
         folder.run("count m.json --in districts.geojson -o counts.csv").good();
         let run = folder.run("count m.json --in districts.geojson -o -").good();
         assert_eq!(folder.read("counts.csv"), run.out.as_bytes());

@@ -29,16 +29,35 @@ fn every_verb_takes_a_model_on_a_lattice() {
 }
 
 #[test]
-fn without_options_the_bound_chooses_and_says_so() {
+fn without_options_families_are_averaged_and_that_is_said() {
     let folder = Folder::new();
-    let fit = folder.run("fit aftershocks --json").good().json();
-    let elbos: Vec<f64> = fit["tried"].as_array().unwrap().iter().map(|t| t["elbo"].as_f64().unwrap()).collect();
-    assert_eq!(elbos.len(), 3);
-    assert_eq!(fit["elbo"].as_f64().unwrap(), elbos.iter().copied().fold(f64::NEG_INFINITY, f64::max));
-    let text = folder.run("fit aftershocks").good().out;
-    assert!(text.contains("tried") && text.contains("se on inducing points"), "{text}");
+    let fit = folder.run("fit aftershocks --json -o a.json").good().json();
+    let tried: Vec<&str> = fit["tried"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+    assert_eq!(tried.len(), 7, "{tried:?}");
+    assert!(tried.contains(&"constant rate") && tried.contains(&"log link, smoothness 2"), "{tried:?}");
+    let weights: f64 = fit["components"].as_array().unwrap().iter().map(|c| c["weight"].as_f64().unwrap()).sum();
+    assert!((weights - 1.0).abs() < 1e-9 && fit["averaged"] == true, "{fit}");
+    let text = folder.run("show a.json").good().out;
+    assert!(text.contains("an average of") && text.contains("log evidence") && text.contains("range "), "{text}");
+    let best = folder.run("fit aftershocks --average off --json").good().json();
+    assert_eq!(best["components"].as_array().unwrap().len(), 1);
     let paper = folder.run("fit aftershocks --inducing auto --json").good().json();
     assert_eq!((paper["basis"].as_str(), paper["tried"].as_array().unwrap().len()), (Some("inducing"), 1));
+}
+
+#[test]
+fn of_few_events_without_structure_little_is_said_and_it_is_true() {
+    let folder = Folder::new();
+    folder.write("one.csv", "t\n3\n").write("even.csv", "t\n1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    for (file, events) in [("one.csv", 1.0), ("even.csv", 9.0)] {
+        folder.run(&format!("fit {file} --window 0,10 -o m.json")).good();
+        let count = folder.run("count m.json --json").good().json();
+        let [mean, sd] = ["mean", "sd"].map(|name| count[name].as_f64().unwrap());
+        assert!((mean - events).abs() < 1.2 && sd > 0.8 * f64::sqrt(events), "{count}");
+    }
+    let fit = folder.run("fit even.csv --window 0,10 --json").good().json();
+    let constant = fit["components"].as_array().unwrap().iter().filter(|c| c["constant"] == true);
+    assert!(constant.map(|c| c["weight"].as_f64().unwrap()).sum::<f64>() > 0.1, "{fit}");
 }
 
 #[test]
@@ -68,9 +87,16 @@ fn lattices_that_are_none() {
     folder.run("fit p.csv --smoothness auto --mean paper").refused(&["--smoothness", "--mean paper", "leave one"]);
     folder.run("fit p.csv --basis inducing --mean integrated").refused(&["--mean integrated", "--basis lattice"]);
     folder.run("fit p.csv --inducing 9x9 --mean integrated").refused(&["--mean integrated", "--inducing", "leave one"]);
-    folder.run("fit p.csv --nodes 9x9 --fix period=1").refused(&["--fix 'period=1'", "`period`", "lengthscale[x]"]);
+    folder.run("fit p.csv --nodes 9x9 --fix period=1").refused(&[
+        "--fix 'period=1'",
+        "`period`",
+        "lengthscale, variance",
+    ]);
     folder.run("fit p.csv --nodes 9x9 --prior 'alpha ~ gamma(1,1)'").refused(&["--prior", "`alpha`", "variance, mean"]);
     folder.run("fit p.csv --nodes 9x9 --fix lengthscale=-1").refused(&["--fix", "positive"]);
+    folder.run("fit p.csv --mean constant").refused(&["--mean constant", "--average off"]);
+    folder.run("fit p.csv --average maybe").refused(&["--average", "on"]);
+    folder.run("fit p.csv --basis inducing --average on").refused(&["--average", "inducing"]);
     folder.run("fit p.csv --max-memory lots").refused(&["--max-memory", "8GB"]);
     folder.run("fit q.csv --columns a,b,c,d --basis lattice").refused(&["axes", "inducing"]);
 }
@@ -78,28 +104,32 @@ fn lattices_that_are_none() {
 #[test]
 fn a_lattice_takes_fixed_values_and_priors() {
     let folder = Folder::new();
-    let fit =
-        |options: &str| folder.run(&format!("fit coal --basis lattice --smoothness 2 {options} --json")).good().json();
+    let fit = |options: &str| {
+        folder.run(&format!("fit coal --smoothness 2 --link square --average off {options} --json")).good().json()
+    };
     let lengthscale = |fit: &serde_json::Value| fit["hyperparameters"]["lengthscale"][0].as_f64().unwrap();
-    let free = fit("");
+    let free = fit("--prior none --mean constant");
     assert_eq!(free["log_prior"], 0.0);
-    let held = fit("--fix lengthscale=20 --fix mean=1.25");
+    let held = fit("--prior none --fix lengthscale=20 --fix mean=1.25");
     assert!((lengthscale(&held) - 20.0).abs() < 1e-9, "{}", held["hyperparameters"]);
     assert!((held["hyperparameters"]["mean"].as_f64().unwrap() - 1.25).abs() < 1e-9, "{}", held["hyperparameters"]);
     assert!(held["elbo"].as_f64() < free["elbo"].as_f64());
     // A firm belief in another length moves it most of the way there.
-    let moved = fit("--prior 'lengthscale ~ lognormal(4, 0.1)'");
+    let moved = fit("--prior none --prior 'lengthscale ~ lognormal(4, 0.1)'");
     let (from, to) = (lengthscale(&free), 4f64.exp());
     assert!(lengthscale(&moved) > from + 0.5 * (to - from) && lengthscale(&moved) < 1.1 * to, "{moved}");
     assert!(moved["log_prior"].as_f64().unwrap() != 0.0);
-    let text = folder.run("fit coal --nodes 60 --smoothness 2 --prior 'lengthscale ~ lognormal(4, 0.1)'").good().out;
+    let text = folder
+        .run("fit coal --nodes 60 --smoothness 2 --average off --prior 'lengthscale ~ lognormal(4, 0.1)'")
+        .good()
+        .out;
     assert!(text.contains("log prior") && text.contains("lattice"), "{text}");
 }
 
 #[test]
 fn an_unknown_constant_is_part_of_the_answer() {
     let folder = Folder::new();
-    let line = "fit coal --basis lattice --smoothness 2";
+    let line = "fit coal --basis lattice --link square --smoothness 2 --average off";
     let integrated = folder.run(&format!("{line} --mean integrated -o m.json --json")).good().json();
     let learned = folder.run(&format!("{line} --mean constant --json")).good().json();
     assert_eq!(

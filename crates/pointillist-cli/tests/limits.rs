@@ -172,7 +172,9 @@ fn length_scales_at_the_edge_of_the_search_are_said() {
     let rows: Vec<String> = (0..600).map(spread).map(|(a, b)| format!("{},{b}", a * a * a)).collect();
     folder.write("even.csv", format!("x,y\n{}\n", rows.join("\n")));
     for basis in ["lattice", "inducing"] {
-        let run = folder.run(&format!("fit even.csv --window 0,1,0,1 --basis {basis} --json")).good();
+        let run = folder
+            .run(&format!("fit even.csv --window 0,1,0,1 --basis {basis} --prior none --average off --json"))
+            .good();
         let fit = run.json();
         let bound = &fit["at_bounds"][0];
         assert_eq!(
@@ -188,7 +190,7 @@ fn length_scales_at_the_edge_of_the_search_are_said() {
         assert!(said, "{basis}: {}", run.err);
         assert!(!run.err.contains("would help"), "{basis}: {}", run.err);
     }
-    let text = folder.run("fit even.csv --window 0,1,0,1 --basis lattice").good();
+    let text = folder.run("fit even.csv --window 0,1,0,1 --basis lattice --prior none --average off").good();
     assert!(text.out.contains("converged at the end of the range of lengthscale[y]"), "{}", text.out);
     assert!(text.err.contains("warning: the length-scale along y"), "{}", text.err);
 }
@@ -200,22 +202,11 @@ fn more_nodes_are_not_advised_where_events_have_no_structure() {
     let place = |i: u32| (f64::from(i) * 61.803_398_874_989).round() % 100.0 / 100.0;
     let rows: Vec<String> = (1..=400).map(|i| place(i % 40).to_string()).collect();
     folder.write("ties.csv", format!("x\n{}\n", rows.join("\n")));
-    let run = folder.run("fit ties.csv --window 0,1 --basis lattice --json").good();
+    let run =
+        folder.run("fit ties.csv --window 0,1 --basis lattice --link square --prior none --average off --json").good();
     let bound = &run.json()["at_bounds"][0];
     assert_eq!((&bound["name"], &bound["end"]), (&"lengthscale[x]".into(), &"lowest".into()), "{}", run.err);
     assert!(run.err.contains("no structure longer than that") && !run.err.contains("would help"), "{}", run.err);
     let run = folder.run("fit ties.csv --window 0,1 --basis inducing").good();
     assert!(run.err.contains("events show no structure") && !run.err.contains("would help"), "{}", run.err);
-}
-
-#[test]
-fn the_rule_that_chose_the_basis_is_said() {
-    let folder = Folder::new();
-    let run = folder.run("fit coal").good();
-    let line = run.out.lines().find(|line| line.trim_start().starts_with("tried")).unwrap();
-    assert!(line.contains("inducing points are taken") && line.contains("more than 0.1 higher"), "{line}");
-    assert_eq!(folder.run("fit coal --json").good().json()["decided"], "tie");
-    assert!(folder.run("fit coal --inducing 12 --json").good().json().get("decided").is_none());
-    let lattices = folder.run("fit coal --basis lattice --json").good().json();
-    assert_eq!(lattices["decided"], "highest_bound");
 }

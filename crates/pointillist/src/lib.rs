@@ -80,7 +80,7 @@ pub mod settings {
 /// What a [`Report`] is made of, and what a [`Posterior`] says of its lattice.
 pub mod report {
     pub use crate::bound::Bound;
-    pub use crate::infer::{AtBound, Bounded, Decision, RangeEnd, StandardError, Stop, Summarised, Tried};
+    pub use crate::infer::{Alone, AtBound, Bounded, RangeEnd, StandardError, Stop, Summarised, Tried};
     pub use crate::posterior::LatticeSummary;
 }
 

@@ -4,8 +4,7 @@ use pointillist::settings::{LatticeMean, Smoothness};
 use pointillist::{Events, Fit, LatticeChoice, Link, Model, Points, Window, simulate};
 
 fn averaged(events: &Events) -> Fit {
-    let lattice = LatticeChoice { links: Link::ALL.to_vec(), ..LatticeChoice::default() };
-    Model { family: lattice.into(), ..Model::default() }.fit_averaged(events).unwrap()
+    Model::default().fit(events).unwrap()
 }
 
 /// Sets of events from an intensity on an interval.
@@ -81,7 +80,7 @@ fn it_is_a_mixture_of_families_and_its_weights_are_those_of_single_fits() {
     let unit = Window::interval(0.0, 1.0).unwrap();
     let events = &sets(&unit, |x| 20.0 + 120.0 * x, 1)[0];
     let fit = averaged(events);
-    assert!(fit.posterior.weights().len() > 5 && fit.report.tried.len() == 6);
+    assert!(fit.posterior.weights().len() > 5 && fit.report.tried.len() == 7);
     assert!((fit.posterior.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
     let links: Vec<Link> =
         (0..fit.posterior.weights().len()).map(|i| fit.posterior.component(i).unwrap().link()).collect();
@@ -96,12 +95,12 @@ fn it_is_a_mixture_of_families_and_its_weights_are_those_of_single_fits() {
         links: vec![Link::Log],
     };
     let model = Model { family: one.into(), ..Model::default() };
-    let average = model.fit_averaged(events).unwrap().posterior;
+    let average = model.fit(events).unwrap().posterior;
     let log_weight = |number: usize| {
         let lattice = average.component(number).unwrap().lattice().unwrap();
         let (length, variance) = (lattice.lengthscales[0], lattice.variance);
         let fixed = vec![("lengthscale".into(), length), ("variance".into(), variance)];
-        let bound = Model { fixed, ..model.clone() }.fit(events).unwrap().report.bound.total();
+        let bound = Model { fixed, average: false, ..model.clone() }.fit(events).unwrap().report.bound.total();
         // P(range < 0.1) = P(sd > 3) = 0.05; densities of the logarithms
         let (short, wide) = (-0.05f64.ln() * 0.05f64.sqrt(), -0.05f64.ln() / 3.0);
         bound - 0.5 * length.ln() - short / length.sqrt() + 0.5 * variance.ln() - wide * variance.sqrt()

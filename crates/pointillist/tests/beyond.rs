@@ -6,8 +6,8 @@ use pointillist::{Events, Family, InducingPoints, LatticeChoice, Model, Points, 
 
 fn lattice(nodes: &[usize]) -> Model {
     let (nodes, smoothness) = (Some(nodes.to_vec()), Some(Smoothness::Two));
-    let lattice = LatticeChoice { nodes, smoothness, ..LatticeChoice::default() };
-    Model { family: lattice.into(), ..Model::default() }
+    let lattice = LatticeChoice { nodes, smoothness, ..LatticeChoice::as_in_the_paper() };
+    Model { family: lattice.into(), ..Model::of_maximum_likelihood() }
 }
 
 fn on_a_line() -> Posterior {
@@ -128,7 +128,7 @@ fn a_period_forecasts_tomorrow() {
                 points: Inducing::Grid(vec![60]),
                 ..InducingPoints::default()
             }),
-            ..Model::default()
+            ..Model::of_maximum_likelihood()
         };
         let posterior = model.fit(&days()).unwrap().posterior;
         let halves = [(10.0, 10.5), (10.5, 11.0), (10.0, 11.0)].map(|(lo, hi)| Window::interval(lo, hi).unwrap());
@@ -143,7 +143,7 @@ fn a_period_forecasts_tomorrow() {
 
 #[test]
 fn beyond_inducing_points_a_count_is_as_unsure_as_the_prior() {
-    let posterior = Model { family: Family::Inducing(InducingPoints::default()), ..Model::default() }
+    let posterior = Model { family: Family::Inducing(InducingPoints::default()), ..Model::of_maximum_likelihood() }
         .fit(&days())
         .unwrap()
         .posterior;
@@ -167,7 +167,8 @@ fn beyond_inducing_points_a_count_is_as_unsure_as_the_prior() {
 fn a_window_that_says_where_events_can_be_is_not_left() {
     let window = Window::union(&[Window::interval(0.0, 4.0).unwrap(), Window::interval(5.0, 10.0).unwrap()]).unwrap();
     let points = days().points().filter(|row| window.contains(row));
-    let posterior = Model::default().fit(&Events::new(points, window.clone()).unwrap()).unwrap().posterior;
+    let posterior =
+        Model::of_maximum_likelihood().fit(&Events::new(points, window.clone()).unwrap()).unwrap().posterior;
     let asked = Window::interval(3.0, 12.0).unwrap();
     assert!(!posterior.counts_beyond_the_window());
     assert_eq!(posterior.counted(&asked).unwrap().volume(), 6.0);
@@ -180,8 +181,8 @@ fn what_is_expected_inside_does_not_depend_on_what_is_asked_beside_it() {
     let place = |i: usize| [(0.5 + 0.754878 * i as f64).fract().powi(2), (0.5 + 0.569840 * i as f64).fract()];
     let points = Points::from_rows(&(0..150).map(place).collect::<Vec<_>>()).unwrap();
     let events = Events::new(points, Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
-    let lattice = LatticeChoice { nodes: Some(vec![14, 14]), ..Default::default() };
-    let posterior = Model { family: lattice.into(), ..Model::default() }.fit(&events).unwrap().posterior;
+    let lattice = LatticeChoice { nodes: Some(vec![14, 14]), ..LatticeChoice::as_in_the_paper() };
+    let posterior = Model { family: lattice.into(), ..Model::of_maximum_likelihood() }.fit(&events).unwrap().posterior;
     let [inside, outside] =
         [[(0.0, 0.4), (0.2, 0.9)], [(0.9, 1.2), (0.2, 0.9)]].map(|spans| Window::new(&spans).unwrap());
     let alone = posterior.joint_counts(std::slice::from_ref(&inside), 400, 1).unwrap().moments()[0].mean;

@@ -10,7 +10,7 @@ fn on_a_line(lattice: bool) -> Posterior {
     let (lo, hi) = common::COAL_WINDOW;
     let window = Window::interval(lo, hi).unwrap();
     let events = Events::new(Points::line(&common::coal()).unwrap(), window).unwrap();
-    let inducing = Model { family: Inducing::Grid(vec![18]).into(), ..Model::default() };
+    let inducing = Model { family: Inducing::Grid(vec![18]).into(), ..Model::of_maximum_likelihood() };
     let model = if lattice { lattice_model(&[300]) } else { inducing };
     model.fit(&events).unwrap().posterior
 }
@@ -18,8 +18,8 @@ fn on_a_line(lattice: bool) -> Posterior {
 fn lattice_model(nodes: &[usize]) -> Model {
     let (nodes, smoothness) = (Some(nodes.to_vec()), Some(Smoothness::Two));
     Model {
-        family: Family::Lattice(LatticeChoice { nodes, smoothness, ..LatticeChoice::default() }),
-        ..Model::default()
+        family: Family::Lattice(LatticeChoice { nodes, smoothness, ..LatticeChoice::as_in_the_paper() }),
+        ..Model::of_maximum_likelihood()
     }
 }
 

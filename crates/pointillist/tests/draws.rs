@@ -16,14 +16,14 @@ fn peaked() -> [Posterior; 2] {
     let often = window.clone().with_repeats(300).unwrap();
     let events = Events::new(simulate(&often, peak, 1, 0).unwrap(), often).unwrap();
     let smoothness = Some(Smoothness::Two);
-    let lattice = LatticeChoice { nodes: Some(vec![6000]), smoothness, ..LatticeChoice::default() };
-    let on_lattice = Model { family: lattice.into(), ..Model::default() };
+    let lattice = LatticeChoice { nodes: Some(vec![6000]), smoothness, ..LatticeChoice::as_in_the_paper() };
+    let on_lattice = Model { family: lattice.into(), ..Model::of_maximum_likelihood() };
     // Inducing points close together about the peak.
     let near = (0..60).map(|i| 3.22 + 0.001 * (f64::from(i) - 29.5));
     let places: Vec<f64> = (0..40).map(|i| 0.25 * (f64::from(i) + 0.5)).chain(near).collect();
     let inducing = Inducing::At(Points::line(&places).unwrap());
     let fixed = vec![("lengthscale".to_string(), 0.004)];
-    let by_inducing = Model { family: inducing.into(), fixed, ..Model::default() };
+    let by_inducing = Model { family: inducing.into(), fixed, ..Model::of_maximum_likelihood() };
     [on_lattice, by_inducing].map(|model| {
         let state = model.fit(&events).unwrap().posterior.state();
         Posterior::from_state(PosteriorState { window: window.clone(), ..state }).unwrap()
@@ -51,10 +51,10 @@ fn sets_of_events_are_as_large_as_their_intensities_say_at_a_sharp_peak_too() {
 fn an_answer_does_not_depend_on_how_many_points_are_asked_about() {
     let window = Window::new(&[(0.0, 2.0), (0.0, 1.0)]).unwrap();
     let events = Events::new(simulate(&window, |x| 300.0 * x[0], 2, 0).unwrap(), window).unwrap();
-    let inducing = Model { family: Inducing::Grid(vec![6, 5]).into(), ..Model::default() };
+    let inducing = Model { family: Inducing::Grid(vec![6, 5]).into(), ..Model::of_maximum_likelihood() };
     let nodes = Some(vec![20, 12]);
-    let lattice = LatticeChoice { nodes, smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
-    let lattice = Model { family: lattice.into(), ..Model::default() };
+    let lattice = LatticeChoice { nodes, smoothness: Some(Smoothness::Two), ..LatticeChoice::as_in_the_paper() };
+    let lattice = Model { family: lattice.into(), ..Model::of_maximum_likelihood() };
     let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     for model in [inducing, lattice] {
         let posterior = model.fit(&events).unwrap().posterior;
@@ -90,8 +90,8 @@ fn the_exact_posterior_of_a_lattice_is_sampled_whatever_the_number_of_events() {
     assert!(points.len() > 5000);
     let events = Events::new(points, window).unwrap();
     let lattice =
-        LatticeChoice { nodes: Some(vec![60]), smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
-    let posterior = Model { family: lattice.into(), ..Model::default() }.fit(&events).unwrap().posterior;
+        LatticeChoice { nodes: Some(vec![60]), smoothness: Some(Smoothness::Two), ..LatticeChoice::as_in_the_paper() };
+    let posterior = Model { family: lattice.into(), ..Model::of_maximum_likelihood() }.fit(&events).unwrap().posterior;
     let at = Points::line(&[0.1, 0.5, 0.9]).unwrap();
     let sampling = Sampling { chains: 2, draws: 500, warm_up: 100, moves: 5, seed: 1 };
     let exact = posterior.sample_exact(events.points(), &at, sampling).unwrap();

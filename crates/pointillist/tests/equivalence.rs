@@ -96,7 +96,7 @@ fn moving_the_inducing_points_can_only_help() {
 
 #[test]
 fn auto_finds_a_grid_that_more_points_do_not_improve() {
-    let auto = Model::default().fit(&coal()).unwrap();
+    let auto = Model { family: Inducing::Auto.into(), ..Model::default() }.fit(&coal()).unwrap();
     let fine = coal_fit(60, PriorMean::Constant, Method::Collapsed);
     assert!(fine.report.bound.total() - auto.report.bound.total() < 0.01);
     assert!(auto.report.inducing[0] < 40, "{:?}", auto.report.inducing);

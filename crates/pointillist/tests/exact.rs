@@ -46,7 +46,9 @@ fn a_case_on_a_line_agrees_with_quadrature() {
 fn the_variational_answer_on_coal_is_close_to_the_exact_one() {
     let years = Points::line(&common::coal()).unwrap();
     let (lo, hi) = common::COAL_WINDOW;
-    let fit = Model::default().fit(&Events::new(years.clone(), Window::interval(lo, hi).unwrap()).unwrap()).unwrap();
+    let fit = Model { family: InducingPoints::default().into(), ..Model::default() }
+        .fit(&Events::new(years.clone(), Window::interval(lo, hi).unwrap()).unwrap())
+        .unwrap();
     let at = fit.posterior.window().grid(&[60]);
     let draws = fit.posterior.sample_exact(&years, &at, Sampling::default()).unwrap();
     let (rate, band) = (fit.posterior.rate(&at).unwrap(), fit.posterior.quantiles(&at, &[0.05, 0.95]).unwrap());

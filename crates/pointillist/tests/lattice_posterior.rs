@@ -24,8 +24,8 @@ fn plane() -> Events {
 
 fn on_lattice(nodes: &[usize], smoothness: Smoothness, events: &Events) -> Fit {
     let lattice =
-        LatticeChoice { nodes: Some(nodes.to_vec()), smoothness: Some(smoothness), ..LatticeChoice::default() };
-    Model { family: lattice.into(), ..Model::default() }.fit(events).unwrap()
+        LatticeChoice { nodes: Some(nodes.to_vec()), smoothness: Some(smoothness), ..LatticeChoice::as_in_the_paper() };
+    Model { family: lattice.into(), ..Model::of_maximum_likelihood() }.fit(events).unwrap()
 }
 
 fn mean_and_sd(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
@@ -116,7 +116,7 @@ fn a_lattice_is_a_matern_process_by_inducing_points() {
     let kernel = Expression::parse("matern32", &["year"]).unwrap();
     let inducing = Model {
         family: Family::Inducing(InducingPoints { kernel: Some(kernel), ..InducingPoints::default() }),
-        ..Model::default()
+        ..Model::of_maximum_likelihood()
     }
     .fit(&coal())
     .unwrap();
@@ -222,28 +222,27 @@ fn a_fit_on_every_kind_of_window() {
 
 #[test]
 fn the_bound_chooses_among_families() {
-    let fit = Model::default().fit(&coal()).unwrap();
-    let tried: Vec<f64> = fit.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
-    assert_eq!(tried.len(), 3);
-    // On coal all three are within a tenth of a nat: the simplest is taken.
-    assert!(tried.iter().all(|bound| (bound - tried[0]).abs() < 0.1), "{tried:?}");
-    assert!(fit.posterior.kernel().is_some());
     let rough = Drawn::new(&[400], &[0.02], 0.5, 400.0, Smoothness::Two, 1).unwrap().events;
-    let fit = Model::default().fit(&Events::new(rough, Window::interval(0.0, 1.0).unwrap()).unwrap()).unwrap();
-    let best = fit.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).fold(f64::NEG_INFINITY, f64::max);
-    assert!(fit.posterior.lattice().is_some() && fit.report.bound.total() == best, "{:?}", fit.report.tried);
+    let rough = Events::new(rough, Window::interval(0.0, 1.0).unwrap()).unwrap();
+    for events in [coal(), rough] {
+        let fit = Model::of_maximum_likelihood().fit(&events).unwrap();
+        let tried: Vec<f64> = fit.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
+        assert_eq!(tried.len(), 6, "two links, three degrees of smoothness");
+        let best = tried.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        assert!(fit.posterior.lattice().is_some() && fit.report.bound.total() == best, "{tried:?}");
+    }
     let kernel = Expression::parse("se", &["year"]).unwrap();
     let asked = Model {
         family: Family::Inducing(InducingPoints { kernel: Some(kernel.clone()), ..InducingPoints::default() }),
-        ..Model::default()
+        ..Model::of_maximum_likelihood()
     }
     .fit(&coal())
     .unwrap();
     assert!(asked.report.tried.len() == 1 && asked.posterior.kernel().is_some());
     // A lattice takes priors and held values by the same names, and says which it has.
     let lattice = |fixed: Vec<(String, f64)>, priors: Vec<(String, Prior)>| {
-        let family = LatticeChoice { nodes: Some(vec![60]), ..LatticeChoice::default() }.into();
-        Model { family, fixed, priors, ..Model::default() }.fit(&coal())
+        let family = LatticeChoice { nodes: Some(vec![60]), ..LatticeChoice::as_in_the_paper() }.into();
+        Model { family, fixed, priors, ..Model::of_maximum_likelihood() }.fit(&coal())
     };
     let held = lattice(vec![("lengthscale".into(), 20.0), ("mean".into(), 1.3)], vec![]).unwrap().posterior;
     let summary = held.lattice().unwrap();
@@ -258,20 +257,35 @@ fn the_bound_chooses_among_families() {
     let refused = lattice(vec![("wavelength".into(), 1.0)], vec![]).unwrap_err().to_string();
     assert!(refused.contains("the model has lengthscale[0], variance, mean"), "{refused}");
     assert!(lattice(vec![("lengthscale".into(), -1.0)], vec![]).unwrap_err().to_string().contains("positive"));
-    let fine =
-        LatticeChoice { nodes: Some(vec![4000]), smoothness: Some(Smoothness::Four), ..LatticeChoice::default() };
+    let fine = LatticeChoice {
+        nodes: Some(vec![4000]),
+        smoothness: Some(Smoothness::Four),
+        ..LatticeChoice::as_in_the_paper()
+    };
     let fixed = vec![("lengthscale".to_string(), 20.0)];
-    let refused = Model { family: fine.into(), fixed, ..Model::default() }.fit(&coal()).map(|_| ()).unwrap_err();
+    let refused =
+        Model { family: fine.into(), fixed, ..Model::of_maximum_likelihood() }.fit(&coal()).map(|_| ()).unwrap_err();
     assert!(refused.to_string().contains("fewer nodes"), "{refused}");
     assert!(lattice(vec![("lengthscale".into(), 1e9)], vec![]).unwrap_err().to_string().contains("inducing points"));
     assert!(lattice(vec![("lengthscale".into(), 0.2)], vec![]).unwrap_err().to_string().contains("more than 60 nodes"));
 }
 
 #[test]
-fn inducing_points_are_not_tried_in_vain() {
-    let rough = Drawn::new(&[80, 80], &[0.03, 0.03], 0.6, 3000.0, Smoothness::Two, 2).unwrap().events;
-    let events = Events::new(rough, Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
-    let fit = Model { most_bytes: 20_000_000, ..Model::default() }.fit(&events).unwrap();
-    let reason = fit.report.tried.last().unwrap().outcome.as_ref().unwrap_err();
-    assert!(reason.contains("not tried") && fit.posterior.lattice().is_some(), "{reason}");
+fn axes_that_share_a_unit_share_a_range_unless_the_events_speak_against_it() {
+    let fit = |ranges: &[f64; 2], seed: u64| {
+        let drawn = Drawn::new(&[60, 60], ranges, 0.6, 1500.0, Smoothness::Two, seed).unwrap().events;
+        let events = Events::new(drawn, Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
+        let lattice = LatticeChoice {
+            nodes: Some(vec![36, 36]),
+            smoothness: Some(Smoothness::Two),
+            ..LatticeChoice::as_in_the_paper()
+        };
+        let lengths = |model: Model| model.fit(&events).unwrap().posterior.lattice().unwrap().lengthscales;
+        let model = Model { family: lattice.into(), average: false, ..Model::default() };
+        [lengths(model.clone()), lengths(Model { penalise: false, ..model })]
+    };
+    let [even, free] = fit(&[0.2, 0.2], 3);
+    assert!((even[0] / even[1] - 1.0).abs() < 1e-9 && (free[0] / free[1] - 1.0).abs() > 1e-3, "{even:?} {free:?}");
+    let [striped, _] = fit(&[0.1, 0.6], 4);
+    assert!(striped[1] > 2.0 * striped[0], "{striped:?}");
 }

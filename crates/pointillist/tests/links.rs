@@ -11,7 +11,7 @@ fn model(nodes: &[usize], smoothness: Smoothness) -> Model {
         mean: LatticeMean::Integrated,
         links: vec![Link::Log],
     };
-    Model { family: lattice.into(), ..Model::default() }
+    Model { family: lattice.into(), ..Model::of_maximum_likelihood() }
 }
 
 fn fit(nodes: &[usize], smoothness: Smoothness, events: &Events) -> Fit {
@@ -194,7 +194,7 @@ fn an_empty_place_is_empty() {
     let window = Window::interval(0.0, 1000.0).unwrap();
     let events = Events::new(Points::line(&places).unwrap(), window).unwrap();
     let lattice = LatticeChoice { mean: LatticeMean::Integrated, links: vec![Link::Log], ..LatticeChoice::default() };
-    let posterior = Model { family: lattice.into(), ..Model::default() }.fit(&events).unwrap().posterior;
+    let posterior = Model { family: lattice.into(), ..Model::of_maximum_likelihood() }.fit(&events).unwrap().posterior;
     let empty = posterior.count(&Window::interval(500.0, 1000.0).unwrap()).unwrap().mean;
     assert!(empty < 2.0, "{empty}");
 }

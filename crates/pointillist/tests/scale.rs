@@ -37,13 +37,16 @@ fn summary(points: &Points, window: &Window, cells: &[usize]) -> Summary {
 }
 
 fn grid(counts: &[usize]) -> Model {
-    Model { family: Inducing::Grid(counts.to_vec()).into(), ..Model::default() }
+    Model { family: Inducing::Grid(counts.to_vec()).into(), ..Model::of_maximum_likelihood() }
 }
 
 fn lattice(nodes: &[usize]) -> Model {
-    let lattice =
-        LatticeChoice { nodes: Some(nodes.to_vec()), smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
-    Model { family: lattice.into(), ..Model::default() }
+    let lattice = LatticeChoice {
+        nodes: Some(nodes.to_vec()),
+        smoothness: Some(Smoothness::Two),
+        ..LatticeChoice::as_in_the_paper()
+    };
+    Model { family: lattice.into(), ..Model::of_maximum_likelihood() }
 }
 
 fn rates(fit: &Fit, dims: usize) -> Vec<f64> {
@@ -163,8 +166,14 @@ fn parts_add_up_and_others_are_refused() {
     let outside = Points::from_rows(&[[0.5, 0.5], [0.5, 1.5]]).unwrap();
     assert!(matches!(parts.add(&outside), Err(Error::OutsideWindow { index: 1, count: 1, total: 2, .. })));
     assert_eq!(parts.events(), 9000, "nothing is added if something is wrong");
-    assert!(matches!(Model { exact: true, ..Model::default() }.fit_summary(&parts), Err(Error::Setting { .. })));
-    assert!(matches!(Model::default().fit_summary(&Summary::new(&unit(2), &[9, 9]).unwrap()), Err(Error::NoEvents)));
+    assert!(matches!(
+        Model { exact: true, ..Model::of_maximum_likelihood() }.fit_summary(&parts),
+        Err(Error::Setting { .. })
+    ));
+    assert!(matches!(
+        Model::of_maximum_likelihood().fit_summary(&Summary::new(&unit(2), &[9, 9]).unwrap()),
+        Err(Error::NoEvents)
+    ));
 }
 
 #[test]

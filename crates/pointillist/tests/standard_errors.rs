@@ -11,14 +11,17 @@ fn events(seed: u64) -> Events {
 
 fn lattice(mean: LatticeMean) -> Model {
     let (nodes, smoothness) = (Some(vec![80]), Some(Smoothness::Two));
-    Model { family: LatticeChoice { nodes, smoothness, mean, ..LatticeChoice::default() }.into(), ..Model::default() }
+    Model {
+        family: LatticeChoice { nodes, smoothness, mean, ..LatticeChoice::as_in_the_paper() }.into(),
+        ..Model::of_maximum_likelihood()
+    }
 }
 
 /// The bound as a function of one hyper-parameter, the others learned anew, is a parabola about its maximum with the standard error as its width:
 /// it falls by half a nat at one standard error in the logarithm. (Not on a lattice, whose nodes move with the range that is held.)
 #[test]
 fn the_profile_of_the_bound_falls_by_half_a_nat() {
-    let model = Model { family: Inducing::Grid(vec![24]).into(), ..Model::default() };
+    let model = Model { family: Inducing::Grid(vec![24]).into(), ..Model::of_maximum_likelihood() };
     let fit = Model { errors: true, ..model.clone() }.fit(&events(4)).unwrap();
     let errors = fit.report.standard_errors.clone().expect("a maximum in all of them");
     assert_eq!(errors.len(), 3);

@@ -17,9 +17,9 @@ fn events(seed: u64) -> Events {
 /// By inducing points, on a lattice, and the average of both.
 fn posteriors() -> [Posterior; 3] {
     let nodes = Some(vec![20, 12]);
-    let lattice = LatticeChoice { nodes, smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
+    let lattice = LatticeChoice { nodes, smoothness: Some(Smoothness::Two), ..LatticeChoice::as_in_the_paper() };
     let [inducing, lattice] = [Inducing::Grid(vec![6, 5]).into(), lattice.into()]
-        .map(|family| Model { family, ..Model::default() }.fit(&events(1)).unwrap().posterior);
+        .map(|family| Model { family, ..Model::of_maximum_likelihood() }.fit(&events(1)).unwrap().posterior);
     let average = Posterior::average(vec![(0.0, inducing.clone()), (-0.5, lattice.clone())]).unwrap();
     [inducing, lattice, average]
 }

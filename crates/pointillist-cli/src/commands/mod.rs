@@ -1,5 +1,6 @@
 //! The verbs. Each takes its arguments, calls the library, and writes data to stdout or a file and talk to stderr.
 
+mod averaged;
 mod check;
 mod compare;
 mod completions;

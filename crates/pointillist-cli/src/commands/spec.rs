@@ -3,7 +3,7 @@
 pub use crate::io::spec::{plural, quantiles};
 
 use super::{Context, Failure, input};
-use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName};
+use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName, Switch};
 use crate::io::spec::{counts, repeated};
 use crate::io::{self, Given, Setting};
 use crate::options::Mode;
@@ -12,13 +12,19 @@ use pointillist::settings::{Inducing, LatticeMean, Method, PriorMean, Smoothness
 use pointillist::{Axis, Error, Family, InducingPoints, LatticeChoice, Link, Model, Prior};
 use pointillist_rivals::sgcp;
 
+/// What `--prior` says for none at all.
+const NO_PRIOR: &str = "none";
+
 /// The model that the options describe, for events on these axes.
 pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Model, Failure> {
     if options.exact {
         context.refuse_idle(Mode::EveryEvent)?;
     }
     let default = Model::default();
-    let priors = options.prior.iter().map(|text| prior(text)).collect::<Result<_, _>>()?;
+    let is_none = |text: &&String| text.trim() == NO_PRIOR;
+    let penalise = !options.prior.iter().any(|text| is_none(&text));
+    let priors =
+        options.prior.iter().filter(|text| !is_none(text)).map(|text| prior(text)).collect::<Result<_, _>>()?;
     let fixed = options.fix.iter().map(|text| fixed(text)).collect::<Result<Vec<_>, _>>()?;
     if let Some(name) = repeated(&fixed.iter().map(|(name, _)| name).collect::<Vec<_>>()) {
         return Err(format!("--fix: {name} is held at two values; give it once").into());
@@ -28,6 +34,13 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
     }
     if options.max_evaluations == 0 {
         return Err("--max-evaluations 0 leaves nothing to do; allow at least one".to_string().into());
+    }
+    let average = options.average != Some(Switch::Off);
+    let is_held = fixed.iter().any(|(name, _)| name == "mean");
+    let is_learned = options.mean == Some(MeanName::Constant) && !is_held;
+    if average && is_learned && !asks_for_inducing(options) && options.basis != BasisName::Inducing {
+        let sentence = "--mean constant is learned as one value, and an average integrates over it; add --average off, or leave it out";
+        return Err(sentence.to_string().into());
     }
     Ok(Model {
         family: family(options, axes, context)?,
@@ -39,7 +52,8 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         exact: options.exact,
         tolerance: options.tolerance,
         errors: options.errors,
-        average: options.average,
+        average,
+        penalise,
         ..default
     })
 }
@@ -51,8 +65,8 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
         .or(asked_by(options.nodes.is_some(), "--nodes"))
         .or(asked_by(options.smoothness.is_some(), "--smoothness"))
         .or(asked_by(is_other_link(options), "--link"))
-        .or(asked_by(options.average, "--average"))
-        .or(asked_by(options.mean == MeanName::Integrated, "--mean integrated"));
+        .or(asked_by(options.average == Some(Switch::On), "--average"))
+        .or(asked_by(options.mean == Some(MeanName::Integrated), "--mean integrated"));
     match (options.basis, on_lattice) {
         (BasisName::Inducing, _) => {
             context.refuse_idle(Mode::OnInducing("--basis inducing"))?;
@@ -63,11 +77,11 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
                 )
                 .into());
             }
-            if options.average {
+            if options.average == Some(Switch::On) {
                 let sentence = "--average is for lattices; leave out what asks for inducing points, or --average";
                 return Err(sentence.to_string().into());
             }
-            if options.mean == MeanName::Integrated {
+            if options.mean == Some(MeanName::Integrated) {
                 let sentence = "--mean integrated is for a lattice alone; take --basis lattice, or --mean constant";
                 return Err(sentence.to_string().into());
             }
@@ -75,12 +89,16 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
         }
         (_, Some(option)) => {
             context.refuse_idle(Mode::OnLattice(option))?;
-            if options.mean == MeanName::Paper {
+            if options.mean == Some(MeanName::Paper) {
                 return Err(format!(
                     "{option} asks for a lattice, and --mean paper is for inducing points; leave one of them out"
                 )
                 .into());
             }
+            Ok(lattice(options, axes)?.into())
+        }
+        // The words of a lattice where inducing points are not asked for.
+        _ if options.mean == Some(MeanName::Constant) && !asks_for_inducing(options) => {
             Ok(lattice(options, axes)?.into())
         }
         _ => {
@@ -90,6 +108,14 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
             Ok(if is_asked { points.into() } else { Family::Auto })
         }
     }
+}
+
+/// Whether something is asked for that only inducing points have.
+fn asks_for_inducing(options: &FitOptions) -> bool {
+    options.inducing.is_some()
+        || options.kernel.is_some()
+        || options.optimise_inducing
+        || options.method == MethodName::Joint
 }
 
 /// Whether a link is asked for that inducing points do not have, or a choice among links.
@@ -108,8 +134,8 @@ fn inducing_points(options: &FitOptions, axes: &[Axis]) -> Result<InducingPoints
             MethodName::Joint => Method::Joint,
         },
         prior_mean: match options.mean {
-            MeanName::Paper => PriorMean::Paper,
-            MeanName::Constant | MeanName::Integrated => PriorMean::Constant,
+            Some(MeanName::Paper) => PriorMean::Paper,
+            _ => PriorMean::Constant,
         },
         jitter: options.jitter,
     })
@@ -131,11 +157,10 @@ fn lattice(options: &FitOptions, axes: &[Axis]) -> Result<LatticeChoice, Failure
             .transpose()?,
         smoothness,
         mean: match options.mean {
-            MeanName::Integrated => LatticeMean::Integrated,
-            _ => LatticeMean::Learned,
+            Some(MeanName::Constant) => LatticeMean::Learned,
+            _ => LatticeMean::Integrated,
         },
         links: match options.link.as_deref() {
-            None if !options.average => vec![Link::Square],
             None | Some("auto") => Link::ALL.to_vec(),
             Some(name) => vec![name.parse::<Link>()?],
         },

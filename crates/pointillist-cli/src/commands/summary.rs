@@ -1,8 +1,9 @@
 //! What a fit has to say: as JSON for scripts (the contract), and as a few lines for people.
 
+use super::averaged::{ComponentSummary, PriorSummary, Told};
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
-use pointillist::report::{AtBound, Bounded, Decision, LatticeSummary, StandardError, Tried};
+use pointillist::report::{Alone, AtBound, Bounded, LatticeSummary, StandardError, Tried};
 use pointillist::settings::{LatticeMean, Method, PriorMean};
 use pointillist::window::{Exposure, Piece};
 use pointillist::{Axis, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Window};
@@ -75,12 +76,6 @@ pub struct Summary {
     pub basis: String,
     /// The bases that were tried.
     pub tried: Vec<TriedSummary>,
-    /// Why the one that was taken was taken, if several were tried: `highest_bound`, or `tie`, which goes to inducing points.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decided: Option<String>,
-    /// By how many nats the bound that was taken is below the highest, if there was a tie.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lower_by: Option<f64>,
     /// Number of inducing points; 0 on a lattice.
     pub inducing: usize,
     /// The same by axis, where they form a grid.
@@ -103,6 +98,11 @@ pub struct Summary {
     /// The components of the posterior, if there are several, the heaviest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentSummary>,
+    /// Whether hyper-parameters and families were averaged over.
+    pub averaged: bool,
+    /// Why only families were, and not hyper-parameters: `many_events`, `no_difference` or `no_say`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alone: Option<String>,
     /// The weights of the components of the posterior, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<f64>,
@@ -116,6 +116,9 @@ pub struct Summary {
     pub parameters: Vec<NamedValue>,
     /// log p(Θ) under the priors, 0 without.
     pub log_prior: f64,
+    /// The priors in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub priors: Vec<PriorSummary>,
     /// Where events were looked for.
     pub window: WindowSummary,
     /// Relative jitter on K.
@@ -292,7 +295,8 @@ impl WindowSummary {
 impl Summary {
     /// Of a fit of `model` to so many events in a window; `warnings` of the reading come before those of the fit.
     pub fn new(model: &Model, events: usize, window: &Window, fit: &Fit, mut warnings: Vec<String>) -> Self {
-        let (report, posterior) = (&fit.report, &fit.posterior);
+        let (report, all) = (&fit.report, &fit.posterior);
+        let posterior = &varying(all);
         let lattice = posterior.lattice();
         let axes: Vec<&str> = window.axes().iter().map(|axis| axis.name.as_str()).collect();
         let (kernel, hyperparameters, parameters) = match (posterior.kernel(), &lattice) {
@@ -327,11 +331,6 @@ impl Summary {
             events,
             basis: if lattice.is_some() { "lattice" } else { "inducing" }.into(),
             tried: report.tried.iter().map(TriedSummary::new).collect(),
-            decided: report.decision.map(|decision| decision.as_str().into()),
-            lower_by: report.decision.and_then(|decision| match decision {
-                Decision::Tie { lower_by } => Some(lower_by),
-                _ => None,
-            }),
             inducing: posterior.inducing().map_or(0, |locations| locations.len()),
             inducing_grid: report.inducing.clone(),
             smoothness: lattice.as_ref().map(|lattice| lattice.smoothness.alpha()),
@@ -340,8 +339,10 @@ impl Summary {
             event_nodes: report.summarised.as_ref().map(|nodes| EventNodes { count: nodes.nodes, error: nodes.error }),
             unexplained: report.unexplained,
             kernel,
-            components: ComponentSummary::of(posterior),
-            weights: Self::weights_of(posterior),
+            components: ComponentSummary::of(all),
+            averaged: model.average && matches!(posterior.lattice(), Some(_)),
+            alone: report.alone.map(alone_name),
+            weights: Self::weights_of(all),
             prior_mean: MeanKind::of(posterior),
             method: match &model.family {
                 Family::Inducing(InducingPoints { method: Method::Joint, .. }) => "joint",
@@ -351,6 +352,7 @@ impl Summary {
             hyperparameters,
             parameters,
             log_prior: report.log_prior,
+            priors: report.priors.iter().map(PriorSummary::new).collect(),
             window: WindowSummary::new(window, report.integral_error),
             jitter: report.jitter,
             at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),
@@ -391,30 +393,37 @@ impl Summary {
         if let Some(words) = self.window.text() {
             row("window", words);
         }
-        if self.kernel != "se" {
-            row("kernel", self.kernel.clone());
-        }
-        row(
-            "bound",
-            format!(
-                "{:.4} = {:.4} log rate - {:.4} integral - {:.4} KL",
-                self.elbo, parts.log_rate, parts.integral, parts.kl
-            ),
+        let bound = format!(
+            "{:.4} = {:.4} log rate - {:.4} integral - {:.4} KL",
+            self.elbo, parts.log_rate, parts.integral, parts.kl
         );
-        if self.log_prior != 0.0 {
-            row("log prior", format!("{:.4}", self.log_prior));
-        }
-        for (name, values) in parameters {
-            row(&name, values);
-        }
-        for ErrorSummary { name, value, se } in &self.standard_errors {
-            row("error", format!("{name} {value:.4} ± {se:.4}"));
-        }
-        if self.prior_mean == MeanKind::Integrated {
-            row("constant", "unknown, about the mean; integrated over".into());
-        }
-        if !self.weights.is_empty() {
-            row("components", components(&self.weights, &self.components));
+        match Told::of(self) {
+            Some(told) => {
+                told.rows().into_iter().for_each(|(name, value)| row(name, value));
+                let whose = if self.components.len() > 1 { "; of the best component" } else { "" };
+                row("bound", format!("{bound}{whose}"));
+            }
+            None => {
+                if self.kernel != "se" {
+                    row("kernel", self.kernel.clone());
+                }
+                row("bound", bound);
+                if self.log_prior != 0.0 {
+                    row("log prior", format!("{:.4}", self.log_prior));
+                }
+                for (name, values) in parameters {
+                    row(&name, values);
+                }
+                for ErrorSummary { name, value, se } in &self.standard_errors {
+                    row("error", format!("{name} {value:.4} ± {se:.4}"));
+                }
+                if self.prior_mean == MeanKind::Integrated {
+                    row("constant", "unknown, about the mean; integrated over".into());
+                }
+                if !self.weights.is_empty() {
+                    row("components", weights(&self.weights));
+                }
+            }
         }
         match self.basis.as_str() {
             "lattice" => row("lattice", format!("{} nodes; {}", grid(&self.nodes), self.choice)),
@@ -428,7 +437,8 @@ impl Summary {
         }
         if self.tried.len() > 1 {
             let tried = self.tried.iter().map(TriedSummary::text).collect::<Vec<_>>().join(", ");
-            row("tried", tried + &self.decision());
+            let what = if self.averaged { "log evidence: " } else { "bound: " };
+            row("tried", format!("{what}{tried}"));
         }
         let (steps, evaluations) = (self.iterations, self.evaluations);
         let edges: Vec<&str> = self.at_bounds.iter().map(|bound| bound.name.as_str()).collect();
@@ -437,82 +447,33 @@ impl Summary {
         row("stop", format!("{stop}{edges}; {steps} steps, {evaluations} evaluations{seconds}"));
         text
     }
-
-    /// Which rule decided between the bases that were tried.
-    fn decision(&self) -> String {
-        match (&self.decided, self.lower_by) {
-            (Some(_), Some(lower_by)) => format!(
-                ": inducing points are taken, {lower_by:.4} below the highest; a lattice must be more than {} higher",
-                Decision::TIE
-            ),
-            (Some(_), None) => ": the highest bound is taken".into(),
-            _ => String::new(),
-        }
-    }
 }
 
-/// One component of an average on lattices.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ComponentSummary {
-    /// Its weight.
-    pub weight: f64,
-    /// How the intensity is made from f.
-    pub link: String,
-    /// What f is made of.
-    pub basis: String,
-    /// How smooth f is.
-    pub smoothness: usize,
-    /// The range along each axis: twice the length-scale.
-    pub range: Vec<f64>,
-    /// The prior standard deviation of f.
-    pub sd: f64,
+/// The heaviest component of a rate that varies, if there is one: its hyper-parameters are those that mean something.
+fn varying(posterior: &Posterior) -> Posterior {
+    let mut components = (0..posterior.weights().len()).filter_map(|number| posterior.component(number));
+    let found = components.find(|one| one.lattice().is_none_or(|lattice| !lattice.is_constant()));
+    found.unwrap_or_else(|| posterior.clone())
 }
 
-impl ComponentSummary {
-    /// Those of an average whose components are all lattices; none of a single one.
-    fn of(posterior: &Posterior) -> Vec<Self> {
-        let weights = posterior.weights();
-        if weights.len() < 2 {
-            return vec![];
-        }
-        let one = |(number, weight): (usize, &f64)| {
-            let lattice = posterior.component(number)?.lattice()?;
-            Some(Self {
-                weight: *weight,
-                link: lattice.link.to_string(),
-                basis: "lattice".into(),
-                smoothness: lattice.smoothness.alpha(),
-                range: lattice.lengthscales.iter().map(|length| 2.0 * length).collect(),
-                sd: lattice.variance.sqrt(),
-            })
-        };
-        weights.iter().enumerate().map(one).collect::<Option<_>>().unwrap_or_default()
+/// One word for scripts.
+fn alone_name(alone: Alone) -> String {
+    match alone {
+        Alone::ManyEvents => "many_events",
+        Alone::NoDifference => "no_difference",
+        _ => "no_say",
     }
+    .into()
 }
 
 /// So many weights are said one by one.
 const FEW_WEIGHTS: usize = 5;
 
-/// How many components a posterior has, and how it is made of them; the heaviest comes first.
-fn components(weights: &[f64], components: &[ComponentSummary]) -> String {
-    let count = weights.len();
-    if components.len() == count {
-        let mut families: Vec<(String, f64)> = Vec::new();
-        for component in components {
-            let name = format!("{} link, smoothness {}", component.link, component.smoothness);
-            match families.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, weight)) => *weight += component.weight,
-                None => families.push((name, component.weight)),
-            }
-        }
-        families.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let words: Vec<String> =
-            families.iter().map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight)).collect();
-        return format!("an average of {count}: {}; what stands here is of the first", words.join(", "));
-    }
+/// How many components a posterior has; the heaviest comes first.
+fn weights(weights: &[f64]) -> String {
     let shown: Vec<String> = weights.iter().take(FEW_WEIGHTS).map(|weight| format!("{weight:.3}")).collect();
-    let rest = if count > FEW_WEIGHTS { ", ..." } else { "" };
-    format!("an average of {count}, weights {}{rest}; what stands here is of the first", shown.join(", "))
+    let rest = if weights.len() > FEW_WEIGHTS { ", ..." } else { "" };
+    format!("an average of {}, weights {}{rest}; what stands here is of the first", weights.len(), shown.join(", "))
 }
 
 /// Counts on each axis, as `20×30`.

@@ -81,6 +81,8 @@ pub(crate) struct Terms {
     pub(crate) level: Vec<f64>,
     pub(crate) slope: Vec<f64>,
     pub(crate) curvature: Vec<f64>,
+    /// The part of the way to it that a site's precision goes in one step.
+    haste: Vec<f64>,
 }
 
 /// q from sites, its bound, and f at the points.
@@ -153,7 +155,7 @@ impl<'a, D: Design> Problem<'a, D> {
 
     /// Tries one step, and returns its gain.
     fn advance(&self, climb: &mut Climb<D::Spread>, rounding: f64) -> f64 {
-        let sites = climb.sites.blend(&climb.best.next(climb.clamp), climb.rho);
+        let sites = climb.sites.blend(&climb.best.next(climb.clamp, &climb.sites), climb.rho);
         let trial = self.evaluate(&sites);
         let gain = trial.as_ref().map_or(f64::NEG_INFINITY, |trial| trial.bound - climb.best.bound);
         match trial {
@@ -237,6 +239,8 @@ impl<D: Design> Said<'_, D> {
         // Where nothing happened nothing is asked for.
         let curvature = by_variance.iter().zip(self.weights).map(|(g, w)| if *w == 0.0 { 0.0 } else { -2.0 * g });
         all.curvature.extend(curvature);
+        let caution = self.potential.caution();
+        all.haste.extend(f.variance.iter().map(|variance| 1.0 / (1.0 + caution * variance)));
         all.level.extend(f.mean);
         all.slope.extend(by_mean);
         (linalg::dot(self.weights, &value), trace)
@@ -244,10 +248,14 @@ impl<D: Design> Said<'_, D> {
 }
 
 impl<S> Step<S> {
-    /// The sites of the next step; with the clamp none is negative.
-    fn next(&self, clamp: bool) -> Sites {
-        let Terms { level, slope, curvature } = &self.terms;
-        let precision: Vec<f64> = curvature.iter().map(|c| if clamp { c.max(0.0) } else { *c }).collect();
+    /// The sites of the next step after those; with the clamp none is negative. The slope is that of this q whatever the precision is, so that
+    /// haste changes the way and not where it leads.
+    fn next(&self, clamp: bool, last: &Sites) -> Sites {
+        let Terms { level, slope, curvature, haste } = &self.terms;
+        let wanted = curvature.iter().map(|c| if clamp { c.max(0.0) } else { *c });
+        let both = last.precision.iter().zip(haste);
+        let precision: Vec<f64> =
+            wanted.zip(both).map(|(wanted, (last, haste))| haste * wanted + (1.0 - haste) * last).collect();
         let linear = (0..level.len()).map(|n| slope[n] + precision[n] * level[n]).collect();
         Sites { linear, precision }
     }

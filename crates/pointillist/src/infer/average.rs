@@ -38,7 +38,7 @@ struct Part {
 impl Model {
     /// Fits the model, and again with shorter and longer length-scales: a posterior with a component for each. Where the model has no prior
     /// on length-scales, each has a log-normal one with a fifth of the window's side as its median and 1 as the standard deviation of
-    /// its logarithm. The report is that of the best one. On a lattice it is what [`Model::average`] says.
+    /// its logarithm. The report is that of the best one. This is for inducing points; else it is what [`Model::average`] says.
     ///
     /// ```
     /// # use pointillist::{Events, Model, Points, Window};
@@ -49,12 +49,8 @@ impl Model {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn fit_averaged(&self, events: &Events) -> Result<Fit> {
-        if matches!(self.family, Family::Lattice(_)) {
+        let Family::Inducing(points) = &self.family else {
             return Model { average: true, ..self.clone() }.fit(events);
-        }
-        let points = match &self.family {
-            Family::Inducing(points) => points.clone(),
-            _ => InducingPoints::default(),
         };
         let model = Model { family: points.clone().into(), ..with_prior(self, events.window()) };
         let mut best = model.fit(events)?;
@@ -65,7 +61,13 @@ impl Model {
                 "must have one length-scale per axis, not held, to be averaged over; take se or a Matern kernel";
             return Err(Error::setting("kernel", format!("{} length-scales", lengthscales.len()), remedy));
         }
-        let family = Scaled { model: &model, points, events, lengthscales, inducing: &best.report.inducing.clone() };
+        let family = Scaled {
+            model: &model,
+            points: points.clone(),
+            events,
+            lengthscales,
+            inducing: &best.report.inducing.clone(),
+        };
         let mut parts = vec![Part::of(&best, 0.0)];
         for direction in [-STEP, STEP] {
             for t in (1..=MOST_STEPS).map(|step| direction * f64::from(step)).take_while(|t| family.is_resolved(*t)) {
@@ -160,6 +162,10 @@ mod tests {
     use super::*;
     use crate::data::points::Points;
 
+    fn paper() -> Model {
+        Model { family: InducingPoints::default().into(), ..Model::default() }
+    }
+
     fn events() -> Events {
         let times: Vec<f64> = (0..60).map(|i| 10.0 * (f64::from(i) / 60.0).powi(2)).collect();
         Events::new(Points::line(&times).unwrap(), Window::interval(0.0, 10.0).unwrap()).unwrap()
@@ -167,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_single_part_is_itself() {
-        let posterior = Model::default().fit(&events()).unwrap().posterior;
+        let posterior = paper().fit(&events()).unwrap().posterior;
         let alone = Posterior::average(vec![(-3.0, posterior.clone())]).unwrap();
         let twice = Posterior::average(vec![(-3.0, posterior.clone()), (-3.5, posterior.clone())]).unwrap();
         assert_eq!(alone.weights(), [1.0]);
@@ -201,9 +207,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_averaged_is_refused() {
-        let posterior = Model::default().fit(&events()).unwrap().posterior;
+        let posterior = paper().fit(&events()).unwrap().posterior;
         let other = Events::new(Points::line(&[0.5]).unwrap(), Window::interval(0.0, 1.0).unwrap()).unwrap();
-        let other = Model::default().fit(&other).unwrap().posterior;
+        let other = paper().fit(&other).unwrap().posterior;
         assert!(Posterior::average(vec![]).is_err());
         assert!(Posterior::average(vec![(f64::NAN, posterior.clone())]).is_err());
         assert!(Posterior::average(vec![(0.0, posterior.clone()), (0.0, other)]).is_err());
@@ -216,7 +222,7 @@ mod tests {
 
     #[test]
     fn an_average_has_the_moments_and_quantiles_of_its_draws() {
-        let averaged = Model::default().fit_averaged(&events()).unwrap();
+        let averaged = paper().fit_averaged(&events()).unwrap();
         assert!(averaged.report.stop.converged());
         let averaged = averaged.posterior;
         let weights: f64 = averaged.weights().iter().sum();
@@ -291,7 +297,7 @@ mod tests {
     #[test]
     fn the_weights_are_those_of_equation_37_with_the_usual_prior() {
         let events = events();
-        let averaged = Model::default().fit_averaged(&events).unwrap().posterior;
+        let averaged = paper().fit_averaged(&events).unwrap().posterior;
         // log ℓ ~ N(log(a fifth of 10), 1)
         let slow = slow_log_weights(&averaged, &events, |log| -0.5 * (log - 2f64.ln()).powi(2));
         check_weights(&averaged, &slow);

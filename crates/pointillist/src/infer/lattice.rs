@@ -1,7 +1,8 @@
 //! The fit on a lattice: from the model's words to `on_lattice/learn.rs`, and back to the user's units.
 
-use super::on_lattice::learn::{Before, Learned, Source, Wanted, learn};
+use super::on_lattice::learn::{Before, Learned, Rival, Source, Wanted, learn};
 use super::on_lattice::members::Member;
+use super::on_lattice::ranges::Isotropy;
 use super::tally::Tally;
 use super::{Asked, AtBound, Fit, FitWatch, Progress, Report, Summarised};
 use crate::bound::Bound;
@@ -19,31 +20,33 @@ use std::sync::Arc;
 const TOO_HIGH: f64 = 0.01;
 
 impl Asked {
-    /// The fit with one smoothness and one link; `rival` is the bound of another basis.
+    /// The fit with one smoothness and one link, and what it is as a rival of others; `rival` is another family.
     pub(super) fn fit_lattice(
         &self,
         (smoothness, link): (Smoothness, Link),
         data: Data<'_>,
         before: Option<&Posterior>,
-        rival: Option<f64>,
+        rival: Option<Rival>,
         watch: &mut FitWatch<'_>,
-    ) -> Result<Fit> {
+    ) -> Result<(Fit, Rival)> {
         let scaling = Scaling::of(data.window());
         let (window, log_units) = (data.window().scaled(&scaling), data.log_units(&scaling));
         let wanted = Wanted {
             nodes: self.lattice.nodes.clone(),
             smoothness,
             link,
-            integrates_constant: self.lattice.mean == LatticeMean::Integrated,
+            integrates_constant: self.lattice.mean == LatticeMean::Integrated && !self.says_of("mean"),
             priors: self.priors.clone(),
             fixed: self.fixed.clone(),
             errors: self.errors,
+            penalise: self.penalise,
+            isotropy: self.isotropy(),
             average: self.average,
             most_bytes: self.most_bytes,
             gain: self.gain,
             sign: self.sign(),
             exact: self.exact,
-            rival: rival.map(|bound| bound + log_units),
+            rival,
         };
         let mut tell = |progress: &Progress| watch(progress);
         let tally = Tally::new(&mut tell, self.most_evaluations, log_units);
@@ -59,7 +62,7 @@ impl Asked {
             }
         };
         let mut report = report(&learned, &tally);
-        let Learned { lattice, theta, optimum, said, members, .. } = learned;
+        let Learned { lattice, theta, optimum, said, members, as_rival, .. } = learned;
         let lattice = Arc::new(lattice); // one for all members
         let posterior = |theta: Theta, optimum: Optimum, said: Diagonals| {
             let field = LatticeField::new(lattice.clone(), theta, link, optimum, said);
@@ -71,13 +74,23 @@ impl Asked {
             report.tell_above(-minus_integral / single.expected(data.window())? - 1.0);
         }
         if members.is_empty() {
-            return Ok(Fit { posterior: single, report });
+            return Ok((Fit { posterior: single, report }, as_rival));
         }
         let top = members.iter().map(|member| member.log_weight).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = members.iter().map(|member| (member.log_weight - top).exp()).sum();
         report.log_evidence = Some(top + total.ln() - log_units);
         let part = |member: Member| (member.log_weight, posterior(member.theta, member.optimum, member.said));
-        Ok(Fit { posterior: Posterior::average(members.into_iter().map(part).collect())?, report })
+        let posterior = Posterior::average(members.into_iter().map(part).collect())?;
+        Ok((Fit { posterior, report }, as_rival))
+    }
+}
+
+impl Asked {
+    /// Axes that share a unit share a range, unless something is said of one of them, or nothing is believed.
+    fn isotropy(&self) -> Isotropy {
+        let mut names = self.priors.iter().map(|prior| &prior.0).chain(self.fixed.iter().map(|fixed| &fixed.0));
+        let is_of_axis = |name: &String| name.contains('[');
+        if self.penalise && !names.any(is_of_axis) { Isotropy::Tied } else { Isotropy::PerAxis }
     }
 }
 
@@ -102,11 +115,11 @@ fn continued<'a>(
     data: Data<'_>,
     window: &Window,
 ) -> Option<Before<'a>> {
-    let PosteriorBasis::Lattice(field) = &before.components()[0].basis else { return None };
-    if field.smoothness() != smoothness || before.link() != link {
-        return None;
-    }
-    let (rise, link) = (data.len() as f64 / field.expected(window).ok()?, before.link().formula());
+    let field = before.components().iter().find_map(|component| match &component.basis {
+        PosteriorBasis::Lattice(field) if field.smoothness() == smoothness && component.link == link => Some(field),
+        _ => None,
+    })?;
+    let (rise, link) = (data.len() as f64 / field.expected(window).ok()?, link.formula());
     let own = &field.theta;
     // f of a rate so many times as high, and how much more it varies about that.
     let [mean, more] = [own.mean, own.mean + own.variance.sqrt()].map(|f| link.times(f, rise));
@@ -129,7 +142,8 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
         evaluations: tally.steps(),
         seconds: 0.0,
         tried: vec![],
-        decision: None,
+        alone: learned.alone,
+        priors: learned.priors.clone(),
         inducing: vec![],
         choice: learned.choice.clone(),
         summarised: learned.summary.as_ref().map(|summary| Summarised {

@@ -24,11 +24,12 @@ mod theta;
 mod tuning;
 
 pub use at_bound::{AtBound, Bounded, RangeEnd};
-pub use family::{Decision, Tried};
+pub use family::Tried;
 pub use given::{Given, Gradient, bound_at};
 #[cfg(test)]
 pub(crate) use inducing::optimum;
 pub use model::{Family, Inducing, InducingPoints, LatticeChoice, Method, Model};
+pub use on_lattice::members::Alone;
 pub use prior::Prior;
 pub(crate) use start::shortest_length;
 
@@ -72,6 +73,7 @@ struct Asked {
     tolerance: f64,
     errors: bool,
     average: bool,
+    penalise: bool,
 }
 
 /// Which families are asked for.
@@ -190,6 +192,8 @@ pub struct Report {
     pub bound: Bound,
     /// log p(Θ) under the priors, 0 without.
     pub log_prior: f64,
+    /// The priors that were in force on a lattice, by the names of hyper-parameters and in the user's units.
+    pub priors: Vec<(String, Prior)>,
     /// About log p(events), bound and prior integrated over Θ, where the answer is an average.
     pub log_evidence: Option<f64>,
     /// The standard errors of the hyper-parameters that were learned, if they were asked for ([`Model::errors`]) and the bound has a maximum in all
@@ -205,8 +209,8 @@ pub struct Report {
     pub seconds: f64,
     /// The families that were tried.
     pub tried: Vec<Tried>,
-    /// Why this one of them was taken, where there was a choice.
-    pub decision: Option<Decision>,
+    /// Why an average is over families alone and not over hyper-parameters too, if it is.
+    pub alone: Option<Alone>,
     /// Number of inducing points, by axis where they form a grid; none on a lattice.
     pub inducing: Vec<usize>,
     /// How they, or the nodes of the lattice, were chosen, in a sentence.
@@ -299,10 +303,12 @@ impl Asked {
             }
             PosteriorBasis::Lattice(field) => {
                 model.kind = AskedKind::Lattice;
-                model.lattice.nodes = Some(field.nodes());
-                model.lattice.smoothness = Some(field.smoothness());
                 model.lattice.mean = field.mean_kind();
-                model.lattice.links = vec![before.link()];
+                model.average = before.components().len() > 1 || self.average;
+                if !model.average {
+                    model.lattice.smoothness = Some(field.smoothness());
+                    model.lattice.links = vec![before.link()];
+                }
             }
         }
         Ok(model)
@@ -310,11 +316,6 @@ impl Asked {
 
     fn fit_data(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut FitWatch<'_>) -> Result<Fit> {
         self.check(data)?;
-        if self.average && (self.kind == AskedKind::Inducing || before.is_some()) {
-            let requirement =
-                "is for lattices, and not for a model that is updated; leave it out, or ask for a lattice";
-            return Err(Error::setting("average", "on", requirement));
-        }
         let started = Instant::now();
         let summary = self.summary_on_a_line(data)?;
         let mut fit = self.fit_families(summary.as_ref().map_or(data, Data::Summary), before, watch)?;
@@ -569,7 +570,8 @@ impl Asked {
             evaluations: tally.steps() + 1,
             seconds: 0.0,
             tried: vec![],
-            decision: None,
+            alone: None,
+            priors: self.priors.clone(),
             inducing: counts,
             choice,
             summarised: left_out.map(|error| Summarised {

@@ -89,17 +89,29 @@ impl Default for InducingPoints {
 pub struct LatticeChoice {
     /// Nodes on each axis, margin included; refined until nothing is gained if none are asked for.
     pub nodes: Option<Vec<usize>>,
-    /// How smooth f is; what has the higher bound if nothing is asked for.
+    /// How smooth f is; all degrees, if nothing is asked for.
     pub smoothness: Option<Smoothness>,
     /// The constant of f.
     pub mean: LatticeMean,
-    /// How the intensity is made from f: of several what has the higher bound.
+    /// How the intensity is made from f. A value or a prior of `variance` or `mean` has the unit of one link: then the first of these is taken.
     pub links: Vec<Link>,
 }
 
 impl Default for LatticeChoice {
     fn default() -> Self {
-        Self { nodes: None, smoothness: None, mean: LatticeMean::default(), links: vec![Link::Square] }
+        Self { nodes: None, smoothness: None, mean: LatticeMean::default(), links: Link::ALL.to_vec() }
+    }
+}
+
+impl LatticeChoice {
+    /// The paper's model on a lattice: the square link, and a constant that is learned.
+    ///
+    /// ```
+    /// use pointillist::{LatticeChoice, Link};
+    /// assert_eq!(LatticeChoice::as_in_the_paper().links, [Link::Square]);
+    /// ```
+    pub fn as_in_the_paper() -> Self {
+        Self { mean: LatticeMean::Learned, links: vec![Link::Square], ..Self::default() }
     }
 }
 
@@ -108,7 +120,7 @@ impl Default for LatticeChoice {
 /// ```
 /// use pointillist::{Family, InducingPoints, LatticeChoice, Model};
 ///
-/// let either = Model::default(); // whatever has the higher bound
+/// let either = Model::default(); // lattices with both links
 /// let lattice = Model { family: LatticeChoice::default().into(), ..Model::default() };
 /// let inducing = Model { family: InducingPoints::default().into(), ..Model::default() };
 /// assert_eq!(either.family, Family::Auto);
@@ -116,7 +128,7 @@ impl Default for LatticeChoice {
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Family {
-    /// Whatever has the higher bound; inducing points unless a lattice is higher by more than [`super::Decision::TIE`].
+    /// A lattice, up to three axes; inducing points with more.
     #[default]
     Auto,
     /// Inducing points, as in the paper.
@@ -175,9 +187,12 @@ pub struct Model {
     pub tolerance: f64,
     /// Whether standard errors of the hyper-parameters are found too. That costs some ten evaluations by Θ.
     pub errors: bool,
-    /// Whether the answer is an average over hyper-parameters, links and degrees of smoothness on lattices, each with its weight. Where nothing
-    /// is said of them, hyper-parameters then have penalised-complexity priors, and the constant is integrated over.
+    /// Whether the answer is an average over hyper-parameters, links and degrees of smoothness on lattices, each with its weight; otherwise it
+    /// is the best of them. With inducing points it is the best in any case.
     pub average: bool,
+    /// Whether hyper-parameters of which nothing is said have penalised-complexity priors (on lattices), and axes that share a unit share a
+    /// length-scale unless the events speak against it; otherwise the bound alone is maximised.
+    pub penalise: bool,
 }
 
 impl Default for Model {
@@ -192,12 +207,24 @@ impl Default for Model {
             exact: false,
             tolerance: 1e-6,
             errors: false,
-            average: false,
+            average: true,
+            penalise: true,
         }
     }
 }
 
 impl Model {
+    /// The best hyper-parameters by the bound alone: no priors, no average.
+    ///
+    /// ```
+    /// # use pointillist::Model;
+    /// let likely = Model::of_maximum_likelihood();
+    /// assert!(!likely.average && !likely.penalise);
+    /// ```
+    pub fn of_maximum_likelihood() -> Self {
+        Self { average: false, penalise: false, ..Self::default() }
+    }
+
     /// Fits the model.
     pub fn fit(&self, events: &Events) -> Result<Fit> {
         self.fit_watched(events, &mut |_| ControlFlow::Continue(()))
@@ -265,16 +292,10 @@ impl Model {
 impl From<&Model> for Asked {
     fn from(model: &Model) -> Self {
         let (kind, points, lattice) = match &model.family {
-            Family::Auto if model.average => {
-                let lattice = LatticeChoice { links: Link::ALL.to_vec(), ..LatticeChoice::default() };
-                (AskedKind::Lattice, InducingPoints::default(), lattice)
-            }
             Family::Auto => (AskedKind::Auto, InducingPoints::default(), LatticeChoice::default()),
             Family::Inducing(points) => (AskedKind::Inducing, points.clone(), LatticeChoice::default()),
             Family::Lattice(lattice) => (AskedKind::Lattice, InducingPoints::default(), lattice.clone()),
         };
-        let mean = if model.average { LatticeMean::Integrated } else { lattice.mean };
-        let lattice = LatticeChoice { mean, ..lattice };
         let InducingPoints { kernel, points: inducing, optimise, method, prior_mean, jitter } = points;
         Self {
             kernel,
@@ -294,6 +315,7 @@ impl From<&Model> for Asked {
             tolerance: model.tolerance,
             errors: model.errors,
             average: model.average,
+            penalise: model.penalise,
         }
     }
 }

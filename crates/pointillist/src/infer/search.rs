@@ -14,11 +14,15 @@ use crate::error::{Error, Result};
 use crate::gaussian::Sites;
 use crate::gaussian::step::{Clamp, Until};
 use crate::numerics::linalg::{self, Matrix};
+use std::cell::Cell;
 
 /// Coordinates (logarithms) are moved by this for the curvature of the bound …
 const STEP: f64 = 0.05;
-/// … at which q is brought this near (nats) to its optimum.
-const NEAR: f64 = 1e-8;
+/// … at which q is brought this near (nats) to its optimum, less near by as much again for each so many events: they make the bound fall fast.
+const NEAR: f64 = 1e-6;
+const NEAR_EVENTS: f64 = 10.0;
+/// A finer field shows nothing new if its bound at the same Θ differs by less than this part of what is worth a refinement.
+const NOTHING_NEW: f64 = 0.3;
 
 /// A kind of field, as the search sees it.
 pub(super) trait Kind: Sized {
@@ -89,6 +93,16 @@ pub(super) trait Kind: Sized {
         None
     }
 
+    /// Whether natural steps lead to the same q from wherever they begin.
+    fn has_one_optimum(&self) -> bool {
+        false
+    }
+
+    /// Whether a start on a finer field and the run that it continues show the same things, if their bounds are the same.
+    fn is_alike(&self, _start: &Start<Self>, _before: &Run<Self>) -> bool {
+        false
+    }
+
     /// Told before a fit whether it only leads to a finer field.
     fn leads_on(&mut self, _on: bool) {}
 
@@ -106,11 +120,6 @@ pub(super) trait Kind: Sized {
     /// Why to stop at a run because the next fineness gained so little; none to go on. The sentence follows the numbers of
     /// points or nodes.
     fn enough(&self, run: &Run<Self>, next: &Self::Fineness, gain: f64) -> Result<Option<String>>;
-
-    /// Why to stop at a run although a finer field would gain; none to go on.
-    fn leaves(&self, _run: &Run<Self>, _gain: f64) -> Option<String> {
-        None
-    }
 
     /// The names of what the optimiser's vector begins with, their values for the user, and the derivatives of these by the vector.
     fn named(&self, theta: &Self::Theta) -> Vec<Named>;
@@ -178,17 +187,31 @@ pub(super) struct Search<'a, 'w, K: Kind> {
     pub(super) iterations: usize,
     /// Starting lengths with their bounds.
     pub(super) starts: Vec<(f64, f64)>,
+    /// The number of unknowns and the bound of each field that was kept on the way.
+    pub(super) levels: Vec<(usize, f64)>,
     /// Starting lengths below this have not been tried.
     tried_down_to: f64,
     /// Θ need not be learned closer than this gain before the next refinement, which will gain far more.
     pub(super) loose: f64,
+    /// What natural steps have cost so far.
+    pub(super) work: Cell<f64>,
 }
 
 impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
     pub(super) fn new(kind: K, tally: &'a Tally<'w>, events: usize) -> Self {
         let tuning = kind.tuning();
         let loose = tuning.large_gain + tuning.loose_per_event * events as f64;
-        Self { kind, tally, events, iterations: 0, starts: vec![], tried_down_to: f64::INFINITY, loose }
+        Self {
+            kind,
+            tally,
+            events,
+            iterations: 0,
+            starts: vec![],
+            levels: vec![],
+            tried_down_to: f64::INFINITY,
+            loose,
+            work: Cell::new(0.0),
+        }
     }
 
     /// A field as asked for, after coarser ones.
@@ -217,6 +240,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         let mut bound = self.kind.worth(&run)?;
         let mut last_gain = f64::INFINITY;
         loop {
+            self.levels.push((self.kind.size(&run.level), bound));
             let next = match self.kind.next(&run, last_gain) {
                 Ok(next) => next,
                 Err(why) => return Ok((run, format!("{story}{why}"))),
@@ -230,9 +254,6 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             self.loosen(gain);
             story = format!("{story} → {}", self.kind.describe_fineness(&next));
             (run, bound, last_gain) = (finer, finer_bound, gain);
-            if let Some(why) = self.kind.leaves(&run, gain) {
-                return Ok((run, format!("{story}{why}")));
-            }
         }
     }
 
@@ -258,7 +279,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         let mut best: Option<Run<K>> = None;
         if let (Some(before), Some(fineness)) = (before, fineness) {
             let start = self.kind.continued(fineness, before)?;
-            best = Some(self.climb(start)?);
+            best = Some(self.refined(start, before)?);
         }
         let cost = best.as_ref().map_or(0.0, |run| self.kind.cost(&run.level));
         let scanned = if cost < tuning.scan_below { self.scan(fineness)? } else { vec![] };
@@ -274,8 +295,27 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             }
         }
         let best = best.ok_or(Error::NotANumber { parameters: vec![] })?;
-        let is_cheap = self.kind.cost(&best.level) < tuning.cheap && self.kind.otherwise().is_none();
+        let is_cheap = self.kind.cost(&best.level) < tuning.cheap
+            && self.kind.otherwise().is_none()
+            && !self.kind.has_one_optimum();
         if is_cheap && (before.is_some() || tuning.afresh_first) { self.afresh(best) } else { Ok(best) }
+    }
+
+    /// Learns Θ on a finer field, unless that shows nothing new.
+    fn refined(&mut self, start: Start<K>, before: &Run<K>) -> Result<Run<K>> {
+        if !self.kind.is_alike(&start, before) {
+            return self.climb(start);
+        }
+        let tuning = self.kind.tuning();
+        let steps = (0.3 * before.gain, tuning.most_steps);
+        match self.evaluate(&start.level, &start.theta, start.sites.clone(), steps, None) {
+            Err(Error::Cancelled) => Err(Error::Cancelled),
+            Ok(Found { value, sites, kept }) if (value - before.value).abs() < NOTHING_NEW * tuning.auto_gain => {
+                let Start { level, theta, curvature, .. } = start;
+                Ok(Run { level, theta, sites, kept, value, curvature, gain: before.gain, end: before.end })
+            }
+            _ => self.climb(start),
+        }
     }
 
     /// Whether a run is better than another. One with more unknowns must be better by `auto_gain`.
@@ -389,7 +429,9 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         self.tally.resize(self.kind.size(level));
         let pulse = || self.tally.pulse();
         let until = Until { tolerance, most, clamp: self.kind.clamp(level), pulse: &pulse };
+        let steps = self.tally.steps();
         let found = self.kind.evaluate(level, theta, sites, until, by)?;
+        self.work.set(self.work.get() + (1 + self.tally.steps() - steps) as f64 * self.kind.cost(level));
         self.tally.theta(found.value)?;
         Ok(found)
     }
@@ -449,18 +491,21 @@ impl<K: Kind> Search<'_, '_, K> {
     /// The standard errors of the hyper-parameters: from the curvature of bound and log prior at their optimum, by differences of envelope
     /// gradients. None where it is no maximum in all of them, as at a bound of the search.
     pub(super) fn standard_errors(&self, run: &Run<K>) -> Result<Option<Vec<StandardError>>> {
-        let named = self.kind.named(&run.theta);
-        let Some(mut curvature) = self.curvature(run, named.len())? else { return Ok(None) };
+        let Some(mut curvature) = self.curvature(run, self.kind.named(&run.theta).len())? else { return Ok(None) };
         if linalg::cholesky(&mut curvature).is_err() {
             return Ok(None);
         }
-        let covariance = linalg::inverse_from_cholesky(&curvature);
+        Ok(self.errors_from(&run.theta, &linalg::inverse_from_cholesky(&curvature)))
+    }
+
+    /// The standard errors that the covariance of the coordinates gives.
+    pub(super) fn errors_from(&self, theta: &K::Theta, covariance: &Matrix) -> Option<Vec<StandardError>> {
         let of_slot = |(i, named): (usize, Named)| StandardError {
             value: named.value,
             se: named.slope.abs() * covariance[(i, i)].sqrt(),
             name: named.name,
         };
-        Ok(Some(named.into_iter().enumerate().map(of_slot).collect()))
+        Some(self.kind.named(theta).into_iter().enumerate().map(of_slot).collect())
     }
 
     /// The curvature of the objective, with its sign turned, by the first `count` coordinates. None at a bound of the search.
@@ -474,7 +519,8 @@ impl<K: Kind> Search<'_, '_, K> {
             let (mut moved, mut gradient) = (x.clone(), vec![0.0; x.len()]);
             moved[i] += by;
             let theta = self.kind.unpack(&run.level, &moved, &run.theta);
-            let steps = (NEAR, self.kind.tuning().most_steps);
+            let near = NEAR * (1.0 + self.events as f64 / NEAR_EVENTS);
+            let steps = (near, self.kind.tuning().most_steps);
             self.evaluate(&run.level, &theta, run.sites.clone(), steps, Some((&moved, &mut gradient)))?;
             Ok(gradient)
         };

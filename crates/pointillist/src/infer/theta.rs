@@ -60,7 +60,11 @@ impl Slot {
 
     /// Σ log p at an inner value, and its derivative by that value.
     fn log_prior(&self, value: f64) -> (f64, f64) {
-        let own = if self.by_log { (self.unit.outward(value).ln(), 1.0 / value) } else { (0.0, 0.0) };
+        let own = if self.by_log && !self.priors.is_empty() {
+            (self.unit.outward(value).ln(), 1.0 / value)
+        } else {
+            (0.0, 0.0)
+        };
         self.priors
             .iter()
             .map(|prior| prior.log_density(self.unit.outward(value)))
@@ -107,6 +111,12 @@ impl Layout {
     /// log p(Θ).
     pub(super) fn log_prior(&self, values: &[f64]) -> f64 {
         self.slots.iter().zip(values).map(|(slot, v)| slot.log_prior(*v).0).sum()
+    }
+
+    /// The priors of what is learned, by name.
+    pub(super) fn priors(&self) -> Vec<(String, Prior)> {
+        let free = self.slots.iter().filter(|slot| slot.fixed.is_none());
+        free.flat_map(|slot| slot.priors.iter().map(|prior| (slot.name.clone(), *prior))).collect()
     }
 
     /// What is learned, by name.

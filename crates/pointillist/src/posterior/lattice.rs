@@ -794,8 +794,12 @@ mod tests {
         let times: Vec<f64> = (0..60).map(|i| (f64::from(i) / 60.0).powi(2)).collect();
         let window = Window::interval(0.0, 1.0).unwrap();
         let events = Events::new(Points::line(&times).unwrap(), window.clone()).unwrap();
-        let lattice = LatticeChoice { nodes: Some(vec![40]), smoothness: Some(Smoothness::Two), ..Default::default() };
-        let model = Model { family: lattice.into(), ..Model::default() };
+        let lattice = LatticeChoice {
+            nodes: Some(vec![40]),
+            smoothness: Some(Smoothness::Two),
+            ..LatticeChoice::as_in_the_paper()
+        };
+        let model = Model { family: lattice.into(), ..Model::of_maximum_likelihood() };
         let component = model.fit(&events).unwrap().posterior.state().components.remove(0);
         let BasisState::Lattice(state) = component.basis else { panic!() };
         let held_out = Points::line(&times.iter().map(|t| 0.98 * t + 0.01).collect::<Vec<_>>()).unwrap();

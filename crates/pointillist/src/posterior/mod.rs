@@ -131,6 +131,16 @@ pub struct LatticeSummary {
     pub lengthscales: Vec<f64>,
 }
 
+impl LatticeSummary {
+    /// The variance of f, the logarithm of the rate, that stands for a rate which does not vary.
+    pub(crate) const CONSTANT: f64 = 1e-6;
+
+    /// Whether it stands for a rate that does not vary.
+    pub fn is_constant(&self) -> bool {
+        self.link == Link::Log && self.variance <= 1.001 * Self::CONSTANT
+    }
+}
+
 /// All numbers of a posterior: what a file must hold to give the same answers to the last bit.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

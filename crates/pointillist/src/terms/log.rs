@@ -100,6 +100,11 @@ impl Potential for MinusExp {
         }
     }
 
+    /// e^{σ²/2} makes σ² smaller, which makes it smaller in turn: at full speed the two overshoot.
+    fn caution(&self) -> f64 {
+        0.3
+    }
+
     fn at(&self, f: f64) -> [f64; 3] {
         let rate = f.exp();
         [-rate, -rate, rate]

@@ -160,6 +160,11 @@ pub(crate) trait Potential: Sync {
 
     /// Value, slope and curvature (with its sign turned) at an f that is known.
     fn at(&self, f: f64) -> [f64; 3];
+
+    /// How much slower, per unit of the variance of f, the precision of a site follows that variance. None where it hardly depends on it.
+    fn caution(&self) -> f64 {
+        0.0
+    }
 }
 
 /// Mean and variance of f at points.

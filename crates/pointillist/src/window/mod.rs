@@ -49,6 +49,22 @@ pub struct Axis {
     pub origin: Option<f64>,
 }
 
+/// Names of axes that are times where no unit says so.
+const TIMES: [&str; 12] =
+    ["t", "time", "date", "datetime", "timestamp", "year", "month", "week", "day", "days", "hour", "seconds"];
+
+impl Axis {
+    /// Whether lengths along two axes can be compared: their units are the same, or nobody has said what they are and not just one of them is
+    /// called like a time.
+    pub(crate) fn shares_unit_with(&self, other: &Axis) -> bool {
+        let is_time = |axis: &Axis| {
+            let name = axis.name.to_lowercase();
+            axis.origin.is_some() || TIMES.iter().any(|time| name == *time || name.starts_with(&format!("{time}_")))
+        };
+        self.unit == other.unit && is_time(self) == is_time(other)
+    }
+}
+
 /// A part of a window.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -36,9 +36,9 @@ use crate::window::{Span, Window};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LatticeMean {
     /// A hyper-parameter, learned like the others.
-    #[default]
     Learned,
     /// An unknown of q with a vague prior about the level of the mean rate: its uncertainty is part of every answer.
+    #[default]
     Integrated,
 }
 

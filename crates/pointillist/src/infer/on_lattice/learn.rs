@@ -4,7 +4,8 @@
 //! box: the caller has scaled them. Cost: about 25 natural steps at full size.
 
 use super::level::{Level, margin};
-use super::members::Member;
+use super::members::{Alone, Member, Members};
+use super::ranges::Isotropy;
 use super::source::Detail;
 use super::{AUTO_FIRST, OnLattice};
 use crate::data::points::Points;
@@ -45,6 +46,10 @@ pub(crate) struct Wanted {
     pub(crate) fixed: Vec<(String, f64)>,
     /// Whether standard errors are asked for.
     pub(crate) errors: bool,
+    /// Whether hyper-parameters of which nothing is said have penalised-complexity priors.
+    pub(crate) penalise: bool,
+    /// Whether axes that share a unit share a range.
+    pub(crate) isotropy: Isotropy,
     /// Whether the answer is averaged over Θ.
     pub(crate) average: bool,
     /// The memory that may be used.
@@ -55,8 +60,8 @@ pub(crate) struct Wanted {
     pub(crate) sign: f64,
     /// Whether events are never replaced by nodes.
     pub(crate) exact: bool,
-    /// The bound of another basis: a lattice that cannot reach it is not refined.
-    pub(crate) rival: Option<f64>,
+    /// Another family: a lattice that cannot reach it is not refined.
+    pub(crate) rival: Option<Rival>,
 }
 
 impl Wanted {
@@ -64,6 +69,15 @@ impl Wanted {
     pub(super) fn sign(&self) -> f64 {
         if self.link.formula().is_even() { self.sign } else { 1.0 }
     }
+}
+
+/// What another family reached, in the coordinates of the unit box.
+#[derive(Debug, Clone)]
+pub(crate) struct Rival {
+    /// Its bound in the end, with the log prior.
+    pub(crate) best: f64,
+    /// The number of nodes and the bound of each lattice on the way.
+    pub(crate) levels: Vec<(usize, f64)>,
 }
 
 /// Nodes that stood for events.
@@ -86,8 +100,13 @@ pub(crate) struct Learned {
     pub(crate) said: Diagonals,
     /// The posterior at several Θ, if an average is asked for.
     pub(crate) members: Vec<Member>,
-    /// log p(Θ).
+    /// Why the average has one member, if it has.
+    pub(crate) alone: Option<Alone>,
+    /// What other families are to be compared with.
+    pub(crate) as_rival: Rival,
+    /// log p(Θ), and the priors that make it.
     pub(crate) log_prior: f64,
+    pub(crate) priors: Vec<(String, Prior)>,
     pub(crate) standard_errors: Option<Vec<StandardError>>,
     pub(crate) stop: Stop,
     /// Steps of the optimiser over Θ.
@@ -124,25 +143,22 @@ pub(crate) fn learn(
 ) -> Result<Learned> {
     check(source, window, wanted)?;
     let mut search = Search::new(OnLattice::new(source, window, wanted, scaling)?, tally, source.events());
-    let (run, choice) = match (before, &wanted.nodes) {
-        (Some(before), _) => search.again(before)?,
-        (None, Some(nodes)) => {
-            search.refuse_unresolved(nodes, &search.kind.steps_asked(nodes))?;
-            let run = search.by_way_of_coarser(nodes)?;
-            search.kind.more_would_show.set(search.kind.is_short_of_nodes(&run.level));
-            let choice = match run.level.nodes == *nodes {
-                true => format!("{} nodes, as asked for", describe(nodes)),
-                false => format!("{} nodes: {}, to fit the summary", describe(nodes), describe(&run.level.nodes)),
-            };
-            (run, choice)
+    let (run, choice) = search.whole(before)?;
+    if wanted.isotropy != Isotropy::Tied || before.is_some() {
+        return search.finish(run, choice);
+    }
+    let ratios = Wanted { isotropy: Isotropy::Ratios, ..wanted.clone() };
+    let mut other = Search::new(OnLattice::new(source, window, &ratios, scaling)?, tally, source.events());
+    match other.with_ratios(&run)? {
+        None => search.finish(run, choice),
+        Some(found) => {
+            (other.iterations, other.starts, other.levels) = (search.iterations, search.starts, search.levels);
+            other.work.set(other.work.get() + search.work.get());
+            let run = found.is_far.then(|| other.whole(None)).transpose()?;
+            let (run, choice) = run.unwrap_or((found.run, choice));
+            other.finish(run, choice)
         }
-        (None, None) => {
-            let dims = window.dims();
-            let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
-            search.auto(Some(&largest(&vec![AUTO_FIRST[dims - 1]; dims], fits)))?
-        }
-    };
-    search.finish(run, choice)
+    }
 }
 
 fn check(source: Source<'_>, window: &Window, wanted: &Wanted) -> Result<()> {
@@ -173,6 +189,29 @@ fn check(source: Source<'_>, window: &Window, wanted: &Wanted) -> Result<()> {
 }
 
 impl<'a> Search<'_, '_, OnLattice<'a>> {
+    /// Θ on the lattice that is asked for, or on one that is found; and in words which.
+    fn whole(&mut self, before: Option<&Before<'_>>) -> Result<(Run<OnLattice<'a>>, String)> {
+        let wanted = self.kind.wanted;
+        match (before, &wanted.nodes) {
+            (Some(before), _) => self.again(before),
+            (None, Some(nodes)) => {
+                self.refuse_unresolved(nodes, &self.kind.steps_asked(nodes))?;
+                let run = self.by_way_of_coarser(nodes)?;
+                self.kind.more_would_show.set(self.kind.is_short_of_nodes(&run.level));
+                let choice = match run.level.nodes == *nodes {
+                    true => format!("{} nodes, as asked for", describe(nodes)),
+                    false => format!("{} nodes: {}, to fit the summary", describe(nodes), describe(&run.level.nodes)),
+                };
+                Ok((run, choice))
+            }
+            (None, None) => {
+                let dims = self.kind.window.dims();
+                let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
+                self.auto(Some(&largest(&vec![AUTO_FIRST[dims - 1]; dims], fits)))
+            }
+        }
+    }
+
     /// Learns Θ from where an earlier fit arrived, on its lattice.
     fn again(&mut self, before: &Before<'_>) -> Result<(Run<OnLattice<'a>>, String)> {
         self.loose = 0.0;
@@ -197,9 +236,15 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         self.refuse_unresolved(&run.level.nodes, &run.level.steps())?;
         let (mut run, summary) = self.settle(run)?;
         let at_bounds = self.kind.at_bounds(&run.level, &run.theta);
-        let standard_errors = if self.kind.wanted.errors { self.standard_errors(&run)? } else { None };
-        let members = if self.kind.wanted.average { self.members(&run)? } else { vec![] };
-        let log_prior = self.kind.layout.log_prior(&super::values(&run.theta));
+        let Members { list: members, standard_errors, alone } = match self.kind.wanted.average {
+            true => self.members(&run)?,
+            false if self.kind.wanted.errors => {
+                Members { list: vec![], standard_errors: self.standard_errors(&run)?, alone: None }
+            }
+            false => Members { list: vec![], standard_errors: None, alone: None },
+        };
+        let as_rival = Rival { best: run.value, levels: std::mem::take(&mut self.levels) };
+        let log_prior = self.kind.layout.log_prior(&self.kind.values(&run.theta));
         if self.kind.link.formula().is_even() && run.theta.mean * self.kind.wanted.sign() < 0.0 {
             run.theta.mean = -run.theta.mean;
             run.kept = run.kept.negated();
@@ -213,7 +258,10 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             theta: run.theta,
             optimum: run.kept,
             members,
+            alone,
+            as_rival,
             log_prior,
+            priors: self.kind.layout.priors(),
             standard_errors,
             iterations: self.iterations,
             starts: self.starts,

@@ -1,28 +1,48 @@
 //! Averaging over Θ on a lattice: the posterior at many Θ about the best, each with its weight (docs/derivation.md (63)).
 //!
-//! Coordinates are the logarithms that the search moves. They are turned and scaled by the curvature at the best Θ, so that a grid with steps
-//! of one is about one standard deviation wide each way. From its middle the grid is followed in all directions as long as a point counts
-//! for more than e^−5 of the best: so the average also holds what is skew. A point costs a few natural steps.
+//! Coordinates are the logarithms that the search moves. They are turned and scaled by the curvature at the best Θ, so that steps of one are
+//! about one standard deviation each way. From its middle a grid is followed in all directions, ring by ring, as long as a point counts for
+//! more than e^−5 of the best: so the average also holds what is skew. It ends when a ring moves no band by 1 % of its width; if the first
+//! ring does not, the best Θ alone is the answer. A point costs a few natural steps.
 
 use super::OnLattice;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::field::lattice::{Optimum, Theta};
+use crate::field::lattice::{Hats, Optimum, Theta};
 use crate::gaussian::{Diagonals, Sites};
+use crate::infer::StandardError;
 use crate::infer::search::{Kind, Run, Search};
 use crate::numerics::linalg::{self, Matrix};
-use std::collections::{HashSet, VecDeque};
+use crate::terms::Marginals;
+use crate::window::Window;
+use std::collections::HashSet;
+use std::f64::consts::TAU;
 
 /// A point counts if it is at most so many nats below the best.
 const COUNTS: f64 = 5.0;
-/// From one point to the next in standard deviations, with one or two coordinates, and with more.
-const STEPS: [f64; 2] = [1.0, 1.5];
+/// Its neighbours are looked at if it is at most so many below.
+const LEADS_ON: f64 = 3.0;
+/// From one point to the next, in standard deviations: a sum over a bell with such steps is right to 1e-4.
+const STEP: f64 = 1.5;
 /// Most points, and the number of events beyond which the best alone is enough.
-const MOST: usize = 60;
-const MANY_EVENTS: usize = 10_000;
+const MOST: usize = 40;
+pub(super) const MANY_EVENTS: usize = 10_000;
 /// No direction is taken for wider than this standard deviation (of a logarithm).
 const WIDEST: f64 = 1.5;
+/// The standard deviation that is assumed where the best Θ lies at a bound of its search.
+const UNKNOWN: f64 = 0.6;
 /// How near (nats) q is brought to its optimum.
 const NEAR: f64 = 1e-3;
+/// Ends of a 90 % band in standard deviations, and the share of its width by which it may move unseen.
+const ENDS: f64 = 1.645;
+const UNSEEN: f64 = 0.01;
+/// Places per axis at which bands are compared, on a line, in a plane and in space.
+const PLACES: [usize; 3] = [120, 16, 7];
+/// Rings after the first are added as long as all members together cost at most so many times what the search did, or so many seconds.
+const MOST_WORK: f64 = 1.5;
+const LITTLE_WORK: f64 = 0.1;
+/// A family this far (nats) below another has no say: its best Θ is enough.
+const NO_SAY: f64 = 12.0;
 
 /// The posterior at one Θ.
 pub(crate) struct Member {
@@ -34,60 +54,215 @@ pub(crate) struct Member {
     pub(crate) log_weight: f64,
 }
 
+/// Members, and what is known of Θ.
+pub(crate) struct Members {
+    /// In the order in which they were reached: the best Θ first.
+    pub(crate) list: Vec<Member>,
+    pub(crate) standard_errors: Option<Vec<StandardError>>,
+    /// Why it is one alone, if it is.
+    pub(crate) alone: Option<Alone>,
+}
+
+/// Why an average has one component per family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Alone {
+    /// There are so many events that Θ is known.
+    ManyEvents,
+    /// The others would not have moved any band.
+    NoDifference,
+    /// Another family is far ahead.
+    NoSay,
+}
+
+/// A point of the grid, with what was found there.
+struct Point {
+    place: Vec<i32>,
+    value: f64,
+    sites: Sites,
+    theta: Theta,
+    optimum: Optimum,
+    f: Marginals,
+}
+
 impl<'a> Search<'_, '_, OnLattice<'a>> {
-    /// The members about the best Θ, in the order in which they are reached.
-    pub(super) fn members(&self, run: &Run<OnLattice<'a>>) -> Result<Vec<Member>> {
-        let (middle, bounds) = self.kind.pack(&run.level, &run.theta);
-        let count = middle.len();
-        let root = self.root_of_curvature(run, count)?;
-        let step = STEPS[usize::from(count > 2)];
-        let log_volume = count as f64 * step.ln() - 0.5 * linalg::log_determinant(&root);
-        // So many events determine Θ.
-        let most = if self.kind.events > MANY_EVENTS { 1 } else { MOST };
-        let mut members = vec![];
-        let mut best = f64::NEG_INFINITY;
-        let mut seen: HashSet<Vec<i32>> = HashSet::from([vec![0; count]]);
-        let mut waiting: VecDeque<(Vec<i32>, Sites)> = VecDeque::from([(vec![0; count], run.sites.clone())]);
-        while let Some((place, sites)) = waiting.pop_front() {
-            let mut x: Vec<f64> = place.iter().map(|k| step * f64::from(*k)).collect();
-            linalg::solve_lower_transposed(&root, &mut x);
-            linalg::add_scaled(&mut x, 1.0, &middle);
-            let is_inside = x.iter().zip(&bounds).all(|(x, (low, high))| low <= x && x <= high);
-            if !is_inside || members.len() == most {
-                continue;
-            }
-            let theta = self.kind.unpack(&run.level, &x, &run.theta);
-            let found = match self.evaluate(&run.level, &theta, sites, (NEAR, self.kind.tuning().most_steps), None) {
-                Err(Error::Cancelled) => return Err(Error::Cancelled),
-                Err(_) => continue,
-                Ok(found) => found,
-            };
-            best = best.max(found.value);
-            if found.value < best - COUNTS {
-                continue;
-            }
-            for next in neighbours(&place) {
-                if seen.insert(next.clone()) {
-                    waiting.push_back((next, found.sites.clone()));
-                }
-            }
-            let (said, log_weight) = (run.level.precision_of(&found.sites), found.value + log_volume);
-            members.push(Member { theta, optimum: found.kept, said, log_weight });
-        }
-        Ok(members)
+    /// The members about the best Θ.
+    pub(super) fn members(&self, run: &Run<OnLattice<'a>>) -> Result<Members> {
+        let rival = self.kind.wanted.rival.as_ref().map_or(f64::NEG_INFINITY, |rival| rival.best);
+        let alone = match run.value {
+            _ if self.kind.events > MANY_EVENTS => Some(Alone::ManyEvents),
+            _ if self.kind.layout.free() == 0 => Some(Alone::NoDifference), // all is held
+            value if value < rival - NO_SAY => Some(Alone::NoSay),
+            _ => None,
+        };
+        let searched = self.work.get();
+        let grid = Grid::new(self, run)?;
+        let middle = self.point(run, &grid, vec![0; grid.middle.len()], run.sites.clone())?;
+        let Some(middle) = middle else { return Err(Error::NotANumber { parameters: vec![] }) };
+        let (points, alone) = match alone {
+            Some(why) => (vec![middle], Some(why)),
+            None => self.rings(run, &grid, (middle, searched))?,
+        };
+        let log_volume = match points.len() {
+            1 => grid.log_volume(TAU.sqrt()),
+            _ => grid.log_volume(STEP),
+        };
+        let member = |point: Point| Member {
+            said: run.level.precision_of(&point.sites),
+            theta: point.theta,
+            optimum: point.optimum,
+            log_weight: point.value + log_volume,
+        };
+        let standard_errors = grid.covariance().and_then(|covariance| self.errors_from(&run.theta, &covariance));
+        Ok(Members { list: points.into_iter().map(member).collect(), standard_errors, alone })
     }
 
-    /// The Cholesky factor of the curvature; where that is no maximum in all coordinates, of its diagonal.
-    fn root_of_curvature(&self, run: &Run<OnLattice<'a>>, count: usize) -> Result<Matrix> {
+    /// Rings about the middle, until one changes nothing.
+    fn rings(
+        &self,
+        run: &Run<OnLattice<'a>>,
+        grid: &Grid,
+        (middle, searched): (Point, f64),
+    ) -> Result<(Vec<Point>, Option<Alone>)> {
+        let mut seen: HashSet<Vec<i32>> = HashSet::from([middle.place.clone()]);
+        let mut points = vec![middle];
+        let (mut ring, mut last) = (0..1, 0.0);
+        let most = (1.0 + MOST_WORK) * searched + LITTLE_WORK;
+        // The next ring costs twice as much as the last one. The first is made in any case.
+        while !ring.is_empty() && points.len() < MOST && (last == 0.0 || self.work.get() + 2.0 * last < most) {
+            let before = self.work.get();
+            let bands = Bands::of(&points);
+            let ended = points.len();
+            for at in ring.clone() {
+                let best = points.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
+                if points[at].value < best - LEADS_ON {
+                    continue;
+                }
+                for place in neighbours(&points[at].place) {
+                    if points.len() == MOST || !seen.insert(place.clone()) {
+                        continue;
+                    }
+                    let sites = points[at].sites.clone();
+                    let best = points.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
+                    let point = self.point(run, grid, place, sites)?;
+                    points.extend(point.filter(|point| point.value > best - COUNTS));
+                }
+            }
+            let is_first = ended == 1;
+            if Bands::of(&points).moved_from(&bands) < UNSEEN {
+                if is_first {
+                    points.truncate(1);
+                }
+                return Ok((points, is_first.then_some(Alone::NoDifference)));
+            }
+            (ring, last) = (ended..points.len(), self.work.get() - before);
+        }
+        Ok((points, None))
+    }
+
+    /// A point of the grid; none beyond the bounds of the search, or where q cannot be found.
+    fn point(&self, run: &Run<OnLattice<'a>>, grid: &Grid, place: Vec<i32>, sites: Sites) -> Result<Option<Point>> {
+        let Some(x) = grid.at(&place) else { return Ok(None) };
+        let theta = self.kind.unpack(&run.level, &x, &run.theta);
+        match self.evaluate(&run.level, &theta, sites, (NEAR, self.kind.tuning().most_steps), None) {
+            Err(Error::Cancelled) => Err(Error::Cancelled),
+            Err(_) => Ok(None),
+            Ok(found) => {
+                let f = found.kept.marginals(&grid.places);
+                Ok(Some(Point { place, value: found.value, sites: found.sites, theta, optimum: found.kept, f }))
+            }
+        }
+    }
+}
+
+/// The grid of Θ, and the places at which bands are compared.
+struct Grid {
+    middle: Vec<f64>,
+    bounds: Vec<(f64, f64)>,
+    /// The Cholesky factor of the curvature.
+    root: Matrix,
+    /// Whether that is the curvature of a maximum.
+    is_proper: bool,
+    places: Hats,
+}
+
+impl Grid {
+    fn new<'a>(search: &Search<'_, '_, OnLattice<'a>>, run: &Run<OnLattice<'a>>) -> Result<Self> {
+        let (middle, bounds) = search.kind.pack(&run.level, &run.theta);
+        let places = run.level.lattice.grid().at(&places(search.kind.window)?)?;
+        let count = middle.len();
         let least = 1.0 / (WIDEST * WIDEST);
-        let mut curvature = self.curvature(run, count)?.unwrap_or_else(|| Matrix::scaled_identity(count, least));
+        // So many events determine Θ: what is left is not worth its cost.
+        let is_dear = search.kind.events > MANY_EVENTS || count == 0;
+        let found = if is_dear { None } else { search.curvature(run, count)? };
+        let is_maximum = found.is_some();
+        let mut curvature = found.unwrap_or_else(|| Matrix::scaled_identity(count, UNKNOWN.powi(-2)));
         (0..count).for_each(|i| curvature[(i, i)] = curvature[(i, i)].max(least));
         let diagonal = Matrix::from_fn(count, count, |i, j| if i == j { curvature[(i, i)].sqrt() } else { 0.0 });
-        Ok(match linalg::cholesky(&mut curvature) {
-            Ok(()) => curvature,
-            Err(_) => diagonal,
-        })
+        let is_proper = count > 0 && linalg::cholesky(&mut curvature).is_ok();
+        let root = if is_proper { curvature } else { diagonal };
+        Ok(Self { middle, bounds, root, is_proper: is_proper && is_maximum, places })
     }
+
+    /// The coordinates at a place of the grid, if they are within bounds.
+    fn at(&self, place: &[i32]) -> Option<Vec<f64>> {
+        let mut x: Vec<f64> = place.iter().map(|k| STEP * f64::from(*k)).collect();
+        if !x.is_empty() {
+            linalg::solve_lower_transposed(&self.root, &mut x);
+        }
+        linalg::add_scaled(&mut x, 1.0, &self.middle);
+        let is_inside = x.iter().zip(&self.bounds).all(|(x, (low, high))| low <= x && x <= high);
+        is_inside.then_some(x)
+    }
+
+    /// The logarithm of the volume of a cell with these sides, in standard deviations.
+    fn log_volume(&self, side: f64) -> f64 {
+        self.middle.len() as f64 * side.ln() - 0.5 * linalg::log_determinant(&self.root)
+    }
+
+    /// The covariance of the coordinates, where there is a maximum in all of them.
+    fn covariance(&self) -> Option<Matrix> {
+        self.is_proper.then(|| linalg::inverse_from_cholesky(&self.root))
+    }
+}
+
+/// Means and standard deviations of f under a mixture.
+struct Bands(Vec<(f64, f64)>);
+
+impl Bands {
+    fn of(points: &[Point]) -> Self {
+        let best = points.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = points.iter().map(|point| (point.value - best).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        let at = |n: usize| {
+            let of = |value: &dyn Fn(&Marginals) -> f64| {
+                points.iter().zip(&weights).map(|(point, weight)| weight * value(&point.f)).sum::<f64>() / total
+            };
+            let mean = of(&|f| f.mean[n]);
+            (mean, of(&|f| f.variance[n] + (f.mean[n] - mean).powi(2)).sqrt())
+        };
+        Self((0..points[0].f.mean.len()).map(at).collect())
+    }
+
+    /// By how much of its width the end of any band has moved, at most.
+    fn moved_from(&self, other: &Self) -> f64 {
+        let moved = |((m, s), (mean, sd)): (&(f64, f64), &(f64, f64))| {
+            ((m - mean).abs() + ENDS * (s - sd).abs()) / (2.0 * ENDS * s)
+        };
+        self.0.iter().zip(&other.0).map(moved).fold(0.0, f64::max)
+    }
+}
+
+/// Places all over the window, whose bounding box is the unit box.
+fn places(window: &Window) -> Result<Points> {
+    let dims = window.dims();
+    let count = PLACES[dims - 1];
+    let coordinate = |n: usize, r: usize| ((n / count.pow(r as u32)) % count) as f64 + 0.5;
+    let at = |n: usize| -> Vec<f64> { (0..dims).map(|r| coordinate(n, r) / count as f64).collect() };
+    let all: Vec<Vec<f64>> = (0..count.pow(dims as u32)).map(at).collect();
+    let inside: Vec<Vec<f64>> = all.iter().filter(|x| window.contains(x)).cloned().collect();
+    let inside = if inside.is_empty() { all } else { inside }; // a window of slivers
+    Points::new(dims, inside.concat())
 }
 
 /// One step each way along each coordinate.

@@ -5,6 +5,8 @@
 pub(crate) mod learn;
 mod level;
 pub(crate) mod members;
+pub(crate) mod ranges;
+mod ratios;
 mod source;
 
 use super::AtBound;
@@ -23,6 +25,7 @@ use crate::terms::{Link, LinkStart};
 use crate::window::{Scaling, Window};
 use learn::Wanted;
 use level::{Level, margin, steps};
+use ranges::{AxisBounds, RANGE, RangeSlot, Ranges};
 use source::{Detail, Source};
 use std::cell::Cell;
 
@@ -34,12 +37,18 @@ const AUTO_TIMES: [f64; 3] = [4.0, 4.0, 3.4];
 const AUTO_FEWER: [f64; 3] = [2.8, 2.0, 1.5];
 /// … the last refinement gained this many nats per event.
 const AUTO_MUCH: f64 = 0.01;
-/// A refinement gains less than this many times what the one before gained.
-const AUTO_HOPE: f64 = 2.0;
+/// A family is not refined further that is so many nats, and so many more per event, behind another on a lattice that is at most so many times
+/// as fine.
+const OUT_OF_REACH: f64 = 12.0;
+const OUT_OF_REACH_PER_EVENT: f64 = 5e-3;
+const LITTLE_FINER: f64 = 1.3;
 /// `auto` stops where it would need more nodes per event than this, …
 const AUTO_PER_EVENT: usize = 50;
-/// … or more work than this many seconds of natural steps, of which a lattice needs about so many.
-const AUTO_SECONDS: f64 = 60.0;
+/// … or more work than this many seconds of natural steps for few events, and for many, …
+const AUTO_SECONDS: [f64; 2] = [2.5, 60.0];
+/// … where there are at least so many events per second …
+const EVENTS_PER_SECOND: f64 = 2_000.0;
+/// … a lattice needing about so many steps.
 const STEPS_PER_LATTICE: f64 = 25.0;
 /// A lattice hardly resolves a range of fewer steps than this.
 const ROUGH: f64 = 8.0;
@@ -51,14 +60,14 @@ const LEAST_STEPS: f64 = 1.75;
 const LONGEST: f64 = 4.0;
 /// … and for α = 4 at most in steps: beyond, digits are lost.
 const MOST_STEPS: f64 = 80.0;
-/// A range is this many length-scales.
-const RANGE: f64 = 2.0;
 /// Where nothing is said of it, a range is shorter than this part of the window's side, and a standard deviation larger than what is vague, with
 /// this probability.
 const SHORT: f64 = 0.1;
 const UNLIKELY: f64 = 0.05;
 /// How far below the usual floor (of a logarithm) a variance with a prior may be.
 const SMALLER: f64 = 6.0;
+/// The logarithm of the ratio of two ranges that share a unit has this standard deviation.
+const RATIOS: f64 = 0.5;
 
 /// The data in unit coordinates, and the model's words on the lattice.
 pub(super) struct OnLattice<'a> {
@@ -73,6 +82,8 @@ pub(super) struct OnLattice<'a> {
     rate: f64,
     /// Θ with its priors and what is held; the bounds of the ranges are those of a level.
     layout: Layout,
+    /// How the ranges along the axes come from its first slots.
+    ranges: Ranges,
     /// How far apart nodes must be on each axis.
     finest: Vec<f64>,
     /// Whether the present lattice only leads to a finer one.
@@ -86,16 +97,19 @@ impl<'a> OnLattice<'a> {
         let events = source.events();
         let rate = events as f64 / window.measure();
         let LinkStart { flat, vague, .. } = wanted.link.formula().start(rate);
-        let mut layout = layout(window, scaling, wanted, rate);
+        let ranges = Ranges::new(window, scaling, wanted.isotropy);
+        let mut layout = layout(window, scaling, (wanted, &ranges), rate);
         for (name, prior) in &wanted.priors {
             for_named(&mut layout, name, |slot| slot.priors.push(*prior))?;
         }
         for (name, value) in &wanted.fixed {
             for_named(&mut layout, name, |slot| slot.fixed = Some(slot.unit.inward(*value)))?;
         }
-        if wanted.average {
-            believe(&mut layout, scaling, wanted, rate);
+        if wanted.penalise {
+            believe(&mut layout, scaling, (wanted, &ranges), rate);
         }
+        let is_averaged = |slot: &&mut Slot| (wanted.average || wanted.penalise) && slot.scale.is_none();
+        layout.slots.iter_mut().filter(is_averaged).for_each(|slot| slot.by_log = true);
         check_held(&layout, &wanted.fixed)?;
         refuse_flat(&layout)?;
         let has_prior = layout.slots.last().is_some_and(|mean| !mean.priors.is_empty());
@@ -118,6 +132,7 @@ impl<'a> OnLattice<'a> {
             events,
             rate,
             layout,
+            ranges,
             finest: source.finest(),
             on_the_way: false,
             more_would_show: Cell::new(false),
@@ -157,25 +172,64 @@ impl<'a> OnLattice<'a> {
 
     /// The layout of Θ on a level.
     fn layout_on(&self, level: &Level) -> Layout {
-        let mut layout = self.layout.clone();
-        for (slot, step) in layout.slots.iter_mut().zip(level.steps()) {
-            slot.bounds = ((LEAST_STEPS * step).ln(), self.longest(step).ln());
+        let (mut layout, steps) = (self.layout.clone(), level.steps());
+        let bounds = self.ranges.bounds(|r| self.axis_bounds(steps[r]));
+        for (slot, bounds) in layout.slots.iter_mut().zip(bounds) {
+            slot.bounds = bounds.unwrap_or(slot.bounds);
         }
         layout
     }
 
+    /// The ranges that an axis with this step can have.
+    fn axis_bounds(&self, step: f64) -> AxisBounds {
+        AxisBounds {
+            least: LEAST_STEPS * step,
+            most: LONGEST.max(2.0 * LEAST_STEPS * step),
+            digits: self.longest(step),
+        }
+    }
+
+    /// The inner values of the slots of Θ.
+    fn values(&self, theta: &Theta) -> Vec<f64> {
+        let mut values = self.ranges.to_slots(&theta.ranges());
+        values.extend([theta.variance, theta.mean]);
+        values
+    }
+
+    fn of_values(&self, values: &[f64]) -> Theta {
+        let count = self.ranges.len();
+        Theta::of_ranges(&self.ranges.of_slots(&values[..count]), values[count], values[count + 1])
+    }
+
+    /// The gradient of the bound by the inner values of the slots.
+    fn bars(&self, optimum: &Optimum, theta: &Theta) -> Vec<f64> {
+        let values = self.values(theta);
+        let by_log = self.ranges.slopes(&by_log_ranges(optimum));
+        let mut bars: Vec<f64> = by_log.iter().zip(&values).map(|(slope, value)| slope / value).collect();
+        let slopes = optimum.slopes();
+        bars.extend([slopes.log_variance / theta.variance, slopes.mean]);
+        bars
+    }
+
     /// Θ with whatever is held.
     fn held(&self, theta: &Theta) -> Theta {
-        let mut values = values(theta);
+        let mut values = self.values(theta);
         let slots = self.layout.slots.iter().zip(&mut values);
         slots.filter_map(|(slot, value)| Some((slot.fixed?, value))).for_each(|(held, value)| *value = held);
-        of_values(&values)
+        self.of_values(&values)
+    }
+
+    /// The range along each axis, if it is held.
+    fn held_ranges(&self) -> Vec<Option<f64>> {
+        let slots = &self.layout.slots[..self.ranges.len()];
+        let held: Vec<f64> = slots.iter().map(|slot| slot.fixed.unwrap_or(f64::NAN)).collect();
+        self.ranges.of_slots(&held).into_iter().map(|range| range.is_finite().then_some(range)).collect()
     }
 
     /// Whether a range is held that is longer than a lattice with these steps can have in so many digits.
     fn is_too_fine(&self, steps: &[f64]) -> bool {
-        let mut ranges = self.layout.slots.iter().zip(steps);
-        ranges.any(|(slot, step)| slot.fixed.is_some_and(|range| range > (1.0 + 1e-9) * self.longest(*step)))
+        let held = self.held_ranges();
+        held.iter().zip(steps).any(|(held, step)| held.is_some_and(|range| range > (1.0 + 1e-9) * self.longest(*step)))
     }
 
     /// The longest range on a lattice with this step.
@@ -189,14 +243,14 @@ impl<'a> OnLattice<'a> {
 
     /// The steps of a lattice with so many nodes, the margin being that of the ranges that are held.
     fn steps_asked(&self, nodes: &[usize]) -> Vec<f64> {
-        let held = self.layout.slots.iter().take(nodes.len()).map(|slot| slot.fixed.unwrap_or(0.0));
-        steps(nodes, &margin(&held.collect::<Vec<_>>()))
+        let held: Vec<f64> = self.held_ranges().into_iter().map(|held| held.unwrap_or(0.0)).collect();
+        steps(nodes, &margin(&held))
     }
 
     /// Whether a range is held that a lattice with these steps cannot show.
     fn is_too_coarse(&self, steps: &[f64]) -> bool {
-        let mut ranges = self.layout.slots.iter().zip(steps);
-        ranges.any(|(slot, step)| slot.fixed.is_some_and(|range| range < LEAST_STEPS * step))
+        let held = self.held_ranges();
+        held.iter().zip(steps).any(|(held, step)| held.is_some_and(|range| range < LEAST_STEPS * step))
     }
 
     /// Whether a finer lattice could show something: there are events enough for more nodes, and their places are not rounded.
@@ -221,8 +275,9 @@ impl<'a> OnLattice<'a> {
             let (needed, most) = (describe_bytes(needed), describe_bytes(most));
             return Some(format!("would need {needed} of memory, and {most} may be used"));
         }
-        if work > AUTO_SECONDS {
-            return Some(format!("would take about {work:.0} s, and auto stops at {AUTO_SECONDS:.0}"));
+        let most = (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1]);
+        if work > most {
+            return Some(format!("would take about {work:.0} s, and auto stops at {most:.0}"));
         }
         self.too_many(nodes)
     }
@@ -253,11 +308,20 @@ impl<'a> OnLattice<'a> {
         fitting.ok_or_else(|| format!("{} {why}", describe(&next)))
     }
 
+    /// Whether another family had a bound on lattices no finer than this that is out of reach.
+    fn is_left_behind(&self, run: &Run<Self>) -> bool {
+        let Some(rival) = &self.wanted.rival else { return false };
+        let size = LITTLE_FINER * run.level.lattice.grid().size() as f64;
+        let there = rival.levels.iter().filter(|(nodes, _)| *nodes as f64 <= size).map(|(_, bound)| *bound);
+        let behind = there.fold(f64::NEG_INFINITY, f64::max) - self.worth(run).unwrap_or(f64::INFINITY);
+        behind > OUT_OF_REACH + OUT_OF_REACH_PER_EVENT * self.events as f64
+    }
+
     fn at_bounds(&self, level: &Level, theta: &Theta) -> Vec<AtBound> {
         let unresolved = self.more_would_show.get();
         // as the summary has it: half the range
         let length = |range: f64| Bounded::Length { axis: String::new(), sides: range / RANGE, unresolved };
-        let at_bounds = self.layout_on(level).at_bounds(&values(theta), length);
+        let at_bounds = self.layout_on(level).at_bounds(&self.values(theta), length);
         let matters = |at: &AtBound| match at.what {
             Bounded::Length { .. } => true,
             Bounded::Variance { .. } => at.end == super::RangeEnd::Lowest,
@@ -267,40 +331,35 @@ impl<'a> OnLattice<'a> {
     }
 }
 
-/// Θ as slots: the range along each axis, the variance, the prior mean.
-fn layout(window: &Window, scaling: &Scaling, wanted: &Wanted, rate: f64) -> Layout {
-    let axes: Vec<String> = window.axes().iter().map(|axis| axis.name.clone()).collect();
-    let of_axis = |(r, axis): (usize, &String)| {
-        let name = if axis.is_empty() { r.to_string() } else { axis.clone() };
-        let unit = Affine { scale: scaling.scale(r) / RANGE, shift: 0.0 };
-        Slot { axis: Some(r), ..Slot::positive(format!("lengthscale[{name}]"), unit, (0.0, 0.0)) }
-    };
-    let mut slots: Vec<Slot> = axes.iter().enumerate().map(of_axis).collect();
+/// Θ as slots: the ranges, the variance, the prior mean.
+fn layout(window: &Window, scaling: &Scaling, (wanted, ranges): (&Wanted, &Ranges), rate: f64) -> Layout {
+    let mut slots = ranges.slots(window, scaling);
     let link = wanted.link.formula();
     let (range, (scale, shift)) = (link.range(rate, window.measure()), link.outward(scaling.volume()));
     slots.push(Slot::positive("variance".into(), Affine { scale: scale * scale, shift: 0.0 }, variances(&range, 1)));
     slots.push(Slot::mean(Affine { scale, shift }, &range));
-    Layout { slots, axes }
+    Layout { slots, axes: window.axes().iter().map(|axis| axis.name.clone()).collect() }
 }
 
-/// Priors where nothing is said, and logarithms as what is averaged over. Under them a variance may be as small as it likes: the constant
-/// is an unknown of its own.
-fn believe(layout: &mut Layout, scaling: &Scaling, wanted: &Wanted, rate: f64) {
-    let dims = layout.axes.len();
+/// Priors where nothing is said. Under them a variance may be as small as it likes: the constant is an unknown of its own.
+fn believe(layout: &mut Layout, scaling: &Scaling, (wanted, ranges): (&Wanted, &Ranges), rate: f64) {
+    let prior = |kind: &RangeSlot| match kind {
+        RangeSlot::Common(axes) => {
+            let shortest = axes.iter().map(|r| scaling.scale(*r)).fold(f64::INFINITY, f64::min);
+            crate::Prior::Length { dims: axes.len(), least: SHORT * shortest / RANGE, share: UNLIKELY }
+        }
+        RangeSlot::Ratio(..) => crate::Prior::LogNormal { location: 0.0, scale: RATIOS },
+    };
     let most = wanted.link.formula().start(rate).vague * wanted.link.formula().outward(scaling.volume()).0;
-    let mean = layout.slots.len() - 1;
-    for slot in &mut layout.slots[..mean] {
-        let prior = match slot.axis {
-            Some(r) => crate::Prior::Length { dims, least: SHORT * scaling.scale(r) / RANGE, share: UNLIKELY },
-            None => crate::Prior::Deviation { most, share: UNLIKELY },
-        };
-        if slot.priors.is_empty() {
+    let mut priors: Vec<crate::Prior> = ranges.kinds.iter().map(prior).collect();
+    priors.push(crate::Prior::Deviation { most, share: UNLIKELY });
+    for (slot, prior) in layout.slots.iter_mut().zip(priors) {
+        if slot.priors.is_empty() && slot.fixed.is_none() {
             slot.priors.push(prior);
         }
-        if slot.axis.is_none() {
+        if matches!(prior, crate::Prior::Deviation { .. }) {
             slot.bounds.0 -= SMALLER;
         }
-        slot.by_log = true;
     }
 }
 
@@ -339,28 +398,13 @@ fn refuse_flat(layout: &Layout) -> Result<()> {
     Err(crate::Error::setting(&slot.name, value, requirement))
 }
 
-/// The inner values of the slots of Θ.
-fn values(theta: &Theta) -> Vec<f64> {
-    let mut values = theta.ranges();
-    values.extend([theta.variance, theta.mean]);
-    values
-}
-
-fn of_values(values: &[f64]) -> Theta {
-    let dims = values.len() - 2;
-    Theta::of_ranges(&values[..dims], values[dims], values[dims + 1])
-}
-
-/// The gradient of the bound by the inner values of the slots. A log ρ_r moves the log of the range by a share of itself, and all stretches
-/// with it.
-fn bars(optimum: &Optimum, theta: &Theta) -> Vec<f64> {
+/// The gradient of the bound by the logarithms of the ranges. One of them moves the log of the common range by a share of itself, and all
+/// stretches with it.
+fn by_log_ranges(optimum: &Optimum) -> Vec<f64> {
     let slopes = optimum.slopes();
     let dims = slopes.log_stretch.len();
     let common = (slopes.log_range - 2.0 * slopes.log_stretch.iter().sum::<f64>()) / dims as f64;
-    let of_range = |(r, range): (usize, f64)| (common + 2.0 * slopes.log_stretch[r]) / range;
-    let mut bars: Vec<f64> = theta.ranges().into_iter().enumerate().map(of_range).collect();
-    bars.extend([slopes.log_variance / theta.variance, slopes.mean]);
-    bars
+    slopes.log_stretch.iter().map(|slope| common + 2.0 * slope).collect()
 }
 
 /// How many times as much a lattice determines Θ as the one before. If that one hardly resolved f, every node is news.
@@ -399,13 +443,13 @@ impl Kind for OnLattice<'_> {
 
     fn pack(&self, level: &Level, theta: &Theta) -> (Vec<f64>, Vec<(f64, f64)>) {
         let layout = self.layout_on(level);
-        (layout.pack(&values(theta)), layout.bounds())
+        (layout.pack(&self.values(theta)), layout.bounds())
     }
 
     fn unpack(&self, _: &Level, x: &[f64], base: &Theta) -> Theta {
-        let mut values = values(base);
+        let mut values = self.values(base);
         self.layout.unpack(x, &mut values);
-        of_values(&values)
+        self.of_values(&values)
     }
 
     fn evaluate(
@@ -418,8 +462,8 @@ impl Kind for OnLattice<'_> {
     ) -> Result<Found<Optimum>> {
         let mut kept = level.lattice.optimum(self.link.formula(), &level.said(), theta, sites, until)?;
         let log_prior = match by {
-            Some((_, gradient)) => self.layout.gradient(&values(theta), &bars(&kept, theta), gradient),
-            None => self.layout.log_prior(&values(theta)),
+            Some((_, gradient)) => self.layout.gradient(&self.values(theta), &self.bars(&kept, theta), gradient),
+            None => self.layout.log_prior(&self.values(theta)),
         };
         let sites = std::mem::replace(&mut kept.sites, Sites::none());
         Ok(Found { value: kept.bound + log_prior, sites, kept })
@@ -433,8 +477,8 @@ impl Kind for OnLattice<'_> {
         let first = vec![AUTO_FIRST[self.window.dims() - 1]; self.window.dims()];
         let nodes = nodes.unwrap_or(&first);
         // The margin of a range that is held is its own.
-        let held = self.layout.slots.iter().take(nodes.len()).map(|slot| slot.fixed.unwrap_or(length));
-        let level = self.level(nodes, margin(&held.collect::<Vec<_>>()), None)?;
+        let held: Vec<f64> = self.held_ranges().into_iter().map(|held| held.unwrap_or(length)).collect();
+        let level = self.level(nodes, margin(&held), None)?;
         let resolved = |step: &f64| length.max(tuning::LATTICE.resolved * step);
         let ranges: Vec<f64> = level.steps().iter().map(resolved).collect();
         let LinkStart { mean, variance, .. } = self.link.formula().start(self.rate);
@@ -470,6 +514,17 @@ impl Kind for OnLattice<'_> {
         level.with_detail(self.source, detail).map(Some)
     }
 
+    /// exp(f) is convex.
+    fn has_one_optimum(&self) -> bool {
+        !self.link.formula().is_even()
+    }
+
+    fn is_alike(&self, start: &Start<Self>, before: &Run<Self>) -> bool {
+        let mut ranges = before.theta.ranges().into_iter().zip(before.level.steps());
+        let is_seen_whole = |level: &Level| level.detail == Detail::Events || self.link.formula().is_linear();
+        ranges.all(|(range, step)| range > ROUGH * step) && is_seen_whole(&before.level) && is_seen_whole(&start.level)
+    }
+
     fn leads_on(&mut self, on: bool) {
         self.on_the_way = on;
     }
@@ -479,6 +534,9 @@ impl Kind for OnLattice<'_> {
     }
 
     fn next(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Vec<usize>, String> {
+        if self.is_left_behind(run) {
+            return Err(" nodes: too far below another family to go on".into());
+        }
         self.finer(&run.level, &run.theta.ranges(), last_gain).map_err(|why| {
             self.more_would_show.set(self.is_short_of_nodes(&run.level));
             format!(" nodes: {why}")
@@ -495,14 +553,8 @@ impl Kind for OnLattice<'_> {
         Ok(enough.then(|| format!(" nodes: {} would gain {:.2} nats", describe(next), gain.max(0.0))))
     }
 
-    fn leaves(&self, run: &Run<Self>, gain: f64) -> Option<String> {
-        let rival = self.wanted.rival?;
-        let behind = self.worth(run).ok()? + AUTO_HOPE * gain < rival;
-        behind.then(|| " nodes: too far below another basis to go on".into())
-    }
-
     fn named(&self, theta: &Theta) -> Vec<Named> {
-        self.layout.named(&values(theta))
+        self.layout.named(&self.values(theta))
     }
 
     fn describe(&self, level: &Level) -> String {

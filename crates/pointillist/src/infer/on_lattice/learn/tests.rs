@@ -29,6 +29,8 @@ fn wanted(nodes: Option<&[usize]>, smoothness: Smoothness) -> Wanted {
         fixed: vec![],
         errors: false,
         average: false,
+        penalise: false,
+        isotropy: Isotropy::PerAxis,
         sign: 1.0,
         exact: false,
         rival: None,

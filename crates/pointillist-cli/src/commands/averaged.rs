@@ -1,0 +1,207 @@
+//! What an average over hyper-parameters and families has to say of them.
+
+use super::summary::{ErrorSummary, Summary};
+use pointillist::{Posterior, Prior};
+use serde::{Deserialize, Serialize};
+
+/// One component of an average on lattices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComponentSummary {
+    /// Its weight.
+    pub weight: f64,
+    /// How the intensity is made from f.
+    pub link: String,
+    /// What f is made of.
+    pub basis: String,
+    /// How smooth f is.
+    pub smoothness: usize,
+    /// The range along each axis: twice the length-scale.
+    pub range: Vec<f64>,
+    /// The prior standard deviation of f.
+    pub sd: f64,
+    /// Whether it stands for a rate that does not vary.
+    #[serde(default)]
+    pub constant: bool,
+}
+
+impl ComponentSummary {
+    /// Those of a posterior on lattices; none of one with inducing points.
+    pub fn of(posterior: &Posterior) -> Vec<Self> {
+        let one = |(number, weight): (usize, &f64)| {
+            let lattice = posterior.component(number)?.lattice()?;
+            Some(Self {
+                weight: *weight,
+                link: lattice.link.to_string(),
+                basis: "lattice".into(),
+                smoothness: lattice.smoothness.alpha(),
+                range: lattice.lengthscales.iter().map(|length| 2.0 * length).collect(),
+                sd: lattice.variance.sqrt(),
+                constant: lattice.is_constant(),
+            })
+        };
+        posterior.weights().iter().enumerate().map(one).collect::<Option<_>>().unwrap_or_default()
+    }
+}
+
+/// An average, for people.
+pub struct Told<'a> {
+    summary: &'a Summary,
+}
+
+impl<'a> Told<'a> {
+    /// Of a summary, if it is of an average.
+    pub fn of(summary: &'a Summary) -> Option<Self> {
+        (summary.averaged && !summary.components.is_empty()).then_some(Self { summary })
+    }
+
+    /// Its rows: names and what they say.
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let mut rows = vec![("model", self.families())];
+        if self.varying().next().is_some() {
+            rows.extend([("range", self.ranges()), ("sd of f", self.deviations())]);
+        }
+        rows.extend(self.prior().map(|words| ("prior", words)));
+        rows
+    }
+
+    /// The components of a rate that varies.
+    fn varying(&self) -> impl Iterator<Item = &'a ComponentSummary> + Clone {
+        self.summary.components.iter().filter(|component| !component.constant)
+    }
+
+    /// Which families there are, and how much they count.
+    fn families(&self) -> String {
+        let components = &self.summary.components;
+        let mut families: Vec<(String, f64)> = Vec::new();
+        for component in components {
+            let name = match component.constant {
+                true => "constant rate".into(),
+                false => format!("{} link, smoothness {}", component.link, component.smoothness),
+            };
+            match families.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, weight)) => *weight += component.weight,
+                None => families.push((name, component.weight)),
+            }
+        }
+        families.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let words: Vec<String> =
+            families.iter().map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight)).collect();
+        let count = match components.len() {
+            1 => String::new(),
+            count => format!("an average of {count}: "),
+        };
+        let alone = match self.summary.alone.as_deref() {
+            Some("many_events") => "; with so many events hyper-parameters stay at their best",
+            Some("no_difference") => {
+                "; hyper-parameters stay at their best, others would move no band by 1 % of its width"
+            }
+            _ => "",
+        };
+        format!("{count}{}{alone}", words.join(", "))
+    }
+
+    /// The range of f: mean and standard deviation over the components, or the value with its standard error.
+    fn ranges(&self) -> String {
+        let summary = self.summary;
+        let dims = summary.components[0].range.len();
+        let of_axis = |r: usize| {
+            let (mean, spread) = moments(self.varying().map(|c| (c.weight, c.range[r])));
+            (mean, spread.max(2.0 * self.error_of(summary, r).unwrap_or(0.0)))
+        };
+        let is_one = self.varying().all(|c| c.range.iter().all(|range| (range / c.range[0] - 1.0).abs() < 1e-6));
+        let axes = &summary.window.axes;
+        let unit = |r: usize| {
+            axes.get(r).and_then(|axis| axis.unit.as_ref()).map(|unit| format!(" {unit}")).unwrap_or_default()
+        };
+        let said = |r: usize| {
+            let (mean, error) = of_axis(r);
+            let error = if error > 0.0 { format!(" ± {}", short(error)) } else { String::new() };
+            format!("{}{error}{}", short(mean), unit(r))
+        };
+        let ranges = match is_one && dims > 1 {
+            true => format!("{} in every direction", said(0)),
+            false if dims == 1 => said(0),
+            false => (0..dims).map(|r| format!("{} {}", axes[r].name, said(r))).collect::<Vec<_>>().join(", "),
+        };
+        format!("{ranges}, where the correlation of f has fallen to 0.13")
+    }
+
+    /// The standard error of a length-scale at one Θ, where components have the same.
+    fn error_of(&self, summary: &Summary, r: usize) -> Option<f64> {
+        if summary.alone.is_none() {
+            return None;
+        }
+        let name = &summary.window.axes.get(r)?.name;
+        let is_meant = |error: &&ErrorSummary| {
+            error.name == "lengthscale"
+                || error.name == format!("lengthscale[{name}]")
+                || error.name == format!("lengthscale[{r}]")
+        };
+        summary.standard_errors.iter().find(is_meant).map(|error| error.se)
+    }
+
+    /// The prior standard deviation of f, for each link.
+    fn deviations(&self) -> String {
+        let components = self.varying();
+        let mut links: Vec<&str> = components.clone().map(|component| component.link.as_str()).collect();
+        links.sort_unstable();
+        links.dedup();
+        let said = |link: &&str| {
+            let own = components.clone().filter(|component| component.link == **link);
+            let (mean, error) = moments(own.map(|component| (component.weight, component.sd)));
+            let error = if error > 0.0 { format!(" ± {}", short(error)) } else { String::new() };
+            match *link {
+                "log" => format!("{}{error} of the logarithm of the rate", short(mean)),
+                "square" => format!("{}{error} of the root of the rate", short(mean)),
+                other => format!("{}{error} ({other} link)", short(mean)),
+            }
+        };
+        links.iter().map(said).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What was believed of the heaviest component before.
+    fn prior(&self) -> Option<String> {
+        let priors = &self.summary.priors;
+        (!priors.is_empty()).then(|| priors.iter().map(|prior| prior.words.as_str()).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Three significant digits.
+fn short(value: f64) -> String {
+    let exponent = value.abs().log10().floor();
+    match (-4.0..6.0).contains(&exponent) {
+        true => format!("{value:.*}", (2.0 - exponent).max(0.0) as usize),
+        false => format!("{value:.2e}"),
+    }
+}
+
+/// Weighted mean and standard deviation.
+fn moments(values: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) {
+    let total: f64 = values.clone().map(|(weight, _)| weight).sum();
+    let mean = values.clone().map(|(weight, value)| weight * value).sum::<f64>() / total;
+    let variance = values.map(|(weight, value)| weight * (value - mean).powi(2)).sum::<f64>() / total;
+    (mean, variance.max(0.0).sqrt())
+}
+
+/// A prior that was in force.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct PriorSummary {
+    /// The hyper-parameter, as `--prior` takes it.
+    pub name: String,
+    /// What was believed of it, in words.
+    pub words: String,
+}
+
+impl PriorSummary {
+    /// Of a prior on a hyper-parameter.
+    pub fn new((name, prior): &(String, Prior)) -> Self {
+        let percent = |share: f64| format!("{} %", short(100.0 * (1.0 - share)).trim_end_matches(".0"));
+        let words = match *prior {
+            Prior::Length { least, share, .. } => format!("a range above {} by {}", short(2.0 * least), percent(share)),
+            Prior::Deviation { most, share } => format!("an sd below {} by {}", short(most), percent(share)),
+            Prior::LogNormal { .. } if name.starts_with("ratio") => "a ratio of ranges about 1".into(),
+            _ => format!("{name} as given"),
+        };
+        Self { name: name.clone(), words }
+    }
+}
