@@ -150,7 +150,8 @@ impl Contender {
         let started = Instant::now();
         let (answer, converged) = match self {
             Contender::Variational(model) => {
-                let fit = model.fit(train)?;
+                // A fit that is compared with others says nothing of itself.
+                let fit = Model { checked: false, ..model.clone() }.fit(train)?;
                 (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
             Contender::Averaged(model) => {

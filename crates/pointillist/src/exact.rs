@@ -16,7 +16,9 @@ use crate::sample::{self, elliptical_slice, gaussian};
 use crate::score::SquareProduct;
 use crate::terms::Potential;
 use crate::watch::{PartWatch, Work, unwatched};
+use crate::window::Window;
 use rand_chacha::ChaCha8Rng;
+use std::ops::Range;
 
 /// Part of the curvature at the mode that the reference Gaussian has: a little wider than the target.
 pub(crate) const CURVATURE: f64 = 0.8;
@@ -56,17 +58,37 @@ impl ExactDraws {
     }
 }
 
-impl Posterior {
-    fn only_component(&self) -> Result<&Component> {
-        let [component] = self.components() else {
-            let requirement =
-                "are more than the exact sampler checks at a time: take one of them, or fit without averaging";
-            return Err(Error::setting("components", self.components().len(), requirement));
-        };
-        Ok(component)
-    }
+/// How near q is to the exact posterior, by the importance weights of draws of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// log p(events), which the bound lies below; of an average under the weights of its components.
+    pub log_evidence: LogMean,
+    /// Pareto k̂ of the weights, each over what the bound of its component says that they are: below 0.5 q is close, above 0.7 it misses something.
+    pub k: f64,
+    /// By how many nats the bound lies below: the divergence of q from the exact posterior.
+    pub gap: f64,
+}
 
-    /// The intensity at `points` drawn from the exact posterior given `events`, those that this posterior was fitted to.
+impl Coverage {
+    /// Above this k̂ the weights have no variance: q misses a part of the posterior, however little that part may be.
+    pub const CLOSE: f64 = 0.7;
+    /// Nats between q and the posterior above which bands cannot be relied on. On real sets with up to 4, and k̂ up to 1.6, bands of 90 % held
+    /// between 88 and 90 % of the exact posterior on the mean.
+    pub const FAR: f64 = 10.0;
+
+    /// Whether bands cannot be relied on.
+    pub fn is_far(&self) -> bool {
+        !(self.gap <= Self::FAR || self.k <= Self::CLOSE)
+    }
+}
+
+/// Draws of q that are weighed for each component at least.
+const LEAST_WEIGHED: usize = 50;
+
+impl Posterior {
+    /// The intensity at `points` drawn from the exact posterior given `events`, those that this posterior was fitted to. Components keep their
+    /// weights, and each has chains of its own.
     pub fn sample_exact(&self, events: &Points, points: &Points, sampling: Sampling) -> Result<ExactDraws> {
         self.sample_exact_watched(events, points, sampling, &unwatched)
     }
@@ -84,31 +106,28 @@ impl Posterior {
             return Err(Error::setting("draws", 0, "must be at least 1"));
         }
         limits::numbers("draws", sampling.draws, points.len().saturating_mul(sampling.chains))?;
-        let component = self.only_component()?;
         let [seen, asked] = [events, points].map(|points| self.scaling().points_inward(points));
-        let reference = component.field().exact(&seen, &asked, &self.window().scaled(self.scaling()))?;
-        let volume = self.scaling().volume();
-        let each = sampling.warm_up + sampling.draws;
-        let work = Work::new(sampling.chains * each, watch);
-        let chain = |chain: usize| {
-            let mut walk = Walk::new(reference.as_ref(), sampling.seed, chain as u64);
-            let mut draws = Vec::with_capacity(sampling.draws);
-            for draw in 0..each {
-                (0..sampling.moves.max(1)).for_each(|_| walk.step());
-                if draw >= sampling.warm_up {
-                    draws.push(walk.rates().iter().map(|rate| rate / volume).collect());
-                }
-                work.advance(1)?;
-            }
-            Ok(draws)
-        };
-        let chains = parallel::try_each(sampling.chains, chain)?;
+        let window = self.window().scaled(self.scaling());
+        let shares = self.shares(sampling.draws);
+        let heard: Vec<_> = self.components().iter().zip(shares).filter(|(_, share)| *share > 0).collect();
+        let work = Work::new(sampling.chains * (heard.len() * sampling.warm_up + sampling.draws), watch);
+        let mut chains = vec![vec![]; sampling.chains];
+        for (number, (component, draws)) in heard.into_iter().enumerate() {
+            let reference = component.field().exact(&seen, &asked, &window)?;
+            let own = Sampling { draws, ..sampling };
+            let chain = |chain: usize| {
+                let mut walk = Walk::new(reference.as_ref(), own.seed, (chain + number * own.chains) as u64);
+                walk.draws(own, self.scaling().volume(), &work)
+            };
+            let more = parallel::try_each(sampling.chains, chain)?;
+            chains.iter_mut().zip(more).for_each(|(chain, more): (&mut Vec<_>, Vec<_>)| chain.extend(more));
+        }
         Ok(ExactDraws { chains })
     }
 
-    /// How well q covers the exact posterior: the weights p(x, f)/q(f) over draws of q. Their log-mean is the log-evidence (which the bound
-    /// lies below), their Pareto k̂ says whether q could serve as a proposal: below 0.5 it is close, above 0.7 it misses something.
-    pub fn coverage_of_q(&self, events: &Points, samples: usize, seed: u64) -> Result<LogMean> {
+    /// How well q covers the exact posterior: the weights p(events, f)/q(f) over draws of q, about `samples` of them, as many for each
+    /// component.
+    pub fn coverage_of_q(&self, events: &Points, samples: usize, seed: u64) -> Result<Coverage> {
         self.coverage_of_q_watched(events, samples, seed, &unwatched)
     }
 
@@ -119,25 +138,71 @@ impl Posterior {
         samples: usize,
         seed: u64,
         watch: &PartWatch<'_>,
-    ) -> Result<LogMean> {
+    ) -> Result<Coverage> {
         self.window().check_inside(events)?;
         limits::draws("samples", samples)?;
-        let points = self.scaling().points_inward(events);
-        let units = self.scaling().log_units(self.window(), events);
-        let component = self.only_component()?;
-        let (link, window) = (component.formula(), self.window().scaled(self.scaling()));
-        let field = component.field();
-        let (at, over) = (field.at(&points)?, field.over(&window)?);
-        let work = Work::new(samples, watch);
-        let weight = |draw: usize| -> Result<f64> {
-            let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), field.size());
-            let coefficients = field.draw(&noise)?;
-            let f = at.mean(&coefficients);
-            let log_rate: f64 = f.iter().zip(at.residual()).map(|(f, c)| link.moments(*f, *c).0.ln()).sum();
-            work.advance(1)?;
-            Ok(log_rate - over(&coefficients) + field.log_prior_over_q(&coefficients, &noise)? - units)
+        let seen = Weighed {
+            points: self.scaling().points_inward(events),
+            weights: vec![1.0; events.len()],
+            log_units: self.scaling().log_units(self.window(), events),
         };
-        Ok(importance::log_mean(&parallel::try_each(samples, weight)?))
+        self.coverage(&seen, samples, seed, watch)
+    }
+
+    /// The same for weighted points.
+    pub(crate) fn coverage(
+        &self,
+        seen: &Weighed,
+        samples: usize,
+        seed: u64,
+        watch: &PartWatch<'_>,
+    ) -> Result<Coverage> {
+        let each = samples.div_ceil(self.components().len()).max(LEAST_WEIGHED);
+        let work = Work::new(each * self.components().len(), watch);
+        let window = self.window().scaled(self.scaling());
+        let (mut evidence, mut over_bound, mut bound) = (vec![], vec![], 0.0);
+        for (number, component) in self.components().iter().enumerate() {
+            let first = number * each;
+            let logs = component.log_weights(seen, &window, (seed, first..first + each), &work)?;
+            let own = logs.iter().sum::<f64>() / each as f64;
+            bound += component.weight * own;
+            over_bound.extend(logs.iter().map(|log| log - own));
+            evidence.push((component.weight, importance::log_mean(&logs)));
+        }
+        let gap = evidence.iter().map(|(weight, mean)| weight * mean.value).sum::<f64>() - bound;
+        let k = importance::log_mean(&over_bound).k;
+        Ok(Coverage { log_evidence: LogMean::mixed(&evidence), k, gap })
+    }
+}
+
+/// Points that stand for events, in the coordinates of the unit box.
+pub(crate) struct Weighed {
+    pub(crate) points: Points,
+    pub(crate) weights: Vec<f64>,
+    /// By how much the log-likelihood is higher in these coordinates and without the exposure.
+    pub(crate) log_units: f64,
+}
+
+impl Component {
+    /// log of p(events, f)/q(f) at draws with these numbers.
+    fn log_weights(
+        &self,
+        seen: &Weighed,
+        window: &Window,
+        (seed, draws): (u64, Range<usize>),
+        work: &Work<'_>,
+    ) -> Result<Vec<f64>> {
+        let (link, field) = (self.formula(), self.field());
+        let (at, over) = (field.at(&seen.points)?, field.over(window)?);
+        let weight = |draw: usize| -> Result<f64> {
+            let noise = gaussian::standard_normal(&mut sample::stream(seed, (draws.start + draw) as u64), field.size());
+            let coefficients = field.draw(&noise)?;
+            let rates = at.mean(&coefficients).into_iter().zip(at.residual()).map(|(f, c)| link.moments(f, *c).0);
+            let log_rate: f64 = rates.zip(&seen.weights).map(|(rate, weight)| weight * rate.ln()).sum();
+            work.advance(1)?;
+            Ok(log_rate - over(&coefficients) + field.log_prior_over_q(&coefficients, &noise)? - seen.log_units)
+        };
+        parallel::try_each(draws.len(), weight)
     }
 }
 
@@ -301,6 +366,19 @@ impl<'a> Walk<'a> {
         let draw = self.next_draw();
         let target = self.reference.target();
         elliptical_slice::step(&mut self.rng, &mut self.state, &draw, &mut self.log_ratio, |at| target.log_ratio(at));
+    }
+
+    /// Draws in the user's units, after the warm-up.
+    fn draws(&mut self, sampling: Sampling, volume: f64, work: &Work<'_>) -> Result<Vec<Vec<f64>>> {
+        let mut draws = Vec::with_capacity(sampling.draws);
+        for draw in 0..sampling.warm_up + sampling.draws {
+            (0..sampling.moves.max(1)).for_each(|_| self.step());
+            if draw >= sampling.warm_up {
+                draws.push(self.rates().iter().map(|rate| rate / volume).collect());
+            }
+            work.advance(1)?;
+        }
+        Ok(draws)
     }
 
     fn rates(&self) -> Vec<f64> {

@@ -80,8 +80,9 @@ pub mod settings {
 /// What a [`Report`] is made of, and what a [`Posterior`] says of its lattice.
 pub mod report {
     pub use crate::bound::Bound;
+    pub use crate::exact::Coverage;
     pub use crate::infer::{Alone, AtBound, Bounded, RangeEnd, StandardError, Stop, Summarised, Tried};
-    pub use crate::posterior::LatticeSummary;
+    pub use crate::posterior::{Goodness, LatticeSummary, Misfit};
 }
 
 /// Numbers that are known by draws, with their errors: what a [`Contrast`] and a [`Score`] are made of.

@@ -163,7 +163,10 @@ fn the_answer_on_a_lattice_is_close_to_the_exact_one() {
     differences.sort_by(f64::total_cmp);
     assert!(differences[20] < 0.02, "{differences:?}");
     let coverage = posterior.coverage_of_q(events.points(), 2000, 1).unwrap();
-    assert!(coverage.k < 0.7 && coverage.value > on_lattice(&[100], Smoothness::Two, &events).report.bound.total());
+    assert!(
+        coverage.k < 0.7
+            && coverage.log_evidence.value > on_lattice(&[100], Smoothness::Two, &events).report.bound.total()
+    );
 }
 
 /// The mean share of true rates inside the 90 % band, over draws from the prior on the unit box.

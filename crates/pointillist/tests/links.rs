@@ -173,7 +173,10 @@ fn the_exact_posterior_is_near_and_its_evidence_above_the_bound() {
     let fit = fit(&[60], Smoothness::Two, &events);
     let coverage = fit.posterior.coverage_of_q(events.points(), 4000, 1).unwrap();
     let bound = fit.report.bound.total();
-    assert!(coverage.k < 0.7 && coverage.value > bound && coverage.value < bound + 0.5, "{coverage:?} {bound}");
+    assert!(
+        coverage.k < 0.7 && coverage.log_evidence.value > bound && coverage.log_evidence.value < bound + 0.5,
+        "{coverage:?} {bound}"
+    );
     let at = Points::line(&[0.05, 0.5, 0.95]).unwrap();
     let exact = fit
         .posterior

@@ -2,6 +2,7 @@
 
 use super::input;
 use super::score::check_draws;
+use super::summary::brief;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column, Written};
@@ -260,7 +261,7 @@ impl Comparison {
     fn table(&self) -> String {
         let cell = |value: Option<f64>| value.map_or("–".into(), |v| format!("{v:.2}"));
         let splits = spec::plural(self.splits, "split", "splits");
-        let mut text = format!("{splits}: {} events to fit, {} held out\n", self.train, self.test);
+        let mut text = format!("{splits}: {} events to fit, {} held out\n", brief(self.train), brief(self.test));
         text += &format!(
             "  {:<13}{:>15}{:>12}{:>12}{:>12}{:>22}{:>10}\n",
             "method", "log likelihood", "m_p", "l_p", "rms", "difference", "seconds"

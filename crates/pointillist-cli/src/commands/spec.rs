@@ -249,8 +249,9 @@ fn fixed(text: &str) -> Result<(String, f64), Failure> {
     let bad = || format!("--fix '{text}' is not understood; write it as in lengthscale=10");
     let (name, value) = text.rsplit_once('=').ok_or_else(bad)?;
     let (name, value) = (name.trim(), value.trim().parse::<f64>().map_err(|_| bad())?);
-    if !value.is_finite() || value <= 0.0 && must_be_positive(name) {
-        return Err(format!("--fix '{text}': {name} must be a positive number").into());
+    let kind = if must_be_positive(name) { "positive" } else { "finite" };
+    if !value.is_finite() || value <= 0.0 && kind == "positive" {
+        return Err(format!("--fix '{text}': {name} must be a {kind} number").into());
     }
     if name.is_empty() { Err(bad().into()) } else { Ok((name.to_string(), value)) }
 }
@@ -347,6 +348,8 @@ mod tests {
         let read = prior(" lengthscale[lat]~ Gamma( 2 ,3e-1) ").unwrap();
         assert_eq!(read, ("lengthscale[lat]".into(), Prior::Gamma { shape: 2.0, rate: 0.3 }));
         assert_eq!(fixed("mean = -2").unwrap(), ("mean".into(), -2.0));
+        assert!(matches!(fixed("mean=nan"), Err(Failure::Sentence(s)) if s.contains("mean must be a finite number")));
+        assert!(matches!(fixed("variance=nan"), Err(Failure::Sentence(s)) if s.contains("must be a positive number")));
         assert_eq!(fixed("se.lengthscale[t]= 2").unwrap(), ("se.lengthscale[t]".into(), 2.0));
         for text in [
             "lengthscale",

@@ -3,7 +3,7 @@
 use super::averaged::{ComponentSummary, PriorSummary, Told};
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
-use pointillist::report::{Alone, AtBound, Bounded, LatticeSummary, StandardError, Tried};
+use pointillist::report::{Alone, AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
 use pointillist::settings::{LatticeMean, Method, PriorMean};
 use pointillist::window::{Exposure, Piece};
 use pointillist::{Axis, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Window};
@@ -129,8 +129,71 @@ pub struct Summary {
     /// Standard errors of what was learned, if they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standard_errors: Vec<ErrorSummary>,
+    /// Whether the events look like events drawn from the answer, if that could be looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodness: Option<GoodnessSummary>,
+    /// How near the answer is to the exact posterior of the same model, if that could be looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<CoverageSummary>,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// Whether events look like events drawn from the answer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GoodnessSummary {
+    /// How often events drawn from the answer are as far from what is expected.
+    pub p: f64,
+    /// What is furthest from it: `count`, `peak` or `times`.
+    pub misfit: String,
+    /// Where the difference is largest: `[lo, hi]` on each axis.
+    pub place: Vec<[f64; 2]>,
+    /// Events there.
+    pub seen: f64,
+    /// Events expected there.
+    pub expected: f64,
+}
+
+impl GoodnessSummary {
+    /// Of what the library found.
+    pub fn new(found: &Goodness) -> Self {
+        let place = found.place.iter().map(|span| [span.lo, span.hi]).collect();
+        let misfit = found.misfit.as_str().into();
+        Self { p: found.p, misfit, place, seen: found.seen, expected: found.expected }
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let word = if self.p < Goodness::POOR { "poor" } else { "good" };
+        let digits = if self.p < 0.1 { 3 } else { 2 };
+        format!("{word}, p = {:.digits$}, by counts at several scales", self.p)
+    }
+}
+
+/// How near the answer is to the exact posterior.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CoverageSummary {
+    /// Pareto k of the importance weights; none if they are beyond all comparison.
+    pub pareto_k: Option<f64>,
+    /// By how many nats the bound lies below the log-evidence.
+    pub gap: f64,
+}
+
+impl CoverageSummary {
+    fn new(found: &Coverage) -> Self {
+        Self { pareto_k: Some(found.k).filter(|k| k.is_finite()), gap: found.gap }
+    }
+
+    /// For people.
+    fn text(&self) -> String {
+        let k = self.pareto_k.map_or("–".into(), |k| format!("{k:.1}"));
+        match self.pareto_k {
+            Some(value) if value <= Coverage::CLOSE => format!("q is close to it, Pareto k {k}"),
+            _ => format!("q misses a part of it, Pareto k {k}; `check` says what that does to the bands"),
+        }
+    }
 }
 
 /// A hyper-parameter at an end of its range.
@@ -357,6 +420,8 @@ impl Summary {
             jitter: report.jitter,
             at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),
             standard_errors: report.standard_errors.iter().flatten().map(ErrorSummary::new).collect(),
+            goodness: report.goodness.as_ref().map(GoodnessSummary::new),
+            coverage: report.coverage.as_ref().map(CoverageSummary::new),
             warnings,
         }
     }
@@ -440,12 +505,37 @@ impl Summary {
             let what = if self.averaged { "log evidence: " } else { "bound: " };
             row("tried", format!("{what}{tried}"));
         }
+        if let Some(coverage) = &self.coverage {
+            row("posterior", coverage.text());
+        }
+        if let Some(goodness) = &self.goodness {
+            row("fit", goodness.text() + &self.advice(goodness));
+        }
         let (steps, evaluations) = (self.iterations, self.evaluations);
         let edges: Vec<&str> = self.at_bounds.iter().map(|bound| bound.name.as_str()).collect();
         let edges =
             if edges.is_empty() { String::new() } else { format!(" at the end of the range of {}", edges.join(", ")) };
         row("stop", format!("{stop}{edges}; {steps} steps, {evaluations} evaluations{seconds}"));
         text
+    }
+
+    /// What to try where a fit is poor: what it did not have.
+    fn advice(&self, goodness: &GoodnessSummary) -> String {
+        if goodness.p >= Goodness::POOR {
+            return String::new();
+        }
+        let mut tries = vec![];
+        if self.weights.is_empty() {
+            let is_line = self.window.axes.len() == 1;
+            if is_line && self.smoothness != Some(1) {
+                tries.push("--smoothness 1");
+            }
+            if !self.kernel.starts_with("log link") {
+                tries.push("--link log");
+            }
+        }
+        tries.extend(["a finer lattice (--nodes)", "a shorter window"]);
+        format!("; try {}", tries.join(", "))
     }
 }
 
@@ -539,7 +629,9 @@ fn lattice_parameters(lattice: &LatticeSummary, mean: f64, window: &Window) -> V
     };
     let (of_variance, of_mean) = match lattice.link {
         Link::Square => (Some(rate.clone()), Some(format!("√({rate})"))),
-        _ => (None, Some(format!("log({rate})"))),
+        Link::Log => (None, Some(format!("log({rate})"))),
+        // The unit of f is not known of others.
+        _ => (None, None),
     };
     let variance = NamedValue { name: "variance".into(), value: lattice.variance, unit: of_variance };
     let mean = NamedValue { name: "mean".into(), value: mean, unit: of_mean };

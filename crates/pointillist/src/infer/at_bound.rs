@@ -77,6 +77,16 @@ impl AtBound {
     }
 }
 
+/// What hyper-parameters at their ends mean, in sentences. Where f does not vary, nothing is to be said of how fast it does.
+pub(super) fn sentences(at_bounds: &[AtBound]) -> Vec<String> {
+    let is_flat =
+        |bound: &&AtBound| matches!(bound.what, Bounded::Variance { of_term: false }) && bound.end == RangeEnd::Lowest;
+    match at_bounds.iter().find(is_flat) {
+        Some(flat) => vec![flat.to_string()],
+        None => at_bounds.iter().map(AtBound::to_string).collect(),
+    }
+}
+
 /// What it means, in a sentence.
 impl fmt::Display for AtBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,5 +124,25 @@ impl fmt::Display for AtBound {
             }
             _ => write!(f, "{name} ran to the end of its range: the events do not determine it (a prior would)"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_flat_rate_no_length_is_said() {
+        let length = AtBound {
+            name: "lengthscale".into(),
+            what: Bounded::Length { axis: String::new(), sides: 1e-3, unresolved: false },
+            end: RangeEnd::Lowest,
+        };
+        let variance =
+            AtBound { name: "variance".into(), what: Bounded::Variance { of_term: false }, end: RangeEnd::Lowest };
+        assert_eq!(sentences(&[length.clone(), variance.clone()]), [variance.to_string()]);
+        assert_eq!(sentences(&[length.clone()]), [length.to_string()]);
+        let high = AtBound { end: RangeEnd::Highest, ..variance };
+        assert_eq!(sentences(&[length, high]).len(), 2);
     }
 }

@@ -8,6 +8,7 @@
 
 use super::{Family, Fit, Inducing, InducingPoints, Model, Prior, Stop, shortest_length};
 use crate::data::events::Events;
+use crate::data::seen::Data;
 use crate::error::{Error, Result};
 use crate::posterior::Posterior;
 use crate::window::Window;
@@ -52,7 +53,8 @@ impl Model {
         let Family::Inducing(points) = &self.family else {
             return Model { average: true, ..self.clone() }.fit(events);
         };
-        let model = Model { family: points.clone().into(), ..with_prior(self, events.window()) };
+        // What is checked is the average.
+        let model = Model { family: points.clone().into(), checked: false, ..with_prior(self, events.window()) };
         let mut best = model.fit(events)?;
         let lengthscales = best.posterior.kernel().map_or(vec![], |kernel| kernel.lengthscales());
         let held = model.fixed.iter().any(|(name, _)| name.starts_with(LENGTHSCALE));
@@ -86,6 +88,9 @@ impl Model {
             best.report.stop = Stop::Evaluations;
         }
         let posterior = Posterior::average(parts.into_iter().map(|part| (part.log_weight, part.posterior)).collect())?;
+        if self.checked {
+            best.report.check(&posterior, Data::Events(events))?;
+        }
         Ok(Fit { posterior, report: best.report })
     }
 }

@@ -1,10 +1,11 @@
 //! The fit on a lattice: from the model's words to `on_lattice/learn.rs`, and back to the user's units.
 
+use super::at_bound;
 use super::on_lattice::learn::{Before, Learned, Rival, Source, Wanted, learn};
 use super::on_lattice::members::Member;
 use super::on_lattice::ranges::Isotropy;
 use super::tally::Tally;
-use super::{Asked, AtBound, Fit, FitWatch, Progress, Report, Summarised};
+use super::{Asked, Fit, FitWatch, Progress, Report, Summarised};
 use crate::bound::Bound;
 use crate::data::points::Points;
 use crate::data::seen::Data;
@@ -155,7 +156,9 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
         integral_error: None,
         jitter: 0.0,
         starts: learned.starts.clone(),
-        warnings: learned.at_bounds.iter().map(AtBound::to_string).collect(),
+        coverage: None,
+        goodness: None,
+        warnings: at_bound::sentences(&learned.at_bounds),
         at_bounds: learned.at_bounds.clone(),
     }
 }

@@ -6,6 +6,7 @@
 
 mod at_bound;
 mod average;
+mod checked;
 mod family;
 mod given;
 mod inducing;
@@ -37,12 +38,13 @@ use crate::bound::{self, Bound, Gaussian};
 use crate::data::seen::Data;
 use crate::data::summary::Summary;
 use crate::error::{Error, Result};
+use crate::exact::Coverage;
 use crate::field::inducing::by_axis::Spare;
 use crate::field::inducing::{Basis, GridPoints, Hyper, PriorMean};
 use crate::gaussian::step::{Clamp, Until};
 use crate::kernel::{Expression, Factor, Part, Term, TermExpression};
 use crate::limits;
-use crate::posterior::{InducingField, Posterior, PosteriorBasis};
+use crate::posterior::{Goodness, InducingField, Posterior, PosteriorBasis};
 use crate::terms::Link;
 use crate::window::{Scaling, Window};
 use inducing::{HyperAt, OnInducing};
@@ -74,6 +76,7 @@ struct Asked {
     errors: bool,
     average: bool,
     penalise: bool,
+    checked: bool,
 }
 
 /// Which families are asked for.
@@ -228,6 +231,10 @@ pub struct Report {
     pub starts: Vec<(f64, f64)>,
     /// The hyper-parameters that ended at a bound of their search.
     pub at_bounds: Vec<AtBound>,
+    /// How near the answer is to the exact posterior of the same model, where that was looked at ([`Model::checked`]).
+    pub coverage: Option<Coverage>,
+    /// Whether the events look like events drawn from the answer, where that was looked at.
+    pub goodness: Option<Goodness>,
     /// Whatever the user should know, in sentences; those of `at_bounds` are among them.
     pub warnings: Vec<String>,
 }
@@ -320,6 +327,9 @@ impl Asked {
         let summary = self.summary_on_a_line(data)?;
         let mut fit = self.fit_families(summary.as_ref().map_or(data, Data::Summary), before, watch)?;
         fit.report.warnings.splice(0..0, few_or_tied(data));
+        if self.checked {
+            fit.report.check(&fit.posterior, data)?;
+        }
         fit.report.seconds = started.elapsed().as_secs_f64();
         Ok(fit)
     }
@@ -583,6 +593,8 @@ impl Asked {
             integral_error,
             jitter: on.jitter,
             starts,
+            coverage: None,
+            goodness: None,
             warnings: warnings(&at_bounds, unexplained_events, is_without_structure),
             at_bounds,
         };
@@ -622,7 +634,9 @@ fn few_or_tied(data: Data<'_>) -> Option<String> {
     let repeated = data.window().pieces().iter().any(|piece| piece.repeats > 1.0);
     match (events.len(), events.distinct()) {
         (1, _) => Some("there is only one event: the answer is mostly the prior".into()),
-        (n, 1) => Some(format!("all {n} events are at the same place: the answer is mostly the prior")),
+        (n, 1) => Some(format!(
+            "all {n} events are at the same place: how wide their peak is, and what is around it, is the prior's word"
+        )),
         (n, _) if n < 5 => Some(format!("there are only {n} events: the answer leans on the prior")),
         // the same time in two trials is no tie
         (n, distinct) if distinct < n && !repeated => {
@@ -643,7 +657,7 @@ fn distinct(data: Data<'_>) -> usize {
 /// What ended at a bound, and what the inducing points leave unexplained; more of them are advised only where the events have a structure
 /// that these could show.
 fn warnings(at_bounds: &[AtBound], unexplained: f64, is_without_structure: bool) -> Vec<String> {
-    let mut warnings: Vec<String> = at_bounds.iter().map(AtBound::to_string).collect();
+    let mut warnings = at_bound::sentences(at_bounds);
     if unexplained > 0.01 {
         let advice = match is_without_structure {
             true => ", at a scale at which the events show no structure",

@@ -31,6 +31,15 @@ impl Component {
         }
     }
 
+    /// The same with nothing kept of what is made on demand: that goes when this one does.
+    pub(crate) fn apart(&self) -> Self {
+        let basis = match &self.basis {
+            PosteriorBasis::Inducing(field) => PosteriorBasis::Inducing(field.clone()),
+            PosteriorBasis::Lattice(field) => PosteriorBasis::Lattice(field.apart()),
+        };
+        Self { basis, ..*self }
+    }
+
     pub(super) fn inducing(&self) -> Option<&InducingField> {
         match &self.basis {
             PosteriorBasis::Inducing(field) => Some(field),

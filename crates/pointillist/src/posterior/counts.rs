@@ -181,7 +181,7 @@ impl Posterior {
     }
 
     /// How many of so many pairs of draws belong to each component.
-    fn shares(&self, pairs: usize) -> Vec<usize> {
+    pub(crate) fn shares(&self, pairs: usize) -> Vec<usize> {
         let mut before = 0.0;
         let mut given = 0;
         let share = |component: &super::Component| {

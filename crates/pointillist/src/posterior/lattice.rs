@@ -120,6 +120,11 @@ impl LatticeField {
         Self { lattice, theta, link, mean: optimum.mean, events, spread, factor, collapsed: false }
     }
 
+    /// The same with a factor of its own, which can take much memory.
+    pub(super) fn apart(&self) -> Self {
+        Self { factor: Arc::default(), ..self.clone() }
+    }
+
     pub(crate) fn nodes(&self) -> Vec<usize> {
         self.lattice.grid().nodes()
     }

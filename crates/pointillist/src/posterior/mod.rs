@@ -11,6 +11,7 @@ mod counts;
 mod draw;
 mod field;
 mod folding;
+mod goodness;
 mod inducing;
 mod lattice;
 mod predict;
@@ -19,6 +20,7 @@ pub(crate) use component::{Component, in_blocks};
 pub use contrast::{Contrast, Estimate};
 pub use counts::{CountProgress, CountStage, CountWatch, JointCounts};
 pub(crate) use field::Field;
+pub use goodness::{Goodness, Misfit};
 pub(crate) use inducing::InducingField;
 pub use inducing::InducingState;
 pub(crate) use lattice::LatticeField;
@@ -224,6 +226,18 @@ impl Posterior {
         self.components.retain(|component| component.weight >= part * heaviest);
         let total: f64 = self.components.iter().map(|component| component.weight).sum();
         self.components.iter_mut().for_each(|component| component.weight /= total);
+        self
+    }
+
+    /// The heaviest components alone, at most so many; their weights keep their ratios.
+    pub fn heaviest(&self, most: usize) -> Posterior {
+        let components = self.components[..most.clamp(1, self.components.len())].to_vec();
+        Self { components, window: self.window.clone(), scaling: self.scaling.clone() }.without_lighter_than(0.0)
+    }
+
+    /// The same with nothing kept of what is made on demand.
+    pub(crate) fn apart(mut self) -> Self {
+        self.components.iter_mut().for_each(|component| *component = component.apart());
         self
     }
 

@@ -379,7 +379,9 @@ fn check_held(layout: &Layout, fixed: &[(String, f64)]) -> Result<()> {
         Some(slot) => {
             let value =
                 fixed.iter().map(|(_, value)| *value).find(|v| !(v.is_finite() && *v > 0.0)).unwrap_or(f64::NAN);
-            Err(crate::Error::setting(&slot.name, value, "must be a positive number"))
+            let requirement =
+                if slot.scale.is_none() { "must be a positive number" } else { "must be a finite number" };
+            Err(crate::Error::setting(&slot.name, value, requirement))
         }
         None => Ok(()),
     }

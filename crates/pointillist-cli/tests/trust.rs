@@ -1,0 +1,54 @@
+//! What `fit` and `check` say of an answer, and sentences that must not mislead.
+
+mod common;
+
+use common::Folder;
+
+#[test]
+fn fit_says_how_good_it_is() {
+    let folder = Folder::new();
+    let run = folder.run("fit coal").good();
+    assert!(run.out.contains("  fit          good, p = 0."), "{}", run.out);
+    assert!(run.out.contains("  posterior    q is close to it, Pareto k "), "{}", run.out);
+    let json = folder.run("fit coal --json").good().json();
+    assert!(json["goodness"]["p"].as_f64().unwrap() > 0.05 && json["coverage"]["gap"].is_number(), "{json}");
+    // Half of the events in a hundredth of the window, under a length-scale that cannot follow.
+    let spread = (0..200).map(|i| format!("{}\n", 0.5 * f64::from(i)));
+    let peak = (0..200).map(|i| format!("{}\n", 50.0 + 0.005 * f64::from(i)));
+    folder.write("peak.csv", "t\n".to_string() + &spread.chain(peak).collect::<String>());
+    let run = folder.run("fit peak.csv --window 0,100 --basis lattice --smoothness 2 --fix lengthscale=40").good();
+    assert!(run.out.contains("  fit          poor, p = 0.004"), "{}", run.out);
+    assert!(run.out.contains("try --smoothness 1, --link log"), "{}", run.out);
+    assert!(run.err.contains("do not look like events of this rate") && run.err.contains("t from "), "{}", run.err);
+}
+
+#[test]
+fn check_looks_at_the_heaviest_components_of_an_average() {
+    let folder = Folder::new();
+    folder.run("fit coal --average -q -o m.json").good();
+    let text = folder.run("check m.json coal --draws 400").good().out;
+    assert!(text.contains("the heaviest 8 components, ") && text.contains("90 % band holds"), "{text}");
+    let checked = folder.run("check m.json coal --draws 400 --json").good().json();
+    let inside = checked["inside"]["mean"].as_f64().unwrap();
+    assert!((0.85..0.95).contains(&inside) && checked["goodness"]["p"].is_number(), "{checked}");
+    assert_eq!(checked["components"], 8);
+}
+
+#[test]
+fn warnings_do_not_contradict_each_other() {
+    let folder = Folder::new();
+    let even: String = (0..100).map(|i| format!("{}\n", f64::from(i) + 0.5)).collect();
+    folder.write("even.csv", format!("t\n{even}"));
+    for options in ["", "--basis inducing", "--basis lattice"] {
+        let err = folder.run(&format!("fit even.csv --window 0,100 {options}")).good().err;
+        assert!(!(err.contains("no variation") && err.contains("single events")), "{err}");
+    }
+    folder.write("one.csv", "t\n".to_string() + &"5\n".repeat(10_000));
+    let err = folder.run("fit one.csv --window 0,10 --nodes 30").err;
+    assert!(err.contains("all 10000 events are at the same place: how wide their peak is"), "{err}");
+    folder.run("fit coal --fix mean=nan").refused(&["mean must be a finite number"]);
+    folder.write("odd.csv", "t\n".to_string() + &(0..59).map(|i| format!("{}\n", (i * 37) % 59)).collect::<String>());
+    let text = folder.run("compare odd.csv --window 0,60 --splits 3").good().out;
+    let first = text.lines().next().unwrap();
+    assert!(first.split(' ').all(|word| word.len() < 9), "{first}");
+}

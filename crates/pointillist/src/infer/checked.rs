@@ -1,0 +1,62 @@
+//! What is looked at once a fit has its answer: how near q is to the exact posterior, and whether the events look like events drawn from it.
+
+use super::Report;
+use crate::data::points::Points;
+use crate::data::seen::Data;
+use crate::error::{Error, Result};
+use crate::exact::{Coverage, Weighed};
+use crate::posterior::{Goodness, Posterior};
+use crate::watch::unwatched;
+
+/// The heaviest components that are looked at, and the draws of q in all.
+const COMPONENTS: usize = 4;
+const DRAWS: usize = 300;
+/// Unknowns, and events or what stands for them, beyond which the weights of draws take too long and say too little.
+const MOST_UNKNOWNS: usize = 4_000;
+const MOST_POINTS: usize = 100_000;
+const SEED: u64 = 0;
+
+impl Report {
+    /// Looks at the answer. What cannot be looked at stays unsaid.
+    pub(super) fn check(&mut self, posterior: &Posterior, data: Data<'_>) -> Result<()> {
+        self.coverage = said(coverage(posterior, data))?.flatten();
+        self.goodness = said(posterior.goodness_for(data))?.flatten();
+        let far = self.coverage.filter(|coverage| coverage.is_far());
+        self.warnings.extend(far.map(|coverage| {
+            format!(
+                "q is {:.0} nats from the exact posterior, whose bands may be others: compare them, or fit with the other link",
+                coverage.gap
+            )
+        }));
+        let poor = self.goodness.as_ref().filter(|goodness| goodness.p < Goodness::POOR);
+        self.warnings.extend(poor.map(|goodness| goodness.sentence(posterior.window())));
+        Ok(())
+    }
+}
+
+/// A check that fails is no reason for a fit to fail.
+fn said<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(Error::Cancelled) => Err(Error::Cancelled),
+        other => Ok(other.ok()),
+    }
+}
+
+fn coverage(posterior: &Posterior, data: Data<'_>) -> Result<Option<Coverage>> {
+    let heaviest = posterior.heaviest(COMPONENTS).apart();
+    let unknowns = heaviest.components().iter().map(|component| component.field().size()).max();
+    if unknowns.is_none_or(|unknowns| unknowns > MOST_UNKNOWNS) {
+        return Ok(None);
+    }
+    let (points, weights): (Points, Vec<f64>) = match data {
+        Data::Events(events) => (events.points().clone(), vec![1.0; events.len()]),
+        Data::Summary(summary) if summary.len() > MOST_POINTS => return Ok(None),
+        Data::Summary(summary) => summary.nodes(),
+    };
+    if points.len() > MOST_POINTS {
+        return Ok(None);
+    }
+    let scaling = posterior.scaling();
+    let seen = Weighed { points: scaling.points_inward(&points), weights, log_units: data.log_units(scaling) };
+    Ok(Some(heaviest.coverage(&seen, DRAWS, SEED, &unwatched)?))
+}

@@ -1,0 +1,448 @@
+//! Goodness of fit: whether the events look like events drawn from the fitted rate (docs/derivation.md, section 17).
+//!
+//! The window is cut into cells, and boxes of cells at several scales are compared with what is expected there: the count of a box by itself,
+//! and its part of the count of a box three times as wide, which a flattened peak changes most. How large the largest difference may be is
+//! learned from counts drawn from the posterior mean, so that it holds for any window, exposure and number of events. On a line rescaled times
+//! are compared with even ones as well. The fit has seen the events, which are therefore nearer to it than new ones: p-values are cautious.
+
+use super::Posterior;
+use crate::data::points::Points;
+use crate::data::seen::Data;
+use crate::data::summary::Summary;
+use crate::error::Result;
+use crate::parallel;
+use crate::sample::{self, thinning};
+use crate::window::{Axis, AxisRule, Nodes, Scaling, Span, Window, node_count};
+
+/// Fewer events say nothing of a fit.
+const FEWEST_EVENTS: usize = 10;
+/// Events per cell on the mean, and the fewest and most cells on each axis in one, two and three dimensions.
+const EVENTS_PER_CELL: f64 = 4.0;
+const CELLS: [(usize, usize); 3] = [(16, 512), (4, 32), (4, 8)];
+/// Panels of quadrature on each axis at least, on lattices and with inducing points, whose nodes cost far more.
+const PANELS: [[usize; 3]; 2] = [[128, 32, 8], [64, 16, 4]];
+/// More nodes are not looked at.
+const MOST_NODES: usize = 400_000;
+/// Sets of counts that are drawn.
+const REPLICATES: usize = 300;
+/// Components whose mean is taken at most, the heaviest.
+const MOST_COMPONENTS: usize = 30;
+/// The part of the p-value that boxes have; rescaled times have the rest.
+const SHARE_OF_BOXES: f64 = 0.9;
+const SEED: u64 = 0x60_0d;
+/// A box holds at most one part of this many of the cells of an axis.
+const WIDEST: usize = 4;
+/// What is expected is never taken for less.
+const LEAST_EXPECTED: f64 = 1e-9;
+
+/// Whether the events look like events drawn from the fitted rate.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Goodness {
+    /// How often events drawn from the fitted rate are as far from what is expected, at most; with 300 sets drawn it is seldom said to be below
+    /// 0.004.
+    pub p: f64,
+    /// What is furthest from what is expected.
+    pub misfit: Misfit,
+    /// Where events and expectation differ most, in the user's units: a span on each axis.
+    pub place: Vec<Span>,
+    /// Events there.
+    pub seen: f64,
+    /// Events expected there.
+    pub expected: f64,
+}
+
+impl Goodness {
+    /// A p-value below this means that the fit is poor.
+    pub const POOR: f64 = 0.01;
+
+    /// What is wrong, in a sentence.
+    pub(crate) fn sentence(&self, window: &Window) -> String {
+        let Self { p, seen, expected, .. } = self;
+        let along = |(axis, span): (&Axis, &Span)| format!("{} from {:.6} to {:.6}", axis.name, span.lo, span.hi);
+        let place: Vec<String> = window.axes().iter().zip(&self.place).map(along).collect();
+        let what = match self.misfit {
+            Misfit::Times => "rescaled times are not even; furthest off are",
+            _ => "there are",
+        };
+        format!(
+            "the events do not look like events of this rate (p = {p:.3}): {what} {seen} events where {expected:.1} are expected, {}; \
+             a rougher prior, another link or a finer lattice may show what is smoothed away",
+            place.join(", ")
+        )
+    }
+}
+
+/// What can be further from expectation than chance explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// The count of one box.
+    Count,
+    /// The count of one box beside those around it.
+    Peak,
+    /// The rescaled times on a line.
+    Times,
+}
+
+impl Misfit {
+    /// One word for files and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Misfit::Count => "count",
+            Misfit::Peak => "peak",
+            Misfit::Times => "times",
+        }
+    }
+}
+
+impl Posterior {
+    /// Whether `events` look like events drawn from this posterior's mean; nothing where they are too few, or the window has too many parts.
+    pub fn goodness_of_fit(&self, events: &Points) -> Result<Option<Goodness>> {
+        self.window().check_inside(events)?;
+        let cells = Cells::for_events(events.len(), events.dims());
+        self.goodness(events.len(), &cells, || cells.counts_of(&self.scaling().points_inward(events)))
+    }
+
+    /// The same for the data of a fit.
+    pub(crate) fn goodness_for(&self, data: Data<'_>) -> Result<Option<Goodness>> {
+        match data {
+            Data::Events(events) => self.goodness_of_fit(events.points()),
+            Data::Summary(summary) => {
+                let Some(cells) = Cells::for_summary(summary) else { return Ok(None) };
+                self.goodness(data.len(), &cells, || cells.counts_of_summary(summary))
+            }
+        }
+    }
+
+    fn goodness(&self, events: usize, cells: &Cells, counts: impl Fn() -> Vec<f64>) -> Result<Option<Goodness>> {
+        if events < FEWEST_EVENTS {
+            return Ok(None);
+        }
+        let Some(expected) = self.expected_in(cells)? else { return Ok(None) };
+        let boxes = Boxes::new(cells, &expected);
+        let counts = counts();
+        let observed = boxes.largest(&counts);
+        let replicate = |draw: usize| {
+            let mut rng = sample::stream(SEED, draw as u64);
+            let counts: Vec<f64> = expected.iter().map(|mean| thinning::poisson(&mut rng, *mean) as f64).collect();
+            boxes.largest(&counts).map(|(deviance, _)| deviance.sqrt())
+        };
+        let replicates = parallel::map(0..REPLICATES, REPLICATES * boxes.list.len(), replicate);
+        let (p, kind) = p_value(observed.map(|(deviance, _)| deviance.sqrt()), &replicates);
+        let p_of_boxes = p / SHARE_OF_BOXES;
+        let p_of_times = rescaled_times(&counts, &expected, cells) / (1.0 - SHARE_OF_BOXES);
+        let misfit = match kind {
+            _ if p_of_times < p_of_boxes => Misfit::Times,
+            0 => Misfit::Count,
+            _ => Misfit::Peak,
+        };
+        let p = p_of_boxes.min(p_of_times).min(1.0);
+        Ok(boxes.report(&counts, observed[kind].1, (p, misfit), self.scaling()))
+    }
+
+    /// The expected number of events in each cell under the posterior mean.
+    fn expected_in(&self, cells: &Cells) -> Result<Option<Vec<f64>>> {
+        let dims = cells.counts.len();
+        let panels = PANELS[usize::from(self.lattice().is_none())][dims.min(3) - 1];
+        let window = self.window().scaled(self.scaling());
+        let Some((nodes, places)) = cells.nodes(&window, panels) else { return Ok(None) };
+        let mut expected = vec![0.0; cells.total()];
+        for component in self.heaviest(MOST_COMPONENTS).components() {
+            let (f, link) = (component.field().marginals(&nodes.points)?, component.formula());
+            for (n, (mean, variance)) in f.mean.iter().zip(&f.variance).enumerate() {
+                expected[places[n]] += component.weight * nodes.weights[n] * link.moments(*mean, *variance).0;
+            }
+        }
+        expected.iter_mut().for_each(|mean| *mean = mean.max(0.0)); // rounding in cut cells
+        Ok(Some(expected))
+    }
+}
+
+/// Equal cells over the box around the window, the last axis fastest.
+struct Cells {
+    counts: Vec<usize>,
+}
+
+impl Cells {
+    /// Cells by the number of events, a power of 2 on each axis.
+    fn for_events(events: usize, dims: usize) -> Self {
+        let (least, most) = CELLS[dims.min(3) - 1];
+        let count = (events as f64 / EVENTS_PER_CELL).powf(1.0 / dims as f64).ceil() as usize;
+        Self { counts: vec![count.next_power_of_two().clamp(least, most); dims] }
+    }
+
+    /// Cells that those of a summary can be joined to, if there are any.
+    fn for_summary(summary: &Summary) -> Option<Self> {
+        let own = summary.cells();
+        let wanted = Self::for_events(summary.events() as usize, own.len()).counts;
+        let divisor = |(own, wanted): (&usize, &usize)| {
+            (CELLS[2].0..=*wanted).rev().find(|count| own % count == 0).or((*own <= *wanted).then_some(*own))
+        };
+        let counts = own.iter().zip(&wanted).map(divisor).collect::<Option<Vec<usize>>>()?;
+        Some(Self { counts })
+    }
+
+    fn total(&self) -> usize {
+        self.counts.iter().product()
+    }
+
+    fn place(&self, row: &[f64]) -> usize {
+        let along = |x: f64, count: usize| ((x * count as f64).max(0.0) as usize).min(count - 1);
+        row.iter().zip(&self.counts).fold(0, |place, (x, count)| place * count + along(*x, *count))
+    }
+
+    fn counts_of(&self, points: &Points) -> Vec<f64> {
+        let mut counts = vec![0.0; self.total()];
+        points.rows().for_each(|row| counts[self.place(row)] += 1.0);
+        counts
+    }
+
+    fn counts_of_summary(&self, summary: &Summary) -> Vec<f64> {
+        let mut counts = vec![0.0; self.total()];
+        let own = summary.cells();
+        for record in summary.records() {
+            let (mut rest, mut middle) = (record.index, vec![0.0; own.len()]);
+            for (r, count) in own.iter().enumerate().rev() {
+                middle[r] = ((rest % count) as f64 + 0.5) / *count as f64;
+                rest /= count;
+            }
+            counts[self.place(&middle)] += record.count as f64;
+        }
+        counts
+    }
+
+    /// Quadrature over the window between the edges of the cells, with the cell of each node; nothing if these are too many.
+    fn nodes(&self, window: &Window, panels: usize) -> Option<(Nodes, Vec<usize>)> {
+        let lines = |count: &usize| {
+            let all = count * panels.div_ceil(*count);
+            (1..all).map(|i| i as f64 / all as f64).collect::<Vec<f64>>()
+        };
+        let lines: Vec<Vec<f64>> = self.counts.iter().map(lines).collect();
+        let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
+        if window.node_estimate(&rules) > MOST_NODES as f64 {
+            return None;
+        }
+        let pieces = window.nodes(&rules);
+        if node_count(&pieces) > MOST_NODES {
+            return None;
+        }
+        let nodes = Nodes::of_pieces(&pieces);
+        let places = nodes.points.rows().map(|row| self.place(row)).collect();
+        Some((nodes, places))
+    }
+}
+
+/// A box of cells, and the one around it: sums over them are signed sums over corners of a table of sums.
+struct CellBox {
+    low: Vec<usize>,
+    high: Vec<usize>,
+    inner: Vec<(usize, f64)>,
+    outer: Vec<(usize, f64)>,
+    /// What is expected in it, and the logarithm of that.
+    expected: f64,
+    log_expected: f64,
+    /// The logarithms of its part of the box around it and of the rest; nothing if there is no rest.
+    log_parts: Option<[f64; 2]>,
+}
+
+/// All boxes, with what is expected in them.
+struct Boxes<'a> {
+    cells: &'a Cells,
+    list: Vec<CellBox>,
+    n_log_n: NLogN,
+}
+
+impl<'a> Boxes<'a> {
+    fn new(cells: &'a Cells, expected: &[f64]) -> Self {
+        let narrowest = cells.counts.iter().copied().min().unwrap_or(1);
+        let table = cells.table(expected);
+        let mut list: Vec<CellBox> = Vec::new();
+        let widths = (0..).map(|power| 1 << power).take_while(|width| width * WIDEST <= narrowest);
+        for width in widths {
+            let step = (width / 2).max(1);
+            let starts = |count: &usize| (0..=count - width).step_by(step).collect::<Vec<usize>>();
+            let starts: Vec<Vec<usize>> = cells.counts.iter().map(starts).collect();
+            list.extend(combinations(&starts).into_iter().map(|low| CellBox::new(cells, low, width, &table)));
+        }
+        list.retain(|one| one.expected > LEAST_EXPECTED);
+        Self { cells, list, n_log_n: NLogN::new() }
+    }
+
+    /// The largest deviance of a count and of a peak, each with the number of its box.
+    fn largest(&self, counts: &[f64]) -> [(f64, usize); 2] {
+        let (table, mut largest) = (self.cells.table(counts), [(0.0, 0); 2]);
+        for (number, one) in self.list.iter().enumerate() {
+            for (kind, deviance) in one.deviances(&table, &self.n_log_n).into_iter().enumerate() {
+                if deviance > largest[kind].0 {
+                    largest[kind] = (deviance, number);
+                }
+            }
+        }
+        largest
+    }
+
+    fn report(&self, counts: &[f64], number: usize, (p, misfit): (f64, Misfit), scaling: &Scaling) -> Option<Goodness> {
+        let one = self.list.get(number)?;
+        let end = |r: usize, cell: usize| scaling.outward(r, cell as f64 / self.cells.counts[r] as f64);
+        let place = (0..one.low.len()).map(|r| Span { lo: end(r, one.low[r]), hi: end(r, one.high[r]) }).collect();
+        let seen = sum_over(&one.inner, &self.cells.table(counts));
+        Some(Goodness { p, misfit, place, seen, expected: one.expected })
+    }
+}
+
+/// The p-value of the larger of two standardised distances, and which one that is.
+fn p_value(observed: [f64; 2], replicates: &[[f64; 2]]) -> (f64, usize) {
+    let count = replicates.len() as f64;
+    let moments = [0, 1].map(|kind| {
+        let mean = replicates.iter().map(|distances| distances[kind]).sum::<f64>() / count;
+        let square = replicates.iter().map(|distances| (distances[kind] - mean).powi(2)).sum::<f64>() / count;
+        (mean, square.sqrt().max(f64::MIN_POSITIVE))
+    });
+    let larger = |distances: &[f64; 2]| {
+        let [count, peak] = [0, 1].map(|kind| (distances[kind] - moments[kind].0) / moments[kind].1);
+        if count >= peak { (count, 0) } else { (peak, 1) }
+    };
+    let (distance, kind) = larger(&observed);
+    let as_far = replicates.iter().filter(|distances| larger(distances).0 >= distance).count() as f64;
+    ((1.0 + as_far) / (1.0 + count), kind)
+}
+
+/// The p-value of rescaled times on a line against even ones, by Kolmogorov's limit; 1 elsewhere.
+fn rescaled_times(counts: &[f64], expected: &[f64], cells: &Cells) -> f64 {
+    if cells.counts.len() > 1 {
+        return 1.0;
+    }
+    let (total, all): (f64, f64) = (counts.iter().sum(), expected.iter().sum());
+    let (mut seen, mut rescaled, mut apart) = (0.0, 0.0, 0.0f64);
+    for (count, mean) in counts.iter().zip(expected) {
+        (seen, rescaled) = (seen + count, rescaled + mean);
+        apart = apart.max((seen / total - rescaled / all).abs());
+    }
+    let x = apart * total.sqrt();
+    if x < 0.3 {
+        return 1.0; // the series needs more terms there, and is 1 to five digits
+    }
+    let term = |k: i32| 2.0 * f64::from(1 - 2 * ((k + 1) % 2)) * (-2.0 * f64::from(k * k) * x * x).exp();
+    (1..=20).map(term).sum::<f64>().clamp(0.0, 1.0)
+}
+
+/// All rows with one of the numbers of each list.
+fn combinations(lists: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    lists.iter().fold(vec![vec![]], |rows, list| {
+        rows.iter().flat_map(|row| list.iter().map(move |one| [&row[..], &[*one]].concat())).collect()
+    })
+}
+
+impl Cells {
+    /// Sums over all cells before each corner on every axis.
+    fn table(&self, counts: &[f64]) -> Vec<f64> {
+        let sides: Vec<usize> = self.counts.iter().map(|count| count + 1).collect();
+        let mut table = vec![0.0; sides.iter().product()];
+        for (cell, count) in counts.iter().enumerate() {
+            let (mut rest, mut place, mut stride) = (cell, 0, 1);
+            for (cells, side) in self.counts.iter().zip(&sides).rev() {
+                place += (rest % cells + 1) * stride;
+                rest /= cells;
+                stride *= side;
+            }
+            table[place] = *count;
+        }
+        let mut stride = 1;
+        for side in sides.iter().rev() {
+            (0..table.len()).filter(|at| at / stride % side > 0).for_each(|at| table[at] += table[at - stride]);
+            stride *= side;
+        }
+        table
+    }
+
+    /// The corners of the table of sums that make the sum over a box.
+    fn corners(&self, low: &[usize], high: &[usize]) -> Vec<(usize, f64)> {
+        let along = |corners: Vec<(usize, f64)>, r: usize| -> Vec<(usize, f64)> {
+            let side = self.counts[r] + 1;
+            let ends = |(at, sign): (usize, f64)| [(at * side + high[r], sign), (at * side + low[r], -sign)];
+            corners.into_iter().flat_map(ends).collect()
+        };
+        (0..self.counts.len()).fold(vec![(0, 1.0)], along)
+    }
+}
+
+fn sum_over(corners: &[(usize, f64)], table: &[f64]) -> f64 {
+    corners.iter().map(|(at, sign)| sign * table[*at]).sum()
+}
+
+/// n log n for whole numbers, the smaller of them from a table.
+struct NLogN(Vec<f64>);
+
+impl NLogN {
+    const MOST: usize = 4096;
+
+    fn new() -> Self {
+        Self((0..Self::MOST).map(|n| if n > 0 { n as f64 * (n as f64).ln() } else { 0.0 }).collect())
+    }
+
+    fn at(&self, n: f64) -> f64 {
+        self.0.get(n as usize).copied().unwrap_or_else(|| n * n.ln())
+    }
+}
+
+impl CellBox {
+    /// `expected` is the table of sums of what is expected.
+    fn new(cells: &Cells, low: Vec<usize>, width: usize, expected: &[f64]) -> Self {
+        let high: Vec<usize> = low.iter().map(|low| low + width).collect();
+        let wide_low: Vec<usize> = low.iter().map(|low| low.saturating_sub(width)).collect();
+        let ends = high.iter().zip(&cells.counts);
+        let wide_high: Vec<usize> = ends.map(|(high, count)| (high + width).min(*count)).collect();
+        let (inner, outer) = (cells.corners(&low, &high), cells.corners(&wide_low, &wide_high));
+        let (own, around) = (sum_over(&inner, expected), sum_over(&outer, expected));
+        let part = own / around.max(LEAST_EXPECTED);
+        let log_parts = (LEAST_EXPECTED..1.0 - LEAST_EXPECTED).contains(&part).then(|| [part.ln(), (1.0 - part).ln()]);
+        Self { low, high, inner, outer, expected: own, log_expected: own.max(LEAST_EXPECTED).ln(), log_parts }
+    }
+
+    /// Twice the logarithm of the likelihood ratio of a rate of its own in the box, and of a part of its own of the count around.
+    fn deviances(&self, table: &[f64], n_log_n: &NLogN) -> [f64; 2] {
+        let (inner, outer) = (sum_over(&self.inner, table).max(0.0), sum_over(&self.outer, table));
+        let rest = (outer - inner).max(0.0);
+        let own = n_log_n.at(inner);
+        let count = own - inner * (self.log_expected + 1.0) + self.expected;
+        let part = self.log_parts.map_or(0.0, |[inside, outside]| {
+            own + n_log_n.at(rest) - n_log_n.at(inner + rest) - inner * inside - rest * outside
+        });
+        [2.0 * count.max(0.0), 2.0 * part.max(0.0)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_over_boxes_are_those_of_their_cells() {
+        let cells = Cells { counts: vec![4, 8, 4] };
+        let counts: Vec<f64> = (0..cells.total()).map(|cell| ((cell * 37) % 11) as f64).collect();
+        let table = cells.table(&counts);
+        let (low, high) = ([1, 2, 0], [3, 7, 2]);
+        let mut slow = 0.0;
+        for (i, j, k) in (1..3).flat_map(|i| (2..7).flat_map(move |j| (0..2).map(move |k| (i, j, k)))) {
+            slow += counts[(i * 8 + j) * 4 + k];
+        }
+        assert_eq!(sum_over(&cells.corners(&low, &high), &table), slow);
+    }
+
+    #[test]
+    fn deviances_are_those_of_poisson_and_binomial_counts() {
+        let cells = Cells { counts: vec![16] };
+        let mut counts = vec![2.0; 16];
+        counts[5] = 9.0;
+        let boxes = Boxes::new(&cells, &[3.0; 16]);
+        let [(count, number), (part, _)] = boxes.largest(&counts);
+        assert_eq!((boxes.list[number].low[0], boxes.list[number].high[0]), (5, 6));
+        let poisson = 2.0 * (9.0 * (9.0f64 / 3.0).ln() - 6.0);
+        let binomial = 2.0 * (9.0 * (9.0 / (13.0 / 3.0f64)).ln() + 4.0 * (4.0 / (26.0 / 3.0f64)).ln());
+        assert!((count - poisson).abs() < 1e-12 && (part - binomial).abs() < 1e-12, "{count} {part}");
+        // Kolmogorov: P(√n D > 1.3581) = 0.05
+        let even = |apart: f64| rescaled_times(&[50.0 + apart, 50.0 - apart], &[50.0; 2], &Cells { counts: vec![2] });
+        assert!((even(13.581) - 0.05).abs() < 1e-4 && even(1.0) == 1.0, "{}", even(13.581));
+    }
+}
