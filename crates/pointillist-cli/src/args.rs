@@ -13,8 +13,8 @@ use std::path::PathBuf;
 /// Verbs and options of later versions.
 const LATER: [&str; 0] = [];
 /// The verbs of this version, for a sentence.
-const VERBS: &str = "fit, summarize, predict, score, count, contrast, sample, simulate, plot, smooth, sgcp, compare, check, reproduce, \
-    show, kernels, data, completions, man";
+const VERBS: &str = "fit, summarize, predict, score, count, contrast, sample, simulate, plot, smooth, sgcp, compare, check, calibrate, \
+    reproduce, show, kernels, data, completions, man";
 
 /// The intensity of events in time and space, with honest uncertainty.
 #[derive(Debug, Parser)]
@@ -92,6 +92,8 @@ pub enum Verb {
     Compare(CompareArgs),
     /// The variational answer against the exact posterior, sampled
     Check(CheckArgs),
+    /// Whether intervals hold the truth as often as they say, on simulated events
+    Calibrate(CalibrateArgs),
     /// The paper's tables and figures, and more, from the bundled data
     Reproduce(ReproduceArgs),
     /// List the kernels, with their formulas and parameters
@@ -955,6 +957,49 @@ pub struct CheckArgs {
     /// Which rows, and how they are written.
     #[command(flatten)]
     pub rows: RowOptions,
+}
+
+/// `calibrate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist calibrate --sets 100 --events 50 --link log\n  \
+    pointillist calibrate --families own,all --truths 100 -o calibration.md\n  \
+    pointillist calibrate --dims 1,2 --sets 1000,200 --json > calibration.json\n\n\
+    Simulation-based calibration: hyper-parameters, f and events are drawn from the priors that an averaged fit has, and fitted. If \
+    the answers are right, the posterior probability below a truth (its rank) is uniform: of the rate at random places, of expected counts in random regions, of range \
+    and standard deviation. The page has 20 bins of each with a chi-squared p-value, and how often central intervals of 50, 80, 90 and 95 % hold the \
+    truth, with standard errors over sets. With --truths the same for the 90 % intervals of known intensities. Without options about 2 minutes.")]
+pub struct CalibrateArgs {
+    /// Axes of the sets: 1, 2 or both
+    #[arg(long, value_name = "D", value_delimiter = ',', default_value = "1")]
+    pub dims: Vec<usize>,
+    /// About how many events a set has; several make several tables
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "50,200,1000")]
+    pub events: Vec<usize>,
+    /// Number of sets: one for all, or one for each of --dims
+    #[arg(long, value_name = "K", value_delimiter = ',', default_value = "200")]
+    pub sets: Vec<usize>,
+    /// How the intensity of the sets is made from f
+    #[arg(long, value_name = "LINK", default_value = "both", value_parser = PossibleValuesParser::new(Link::ALL.iter().map(|link| link.name()).chain(["both"])))]
+    pub link: String,
+    /// What is fitted to them
+    #[arg(long, value_name = "WHICH", value_delimiter = ',', value_enum, default_value = "all")]
+    pub families: Vec<FamiliesName>,
+    /// Also so many sets of each of some known intensities with these axes: flat, those of Adams, bumps, a cluster in a wide window
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub truths: usize,
+    /// Write the page (Markdown; with --json the numbers) here instead of to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What is fitted to simulated sets, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FamiliesName {
+    /// The family that the sets come from, averaged over its hyper-parameters: ranks should be uniform
+    Own,
+    /// All families, as `fit` without options has them
+    All,
 }
 
 /// `reproduce`.

@@ -121,6 +121,7 @@ const TABLE: &[Line] = &[
     ),
     line(&["compare"], &["methods", "splits", "truth", "csv"], &[Kind::Always]),
     line(&["check"], &["draws", "columns", "clip", "filter", "date_format", "epoch"], &[Kind::Always]),
+    line(&["calibrate"], &["dims", "events", "sets", "link", "families", "truths", "output"], &[Kind::Always]),
     line(&["reproduce"], &["output", "quick"], &[Kind::Always]),
     line(&["data"], &["border", "output"], &[Kind::Always]),
     line(&["man"], &["output"], &[Kind::Always]),

@@ -96,6 +96,8 @@ pub enum Written {
     Model,
     /// A summary of events.
     Summary,
+    /// A page.
+    Markdown,
 }
 
 /// Formats that models and summaries are not, by the ends of their names.
@@ -118,6 +120,7 @@ pub fn check_name(path: &Path, written: Written) -> Result<(), OutputError> {
         Written::GeoJson => ["geojson", "json"].contains(&ending.as_str()),
         Written::Model => !FOREIGN.contains(&ending.as_str()) && ending != "summary",
         Written::Summary => !FOREIGN.contains(&ending.as_str()) && ending != "json",
+        Written::Markdown => ["md", "markdown", "txt"].contains(&ending.as_str()),
     };
     let (holds, instead) = match written {
         _ if is_right => return Ok(()),
@@ -126,6 +129,7 @@ pub fn check_name(path: &Path, written: Written) -> Result<(), OutputError> {
         Written::GeoJson => ("a border in GeoJSON", ".geojson"),
         Written::Model => ("a model in JSON", ".json"),
         Written::Summary => ("a summary of events", ".summary"),
+        Written::Markdown => ("a page in Markdown", ".md"),
     };
     Err(OutputError::WrongName { path: path.display().to_string(), ending, holds, instead })
 }

@@ -56,26 +56,6 @@ fn the_first_intensity_of_adams_is_no_comb() {
 }
 
 #[test]
-#[ignore = "minutes: the numbers of a page, not a check"]
-fn coverage_on_many_sets() {
-    let unit = Window::interval(0.0, 1.0).unwrap();
-    eprintln!("flat, 200 sets: {:?}", coverage(&unit, |_| 50.0, 200));
-    let wide = Window::interval(0.0, 50.0).unwrap();
-    let one = |s: f64| 2.0 * (-s / 15.0).exp() + (-((s - 25.0) / 10.0).powi(2)).exp();
-    eprintln!("adams 1: {:?}", coverage(&wide, one, 100));
-    let five = Window::interval(0.0, 5.0).unwrap();
-    eprintln!("adams 2: {:?}", coverage(&five, |s| 5.0 * (s * s).sin() + 6.0, 100));
-    let hundred = Window::interval(0.0, 100.0).unwrap();
-    let knots = [(0.0, 2.0), (25.0, 3.0), (50.0, 1.0), (75.0, 2.5), (100.0, 3.0)];
-    let three = |s: f64| {
-        let after = knots.iter().position(|(x, _)| *x >= s).unwrap_or(4).max(1);
-        let ((a, low), (b, high)) = (knots[after - 1], knots[after]);
-        low + (high - low) * (s - a) / (b - a)
-    };
-    eprintln!("adams 3: {:?}", coverage(&hundred, three, 100));
-}
-
-#[test]
 fn it_is_a_mixture_of_families_and_its_weights_are_those_of_single_fits() {
     let unit = Window::interval(0.0, 1.0).unwrap();
     let events = &sets(&unit, |x| 20.0 + 120.0 * x, 1)[0];

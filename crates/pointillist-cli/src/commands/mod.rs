@@ -1,6 +1,7 @@
 //! The verbs. Each takes its arguments, calls the library, and writes data to stdout or a file and talk to stderr.
 
 mod averaged;
+mod calibrate;
 mod check;
 mod compare;
 mod completions;
@@ -288,6 +289,7 @@ fn run(cli: Cli, typed: Typed) -> Result<Outcome, Failure> {
         Some(Verb::Sgcp(args)) => sgcp::run(args, &context),
         Some(Verb::Smooth(args)) => smooth::run(args, &context),
         Some(Verb::Compare(args)) => compare::run(args, &context),
+        Some(Verb::Calibrate(args)) => calibrate::run(args, &context),
         Some(Verb::Reproduce(args)) => reproduce::run(args, &context),
         Some(Verb::Data(args)) => data::run(args, &context),
         Some(Verb::Show(args)) => show::run(args, &context),

@@ -302,7 +302,7 @@ fn asks_for_much(line: &[String]) -> bool {
         name.strip_prefix("--").is_some_and(|name| AMOUNTS.contains(&name))
             && (!value.contains(|c: char| c.is_ascii_digit()) || numbers.any(|text| text.split('x').any(is_large)))
     };
-    ["reproduce", "sgcp"].contains(&line[0].as_str()) || (1..line.len()).any(asks)
+    ["reproduce", "calibrate", "sgcp"].contains(&line[0].as_str()) || (1..line.len()).any(asks)
 }
 
 /// So little work that a run is short, unless an option said otherwise.
@@ -310,6 +310,7 @@ fn keep_short(line: &mut Vec<String>) {
     let little: &[(&str, &str)] = match line[0].as_str() {
         "sgcp" => &[("--warm-up", "10"), ("--max-sweeps", "10"), ("--chains", "2")],
         "score" | "count" | "contrast" | "check" | "compare" => &[("--draws", "100")],
+        "calibrate" => &[("--sets", "20"), ("--events", "5"), ("--link", "square")],
         "reproduce" => &[("--quick", "")],
         _ => &[],
     };
