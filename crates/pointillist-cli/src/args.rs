@@ -909,9 +909,11 @@ pub struct CompareArgs {
 /// The methods that are compared, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ContenderName {
-    /// This program's own model
+    /// What `fit` does with these options
     Vbpp,
-    /// The same, averaged over many length-scales
+    /// The paper's model: inducing points at the maximum of the bound
+    Paper,
+    /// The paper's model, averaged over many length-scales
     Averaged,
     /// Kernel smoothing with edge correction
     #[value(name = "ks+ec")]

@@ -207,7 +207,7 @@ impl Mode<'_> {
             ),
             Self::EveryEvent => (&[Kind::Nodes], "--exact keeps every event as it is".into(), leave),
             Self::OnlyRivals => {
-                (&[Kind::Fitting], "--methods has neither vbpp nor averaged".into(), "add one of them, or leave it out")
+                (&[Kind::Fitting], "--methods has none of vbpp, paper and averaged".into(), "add one of them, or leave it out")
             }
             Self::NothingSampled => (&[Kind::Sampled], "no score of these --methods is sampled".into(), leave),
             Self::NothingHeldOut => {

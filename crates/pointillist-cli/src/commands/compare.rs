@@ -7,7 +7,7 @@ use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column, Written};
 use crate::options::Mode;
-use pointillist::{Axis, Events, Model, Points};
+use pointillist::{Axis, Events, Family, InducingPoints, Model, Points};
 use pointillist_rivals::compare::{Contender, Performance, halves, paired};
 use pointillist_rivals::{EdgeCorrection, sgcp};
 use serde::Serialize;
@@ -108,16 +108,25 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
 /// Refuses options that mean nothing for these methods, or without held-out events.
 fn refuse_idle(args: &CompareArgs, context: &Context) -> Result<(), Failure> {
     let has_one = |names: &[ContenderName]| args.methods.iter().any(|name| names.contains(name));
-    if !has_one(&[ContenderName::Vbpp, ContenderName::Averaged]) {
+    if !has_one(&[ContenderName::Vbpp, ContenderName::Paper, ContenderName::Averaged]) {
         context.refuse_idle(Mode::OnlyRivals)?;
     }
-    if !has_one(&[ContenderName::Vbpp, ContenderName::Averaged, ContenderName::Sgcp]) {
+    if !has_one(&[ContenderName::Vbpp, ContenderName::Paper, ContenderName::Averaged, ContenderName::Sgcp]) {
         context.refuse_idle(Mode::NothingSampled)?;
     }
     if args.heldout.is_none() {
         context.refuse_idle(Mode::NothingHeldOut)?;
     }
     Ok(())
+}
+
+/// A model with inducing points, whatever it had.
+fn on_inducing(model: Model) -> Model {
+    let family = match model.family {
+        Family::Inducing(points) => Family::Inducing(points),
+        _ => Family::Inducing(InducingPoints::default()),
+    };
+    Model { family, ..model }
 }
 
 fn contenders(args: &CompareArgs, events: &Events, context: &Context) -> Result<Vec<(String, Contender)>, Failure> {
@@ -132,7 +141,8 @@ fn contenders(args: &CompareArgs, events: &Events, context: &Context) -> Result<
     let mut contender = |name: ContenderName| -> Result<Contender, Failure> {
         Ok(match name {
             ContenderName::Vbpp => Contender::Variational(model()?),
-            ContenderName::Averaged => Contender::Averaged(model()?),
+            ContenderName::Paper => Contender::Variational(on_inducing(model()?)),
+            ContenderName::Averaged => Contender::Averaged(on_inducing(model()?)),
             ContenderName::SmoothedWithin => Contender::Smoother(EdgeCorrection::Truncate),
             ContenderName::Smoothed => Contender::Smoother(EdgeCorrection::None),
             ContenderName::Homogeneous => Contender::Homogeneous,

@@ -19,6 +19,9 @@ use crate::terms::{self, Expected, Marginals, Potential};
 const PATIENCE: usize = 4;
 /// Relative rounding of a bound summed over many events.
 const ROUNDING: f64 = 1e-12;
+/// A step so short, near a maximum, changes the bound by less than a nearly singular precision rounds it: up to so many nats.
+const SHORT: f64 = 0.02;
+const MOST_ROUNDING: f64 = 0.01;
 /// A step shorter than this leads nowhere …
 const SHORTEST: f64 = 1e-5;
 /// … and below this it is the clamp that leads nowhere.
@@ -134,7 +137,9 @@ impl<'a, D: Design> Problem<'a, D> {
             let length = climb.rho;
             let gain = self.advance(&mut climb, rounding);
             evaluations += 1;
-            let settled = gain.abs() <= tolerance * length;
+            // So short a step can only gain: what it lost was rounding.
+            let is_rounding = length < SHORT && gain.abs() < MOST_ROUNDING;
+            let settled = gain.abs() <= tolerance * length || is_rounding;
             let left = !stays && (settled || climb.rho < CLAMPED) && climb.leave_clamp();
             converged = settled && !left;
         }

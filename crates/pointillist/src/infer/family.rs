@@ -17,6 +17,7 @@ const UNHEARD: f64 = 1e-2;
 const CONSTANT: (Smoothness, Link) = (Smoothness::Two, Link::Log);
 const CONSTANT_NODES: usize = 8;
 const CONSTANT_VARIANCE: f64 = LatticeSummary::CONSTANT;
+const CONSTANT_LOG_ODDS: f64 = -1.0;
 /// A lattice is tried unasked up to so many axes.
 const MOST_AXES: usize = 3;
 
@@ -48,6 +49,13 @@ impl Trial {
     }
 }
 
+impl Trial {
+    /// The logarithm of its prior odds: that a rate does not vary at all is believed less than any way to vary.
+    fn log_odds(self) -> f64 {
+        if self == Trial::Constant { CONSTANT_LOG_ODDS } else { 0.0 }
+    }
+}
+
 /// Families that were fitted so far.
 #[derive(Default)]
 struct Fitted {
@@ -60,11 +68,11 @@ struct Fitted {
 }
 
 impl Fitted {
-    fn add(&mut self, name: String, fit: Fit) {
+    fn add(&mut self, name: String, log_odds: f64, fit: Fit) {
         let report = &fit.report;
         let evidence = report.log_evidence.unwrap_or(report.bound.total() + report.log_prior);
         self.tried.push(Tried { name, outcome: Ok(report.log_evidence.unwrap_or(report.bound.total())) });
-        self.parts.push((evidence, fit.posterior.clone()));
+        self.parts.push((evidence + log_odds, fit.posterior.clone()));
         if self.best.as_ref().is_none_or(|(best, _)| evidence > *best) {
             self.best = Some((evidence, fit));
         }
@@ -104,13 +112,15 @@ impl Asked {
                 }
             };
             match fit {
-                Ok(fit) => fitted.add(name, fit),
+                Ok(fit) => fitted.add(name, trial.log_odds(), fit),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(error) => fitted.add_error(name, error),
             }
         }
         let Fitted { tried, best, parts, first_error } = fitted;
-        let (_, mut best) = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
+        // A constant alone is no answer where all others failed.
+        let is_whole = tried.iter().any(|tried| tried.outcome.is_ok() && tried.name != Trial::Constant.name(self));
+        let (_, mut best) = best.filter(|_| is_whole).ok_or(first_error.unwrap_or(Error::NoEvents))?;
         if self.average && parts.len() > 1 {
             best.posterior = Posterior::average(parts)?;
         }

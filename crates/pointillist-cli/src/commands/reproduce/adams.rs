@@ -99,7 +99,7 @@ fn table(number: usize, truth: &Truth, methods: &[Method], trial: &Trial) -> Tab
 fn goals(number: usize, methods: &[Method], trial: &Trial) -> Vec<Goal> {
     let place = |name: &str| index(methods, name);
     let mut goals = Vec::new();
-    for ours in [ML, AVERAGED] {
+    for ours in [DEFAULT, ML, AVERAGED] {
         for rival in [TRUNCATED, SGCP] {
             let what = |measure: &str| format!("{}: {ours}, {measure} than {rival}, by 2 standard errors", number + 1);
             let errors = difference(&trial.squared_error(place(rival)), &trial.squared_error(place(ours)));
@@ -126,11 +126,11 @@ fn picture(number: usize, truth: &Truth, methods: &[Method], trial: &Trial, firs
     for (method, performance) in methods.iter().zip(&trial.all[0]) {
         let band = performance.rates.band.clone().map(|[lower, upper]| (lower, upper));
         match method.name {
-            AVERAGED => series.push(Series {
+            DEFAULT => series.push(Series {
                 band,
-                ..curve(&format!("{AVERAGED}, 90 % band"), &performance.rates.mean, Stroke::Solid)
+                ..curve(&format!("{DEFAULT}, 90 % band"), &performance.rates.mean, Stroke::Solid)
             }),
-            ML | TRUNCATED | SGCP => series.push(curve(method.name, &performance.rates.mean, Stroke::Dashed)),
+            AVERAGED | TRUNCATED | SGCP => series.push(curve(method.name, &performance.rates.mean, Stroke::Dashed)),
             _ => {}
         }
     }

@@ -57,8 +57,8 @@ pub fn run(bench: &Bench) -> Result<Section, Failure> {
 /// The choice first, then what it chooses from.
 fn bases() -> Vec<Method> {
     let lattice = |smoothness| {
-        let lattice = LatticeChoice { smoothness: Some(smoothness), ..LatticeChoice::default() };
-        Model { family: lattice.into(), ..Model::default() }
+        let lattice = LatticeChoice { smoothness: Some(smoothness), ..LatticeChoice::as_in_the_paper() };
+        Model { family: lattice.into(), ..Model::of_maximum_likelihood() }
     };
     let method = |name, model| Method { name, contender: Contender::Variational(model) };
     vec![

@@ -146,6 +146,7 @@ struct Method {
     contender: Contender,
 }
 
+const DEFAULT: &str = "default";
 const ML: &str = "VBPP (ML)";
 const AVERAGED: &str = "VBPP (averaged)";
 const TRUNCATED: &str = "KS+EC";
@@ -162,6 +163,7 @@ fn paper() -> Model {
 fn methods(sgcp: Contender) -> Vec<Method> {
     let method = |name, contender| Method { name, contender };
     vec![
+        method(DEFAULT, Contender::Variational(Model::default())),
         method(ML, Contender::Variational(paper())),
         method(AVERAGED, Contender::Averaged(paper())),
         method(TRUNCATED, Contender::Smoother(EdgeCorrection::Truncate)),

@@ -153,7 +153,7 @@ fn goals(all: &[Vec<Answer>]) -> Vec<Goal> {
         reached: reached >= needed,
     };
     let mut goals = Vec::new();
-    for ours in [ML, AVERAGED] {
+    for ours in [DEFAULT, ML, AVERAGED] {
         let apart = |results: &[Answer], rival: &str| {
             difference(&results[of(results, ours)].predictive(), &results[of(results, rival)].predictive())
         };
