@@ -34,16 +34,6 @@ fn it_writes_a_page_and_the_same_as_json() {
 }
 
 #[test]
-fn known_intensities_follow_if_they_are_asked_for() {
-    let folder = Folder::new();
-    let page = folder.run("calibrate --sets 20 --events 5 --link square --truths 1").good().out;
-    for word in ["## Known intensities", "| flat, line | 1 |", "| cluster | 1 |", "- Adams 2: `5*sin(x^2) + 6`"] {
-        assert!(page.contains(word), "no {word} in {page}");
-    }
-    assert!(!page.contains("plane"), "only one axis was asked for: {page}");
-}
-
-#[test]
 fn wrong_wishes_get_a_sentence() {
     let folder = Folder::new();
     folder.run("calibrate --sets 10").refused(&["--sets 10", "from 20"]);

@@ -281,3 +281,33 @@ fn rounded(value: f64) -> String {
     let digits = (2 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 6);
     format!("{value:.*}", digits as usize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_intensities_are_a_table_with_their_formulas() {
+        let mean = |value: f64| Mean { value, se: 0.0123 };
+        let cluster = Covered {
+            name: "cluster".into(),
+            formula: "200*step(x)".into(),
+            sets: 20,
+            events: 199.6,
+            band: mean(0.8771),
+            total: mean(0.9),
+            half: mean(0.95),
+            second_half: (0.0, 1.26),
+            deviation: 1.081,
+            squared_error: mean(2133.4),
+        };
+        let page = Page { version: "1", seed: 0, levels: LEVELS, kinds: vec![], truths: vec![cluster] };
+        let text = page.markdown("pointillist calibrate");
+        let row = "| cluster | 20 | 200 | 87.7 ± 1.2 | 90.0 ± 1.2 | 95.0 ± 1.2 | 1.08 | 0.0 | 1.3 | 2133 ± 0.0123 |";
+        for words in ["## Known intensities", row, "- cluster: `200*step(x)`"] {
+            assert!(text.contains(words), "no {words} in {text}");
+        }
+        let without = Page { truths: vec![], ..page }.markdown("pointillist calibrate");
+        assert!(!without.contains("Known intensities"));
+    }
+}
