@@ -10,10 +10,9 @@ fn it_writes_a_page_and_the_same_as_json() {
     let options = "--sets 20 --events 10,20 --link log --families own";
     folder.run(&format!("calibrate {options} -o page.md")).good();
     let page = String::from_utf8(folder.read("page.md")).unwrap();
-    let command = format!(
-        "pointillist calibrate --dims 1 --events 10,20 --sets 20 --link log --families own --truths 0 -o page.md"
-    );
-    assert!(page.contains(&command), "{page}");
+    let command =
+        "pointillist calibrate --dims 1 --events 10,20 --sets 20 --link log --families own --truths 0 -o page.md";
+    assert!(page.contains(command), "{page}");
     for word in ["| 1 | log | 10 |", "| λ at places |", "| counts |", "| range |", "| sd |"] {
         assert!(page.contains(word), "no {word} in {page}");
     }

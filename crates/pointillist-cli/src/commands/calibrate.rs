@@ -84,13 +84,13 @@ fn wanted(args: &CalibrateArgs, context: &Context) -> Result<Vec<Settings>, Fail
         )
         .into());
     }
-    for dims in args.dims.iter().filter(|dims| !(1..=2).contains(*dims)) {
+    if let Some(dims) = args.dims.iter().find(|dims| !(1..=2).contains(*dims)) {
         return Err(format!("--dims {dims}: sets have 1 or 2 axes").into());
     }
-    for &sets in args.sets.iter().filter(|sets| !(BINS..=MOST_SETS).contains(*sets)) {
+    if let Some(sets) = args.sets.iter().find(|sets| !(BINS..=MOST_SETS).contains(*sets)) {
         return Err(format!("--sets {sets}: give from {BINS} (one for each bin) to {MOST_SETS}").into());
     }
-    for &events in args.events.iter().filter(|events| !(1..=MOST_EVENTS).contains(*events)) {
+    if let Some(events) = args.events.iter().find(|events| !(1..=MOST_EVENTS).contains(*events)) {
         return Err(format!("--events {events}: give from 1 to {MOST_EVENTS}").into());
     }
     if args.truths > MOST_SETS {
