@@ -84,13 +84,13 @@ fn wanted(args: &CalibrateArgs, context: &Context) -> Result<Vec<Settings>, Fail
         )
         .into());
     }
-    for dims in args.dims.iter().filter(|dims| !(1..=2).contains(*dims)) {
+    if let Some(dims) = args.dims.iter().find(|dims| !(1..=2).contains(*dims)) {
         return Err(format!("--dims {dims}: sets have 1 or 2 axes").into());
     }
-    for &sets in args.sets.iter().filter(|sets| !(BINS..=MOST_SETS).contains(*sets)) {
+    if let Some(sets) = args.sets.iter().find(|sets| !(BINS..=MOST_SETS).contains(*sets)) {
         return Err(format!("--sets {sets}: give from {BINS} (one for each bin) to {MOST_SETS}").into());
     }
-    for &events in args.events.iter().filter(|events| !(1..=MOST_EVENTS).contains(*events)) {
+    if let Some(events) = args.events.iter().find(|events| !(1..=MOST_EVENTS).contains(*events)) {
         return Err(format!("--events {events}: give from 1 to {MOST_EVENTS}").into());
     }
     if args.truths > MOST_SETS {
@@ -280,4 +280,34 @@ fn percent(mean: Mean) -> String {
 fn rounded(value: f64) -> String {
     let digits = (2 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 6);
     format!("{value:.*}", digits as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_intensities_are_a_table_with_their_formulas() {
+        let mean = |value: f64| Mean { value, se: 0.0123 };
+        let cluster = Covered {
+            name: "cluster".into(),
+            formula: "200*step(x)".into(),
+            sets: 20,
+            events: 199.6,
+            band: mean(0.8771),
+            total: mean(0.9),
+            half: mean(0.95),
+            second_half: (0.0, 1.26),
+            deviation: 1.081,
+            squared_error: mean(2133.4),
+        };
+        let page = Page { version: "1", seed: 0, levels: LEVELS, kinds: vec![], truths: vec![cluster] };
+        let text = page.markdown("pointillist calibrate");
+        let row = "| cluster | 20 | 200 | 87.7 ± 1.2 | 90.0 ± 1.2 | 95.0 ± 1.2 | 1.08 | 0.0 | 1.3 | 2133 ± 0.0123 |";
+        for words in ["## Known intensities", row, "- cluster: `200*step(x)`"] {
+            assert!(text.contains(words), "no {words} in {text}");
+        }
+        let without = Page { truths: vec![], ..page }.markdown("pointillist calibrate");
+        assert!(!without.contains("Known intensities"));
+    }
 }
