@@ -206,9 +206,11 @@ impl Mode<'_> {
                 "it is for a lattice: leave one of them out",
             ),
             Self::EveryEvent => (&[Kind::Nodes], "--exact keeps every event as it is".into(), leave),
-            Self::OnlyRivals => {
-                (&[Kind::Fitting], "--methods has none of vbpp, paper and averaged".into(), "add one of them, or leave it out")
-            }
+            Self::OnlyRivals => (
+                &[Kind::Fitting],
+                "--methods has none of vbpp, paper and averaged".into(),
+                "add one of them, or leave it out",
+            ),
             Self::NothingSampled => (&[Kind::Sampled], "no score of these --methods is sampled".into(), leave),
             Self::NothingHeldOut => {
                 (&[Kind::HeldOut], "no table of held-out events is given".into(), "give one, or leave it out")

@@ -17,7 +17,8 @@ fn sizes_that_no_memory_has_are_refused() {
     let most = u64::MAX.to_string();
     for (command, words) in [
         ("fit nine.csv --window 0,10 --fix lengthscale=1e-5", vec!["lengthscale", "too short"]),
-        ("fit nine.csv --window 0,10 --fix lengthscale=2e-3", vec!["inducing", "5001", "longer"]),
+        ("fit nine.csv --window 0,10 --fix lengthscale=2e-3", vec!["length-scale that is held", "nodes"]),
+        ("fit nine.csv --window 0,10 --fix lengthscale=2e-3 --basis inducing", vec!["inducing", "5001", "longer"]),
         ("fit nine.csv --window 0,10 --fix lengthscale=1e-300", vec!["lengthscale", "too short"]),
         ("fit nine.csv --window 0,10 --kernel 'cosine(x, period=1e-9!)'", vec!["period", "too short"]),
         (
@@ -171,10 +172,8 @@ fn length_scales_at_the_edge_of_the_search_are_said() {
     let spread = |i: u32| (f64::from(i) * 0.618_033_988_749_894_9 % 1.0, f64::from(i) * 0.754_877_666_246_692_8 % 1.0);
     let rows: Vec<String> = (0..600).map(spread).map(|(a, b)| format!("{},{b}", a * a * a)).collect();
     folder.write("even.csv", format!("x,y\n{}\n", rows.join("\n")));
-    for basis in ["lattice --link square --average off", "inducing"] {
-        let run = folder
-            .run(&format!("fit even.csv --window 0,1,0,1 --basis {basis} --prior none --json"))
-            .good();
+    for basis in ["lattice --link square --mean constant --average off", "inducing"] {
+        let run = folder.run(&format!("fit even.csv --window 0,1,0,1 --basis {basis} --prior none --json")).good();
         let fit = run.json();
         let bound = &fit["at_bounds"][0];
         assert_eq!(
@@ -190,7 +189,8 @@ fn length_scales_at_the_edge_of_the_search_are_said() {
         assert!(said, "{basis}: {}", run.err);
         assert!(!run.err.contains("would help"), "{basis}: {}", run.err);
     }
-    let text = folder.run("fit even.csv --window 0,1,0,1 --link square --prior none --average off").good();
+    let text =
+        folder.run("fit even.csv --window 0,1,0,1 --link square --mean constant --prior none --average off").good();
     assert!(text.out.contains("converged at the end of the range of lengthscale[y]"), "{}", text.out);
     assert!(text.err.contains("warning: the length-scale along y"), "{}", text.err);
 }

@@ -81,8 +81,16 @@ impl<'a> Case<'a> {
     fn check(&self, folder: &Folder) {
         let is_line = self.parts[0].0.split(',').count() == 2;
         let bases = match is_line {
-            true => ["--basis inducing --inducing 10", "--basis lattice --nodes 60"],
-            false => ["--basis inducing --inducing 5x5", "--basis lattice --nodes 16x16"],
+            true => [
+                "--basis inducing --inducing 10",
+                "--link square --smoothness 2 --average off --nodes 60",
+                "--nodes 60",
+            ],
+            false => [
+                "--basis inducing --inducing 5x5",
+                "--link square --smoothness 2 --average off --nodes 16x16",
+                "--nodes 16x16",
+            ],
         };
         bases.iter().for_each(|basis| self.check_with(folder, basis));
     }
@@ -100,7 +108,9 @@ impl<'a> Case<'a> {
         let counted = folder.run(&format!("count m.json --draws 20 --json{regions}")).good().json();
         let means: Vec<f64> = counted["regions"].as_array().unwrap().iter().map(|part| number(&part["mean"])).collect();
         let seen: f64 = means.iter().zip(self.parts).map(|(mean, (_, looks))| mean * looks).sum();
-        assert!((seen - integral).abs() < 1e-6 * integral, "{said}: parts {means:?} of {integral}");
+        // The integral of an average is that of its best component, which differs a little.
+        let near = if basis.contains("inducing") || basis.contains("square") { 1e-6 } else { 0.005 };
+        assert!((seen - integral).abs() < near * integral, "{said}: parts {means:?} of {integral}");
         let whole = number(&folder.run("count m.json --draws 20 --json").good().json()["mean"]);
         let sum: f64 = means.iter().sum();
         assert!((sum - whole).abs() < 1e-6 * whole, "{said}: parts {means:?} of {whole}");

@@ -16,7 +16,9 @@ fn fit_says_how_good_it_is() {
     let spread = (0..200).map(|i| format!("{}\n", 0.5 * f64::from(i)));
     let peak = (0..200).map(|i| format!("{}\n", 50.0 + 0.005 * f64::from(i)));
     folder.write("peak.csv", "t\n".to_string() + &spread.chain(peak).collect::<String>());
-    let run = folder.run("fit peak.csv --window 0,100 --basis lattice --smoothness 2 --fix lengthscale=40").good();
+    let run = folder
+        .run("fit peak.csv --window 0,100 --link square --smoothness 2 --average off --fix lengthscale=40")
+        .good();
     assert!(run.out.contains("  fit          poor, p = 0.004"), "{}", run.out);
     assert!(run.out.contains("try --smoothness 1, --link log"), "{}", run.out);
     assert!(run.err.contains("do not look like events of this rate") && run.err.contains("t from "), "{}", run.err);

@@ -14,7 +14,10 @@ fn fit_prints_a_summary_and_writes_nothing_unless_told() {
     let folder = Folder::new();
     let run = folder.run("fit coal").good();
     assert!(
-        run.out.contains("bound") && run.out.contains("lengthscale") && run.out.contains("converged"),
+        run.out.contains("bound")
+            && run.out.contains("range ")
+            && run.out.contains("events per year")
+            && run.out.contains("converged"),
         "{}",
         run.out
     );

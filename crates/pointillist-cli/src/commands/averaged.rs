@@ -56,7 +56,9 @@ impl<'a> Told<'a> {
 
     /// Its rows: names and what they say.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
-        let mut rows = vec![("model", self.families())];
+        let mean = &self.summary.mean_rate;
+        let rate = format!("{} {} on average", short(mean.value), mean.unit.as_deref().unwrap_or("events"));
+        let mut rows = vec![("rate", rate), ("model", self.families())];
         if self.varying().next().is_some() {
             rows.extend([("range", self.ranges()), ("sd of f", self.deviations())]);
         }
@@ -84,8 +86,11 @@ impl<'a> Told<'a> {
             }
         }
         families.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let words: Vec<String> =
-            families.iter().map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight)).collect();
+        let words: Vec<String> = families
+            .iter()
+            .filter(|(_, weight)| *weight > 0.005)
+            .map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight))
+            .collect();
         let count = match components.len() {
             1 => String::new(),
             count => format!("an average of {count}: "),

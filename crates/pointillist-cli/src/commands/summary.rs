@@ -98,6 +98,8 @@ pub struct Summary {
     /// The components of the posterior, if there are several, the heaviest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentSummary>,
+    /// Events per unit of the window's measure, with its unit.
+    pub mean_rate: NamedValue,
     /// Whether hyper-parameters and families were averaged over.
     pub averaged: bool,
     /// Why only families were, and not hyper-parameters: `many_events`, `no_difference` or `no_say`.
@@ -165,11 +167,18 @@ impl GoodnessSummary {
 
     /// For people.
     pub fn text(&self) -> String {
-        let word = if self.p < Goodness::POOR { "poor" } else { "good" };
+        let word = match self.p {
+            p if p < Goodness::POOR => "poor",
+            p if p < DOUBTFUL => "doubtful",
+            _ => "good",
+        };
         let digits = if self.p < 0.1 { 3 } else { 2 };
         format!("{word}, p = {:.digits$}, by counts at several scales", self.p)
     }
 }
+
+/// Below this p a fit is not called good.
+const DOUBTFUL: f64 = 0.05;
 
 /// How near the answer is to the exact posterior.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -403,6 +412,11 @@ impl Summary {
             unexplained: report.unexplained,
             kernel,
             components: ComponentSummary::of(all),
+            mean_rate: NamedValue {
+                name: "mean_rate".into(),
+                value: events as f64 / window.measure(),
+                unit: Some(rate_unit(window)),
+            },
             averaged: model.average && matches!(posterior.lattice(), Some(_)),
             alone: report.alone.map(alone_name),
             weights: Self::weights_of(all),

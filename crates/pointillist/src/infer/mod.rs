@@ -41,10 +41,11 @@ use crate::error::{Error, Result};
 use crate::exact::Coverage;
 use crate::field::inducing::by_axis::Spare;
 use crate::field::inducing::{Basis, GridPoints, Hyper, PriorMean};
+use crate::field::lattice::Smoothness;
 use crate::gaussian::step::{Clamp, Until};
 use crate::kernel::{Expression, Factor, Part, Term, TermExpression};
 use crate::limits;
-use crate::posterior::{Goodness, InducingField, Posterior, PosteriorBasis};
+use crate::posterior::{Component, Goodness, InducingField, Posterior, PosteriorBasis};
 use crate::terms::Link;
 use crate::window::{Scaling, Window};
 use inducing::{HyperAt, OnInducing};
@@ -310,12 +311,15 @@ impl Asked {
             }
             PosteriorBasis::Lattice(field) => {
                 model.kind = AskedKind::Lattice;
+                model.lattice.nodes = Some(field.nodes());
                 model.lattice.mean = field.mean_kind();
-                model.average = before.components().len() > 1 || self.average;
-                if !model.average {
-                    model.lattice.smoothness = Some(field.smoothness());
-                    model.lattice.links = vec![before.link()];
-                }
+                // The families that counted; what had no say before has none now.
+                let families: Vec<(Smoothness, Link)> =
+                    before.components().iter().filter_map(Component::family).collect();
+                let is_one = families.iter().all(|(smoothness, _)| *smoothness == field.smoothness());
+                model.lattice.smoothness = is_one.then(|| field.smoothness());
+                model.lattice.links =
+                    Link::ALL.iter().copied().filter(|link| families.iter().any(|(_, own)| own == link)).collect();
             }
         }
         Ok(model)

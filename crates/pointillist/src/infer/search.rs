@@ -103,6 +103,11 @@ pub(super) trait Kind: Sized {
         false
     }
 
+    /// Whether a length is as short as the field can show.
+    fn is_at_its_finest(&self, _run: &Run<Self>) -> bool {
+        false
+    }
+
     /// Told before a fit whether it only leads to a finer field.
     fn leads_on(&mut self, _on: bool) {}
 
@@ -249,7 +254,21 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             let finer_bound = self.kind.worth(&finer)?;
             let gain = finer_bound - bound;
             if let Some(why) = self.kind.enough(&run, &next, gain)? {
-                return Ok((run, format!("{story}{why}")));
+                // Where a length is as short as a field can show, the bound of the next finer one may be lower, and rise again.
+                let further = match self.kind.is_at_its_finest(&run) {
+                    true => self.kind.next(&finer, gain).ok(),
+                    false => None,
+                };
+                let Some(further) = further else { return Ok((run, format!("{story}{why}"))) };
+                let finest = self.fit(Some(&further), Some(&finer))?;
+                let finest_bound = self.kind.worth(&finest)?;
+                if finest_bound - bound < self.kind.tuning().auto_gain {
+                    return Ok((run, format!("{story}{why}")));
+                }
+                let [next, further] = [&next, &further].map(|one| self.kind.describe_fineness(one));
+                story = format!("{story} → {next} → {further}");
+                (run, last_gain, bound) = (finest, finest_bound - bound, finest_bound);
+                continue;
             }
             self.loosen(gain);
             story = format!("{story} → {}", self.kind.describe_fineness(&next));

@@ -4,6 +4,7 @@ use super::field::Field;
 use super::{InducingField, LatticeField, PosteriorBasis};
 use crate::data::points::Points;
 use crate::error::Result;
+use crate::field::lattice::Smoothness;
 use crate::terms::{Link, LinkFormula, Marginals};
 use crate::watch::Work;
 use crate::window::{Span, Window};
@@ -24,6 +25,14 @@ pub(crate) struct Component {
 }
 
 impl Component {
+    /// The smoothness and the link of a lattice.
+    pub(crate) fn family(&self) -> Option<(Smoothness, Link)> {
+        match &self.basis {
+            PosteriorBasis::Inducing(_) => None,
+            PosteriorBasis::Lattice(field) => Some((field.smoothness(), self.link)),
+        }
+    }
+
     pub(crate) fn field(&self) -> &dyn Field {
         match &self.basis {
             PosteriorBasis::Inducing(field) => field,

@@ -246,7 +246,8 @@ fn rates_picture(bench: &Bench, set: &Set, events: &Events) -> Result<Picture, F
         let band = rates.band.filter(|_| ours).map(|[lower, upper]| (lower, upper));
         Ok(Series { band, ..Series::line(label, at.coordinates(), rates.mean, stroke) })
     };
-    let shown = methods(bench.sgcp(set.sweeps.1)).into_iter().filter(|m| ![DEFAULT, AVERAGED, HOMOGENEOUS].contains(&m.name));
+    let shown =
+        methods(bench.sgcp(set.sweeps.1)).into_iter().filter(|m| ![DEFAULT, AVERAGED, HOMOGENEOUS].contains(&m.name));
     let figure = ChartFigure {
         title: format!("{}: the rate", set.title),
         x_label: label(&window.axes()[0]),

@@ -56,6 +56,8 @@ const ROUGH: f64 = 8.0;
 const EVENT_SECONDS: f64 = 1e-7;
 /// The range, at least in steps of the lattice: below, f is noise on its nodes …
 const LEAST_STEPS: f64 = 1.75;
+/// … in sides of the window at least …
+const SHORTEST: f64 = 1e-5;
 /// … at most in sides of the window …
 const LONGEST: f64 = 4.0;
 /// … and for α = 4 at most in steps: beyond, digits are lost.
@@ -112,6 +114,7 @@ impl<'a> OnLattice<'a> {
         layout.slots.iter_mut().filter(is_averaged).for_each(|slot| slot.by_log = true);
         check_held(&layout, &wanted.fixed)?;
         refuse_flat(&layout)?;
+        refuse_short(&layout)?;
         let has_prior = layout.slots.last().is_some_and(|mean| !mean.priors.is_empty());
         if wanted.integrates_constant && has_prior {
             let requirement = "has no say where the constant is integrated over, about the level of the mean rate; leave it out, or learn the constant";
@@ -387,6 +390,14 @@ fn check_held(layout: &Layout, fixed: &[(String, f64)]) -> Result<()> {
     }
 }
 
+/// A range that is held must not be so short that no lattice has nodes for it.
+fn refuse_short(layout: &Layout) -> Result<()> {
+    let is_short = |slot: &&Slot| slot.axis.is_some() && slot.fixed.is_some_and(|range| range < SHORTEST);
+    let Some(slot) = layout.slots.iter().find(is_short) else { return Ok(()) };
+    let (value, least) = (slot.unit.outward(slot.fixed.unwrap_or(f64::NAN)), slot.unit.outward(SHORTEST));
+    Err(crate::Error::setting(&slot.name, value, format!("is too short for any lattice: at least {least:.4e}")))
+}
+
 /// A range that is held must not be so long that digits are lost: f would be flat, and its precision is nearly singular.
 fn refuse_flat(layout: &Layout) -> Result<()> {
     let Some(slot) =
@@ -525,6 +536,12 @@ impl Kind for OnLattice<'_> {
         let mut ranges = before.theta.ranges().into_iter().zip(before.level.steps());
         let is_seen_whole = |level: &Level| level.detail == Detail::Events || self.link.formula().is_linear();
         ranges.all(|(range, step)| range > ROUGH * step) && is_seen_whole(&before.level) && is_seen_whole(&start.level)
+    }
+
+    fn is_at_its_finest(&self, run: &Run<Self>) -> bool {
+        let free = self.held_ranges().into_iter().map(|held| held.is_none());
+        let ranges = run.theta.ranges().into_iter().zip(run.level.steps());
+        free.zip(ranges).any(|(is_free, (range, step))| is_free && range < 1.2 * LEAST_STEPS * step)
     }
 
     fn leads_on(&mut self, on: bool) {
