@@ -32,7 +32,7 @@ impl Asked {
     ) -> Result<(Fit, Rival)> {
         let scaling = Scaling::of(data.window());
         let (window, log_units) = (data.window().scaled(&scaling), data.log_units(&scaling));
-        let wanted = Wanted {
+        let mut wanted = Wanted {
             nodes: self.lattice.nodes.clone(),
             smoothness,
             link,
@@ -52,6 +52,15 @@ impl Asked {
         let mut tell = |progress: &Progress| watch(progress);
         let tally = Tally::new(&mut tell, self.most_evaluations, log_units);
         let before = before.and_then(|before| continued(before, (smoothness, link), data, &window));
+        let has_ratio = |before: &Before<'_>| {
+            let ranges = before.theta.ranges().into_iter().enumerate().map(|(r, range)| range * scaling.scale(r));
+            let (least, most) =
+                ranges.fold((f64::INFINITY, 0.0), |(l, m): (f64, f64), range| (l.min(range), m.max(range)));
+            most > (1.0 + 1e-6) * least
+        };
+        if wanted.isotropy == Isotropy::Tied && before.as_ref().is_some_and(has_ratio) {
+            wanted.isotropy = Isotropy::Ratios; // what the evidence was for before
+        }
         let learned = match data {
             Data::Events(events) => {
                 let points = scaling.points_inward(events.points());
