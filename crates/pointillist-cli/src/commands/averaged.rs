@@ -133,9 +133,7 @@ impl<'a> Told<'a> {
 
     /// The standard error of a length-scale at one Θ, where components have the same.
     fn error_of(&self, summary: &Summary, r: usize) -> Option<f64> {
-        if summary.alone.is_none() {
-            return None;
-        }
+        summary.alone.as_ref()?; // else the spread over components says it
         let name = &summary.window.axes.get(r)?.name;
         let is_meant = |error: &&ErrorSummary| {
             error.name == "lengthscale"

@@ -417,7 +417,7 @@ impl Summary {
                 value: events as f64 / window.measure(),
                 unit: Some(rate_unit(window)),
             },
-            averaged: model.average && matches!(posterior.lattice(), Some(_)),
+            averaged: model.average && posterior.lattice().is_some(),
             alone: report.alone.map(alone_name),
             weights: Self::weights_of(all),
             prior_mean: MeanKind::of(posterior),

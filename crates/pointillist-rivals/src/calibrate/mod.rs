@@ -106,7 +106,7 @@ pub struct Calibration {
 impl Settings {
     /// The model that is fitted.
     pub fn model(&self) -> Model {
-        let usual = Model { average: true, ..Model::default() };
+        let usual = Model { average: true, checked: false, ..Model::default() };
         match self.families {
             Families::All => usual,
             Families::Own => {

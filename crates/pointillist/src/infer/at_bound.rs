@@ -141,7 +141,7 @@ mod tests {
         let variance =
             AtBound { name: "variance".into(), what: Bounded::Variance { of_term: false }, end: RangeEnd::Lowest };
         assert_eq!(sentences(&[length.clone(), variance.clone()]), [variance.to_string()]);
-        assert_eq!(sentences(&[length.clone()]), [length.to_string()]);
+        assert_eq!(sentences(std::slice::from_ref(&length)), [length.to_string()]);
         let high = AtBound { end: RangeEnd::Highest, ..variance };
         assert_eq!(sentences(&[length, high]).len(), 2);
     }
