@@ -4,7 +4,7 @@
 //! the order of the blocks. Small work stays on the calling thread: starting a pool costs more than a small fit.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -61,6 +61,25 @@ pub fn try_each<R: Send, E: Send>(count: usize, work: impl Fn(usize) -> Result<R
         Some(result)
     });
     results.into_iter().flatten().collect()
+}
+
+/// The results of `own` or `others` on each number below `count`, in order: `own` on this thread, which may hold what no other thread may see, and
+/// `others` on one more, if there is one to have. The two must give the same result.
+pub fn beside<R: Send>(count: usize, mut own: impl FnMut(usize) -> R, others: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let is_alone = rayon::current_num_threads() == 1 || rayon::current_thread_index().is_some();
+    if is_alone || count < 2 {
+        return (0..count).map(own).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < count);
+    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let helper = scope.spawn(|| std::iter::from_fn(take).map(|i| (i, others(i))).collect::<Vec<_>>());
+        let mut results: Vec<(usize, R)> = std::iter::from_fn(take).map(|i| (i, own(i))).collect();
+        results.extend(helper.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault)));
+        results
+    });
+    results.sort_by_key(|(i, _)| *i);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The one place that knows the thread pool. What is called is behind a pointer, so that the machinery is compiled once and not for

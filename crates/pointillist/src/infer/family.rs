@@ -3,16 +3,21 @@
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared.
 
 use super::on_lattice::learn::Rival;
-use super::{Asked, AskedKind, Fit, FitWatch, LatticeChoice};
+use super::{Asked, AskedKind, Fit, FitWatch, LatticeChoice, Progress};
 use crate::data::seen::Data;
 use crate::error::{Error, Result};
 use crate::field::lattice::Smoothness;
+use crate::parallel;
 use crate::posterior::{LatticeSummary, Posterior};
 use crate::terms::Link;
 use crate::window::Window;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A component of an average that counts for less than this part of the heaviest is left out.
 const UNHEARD: f64 = 1e-2;
+/// So many events on a line are fitted in milliseconds.
+const FEW_EVENTS: usize = 10_000;
 /// A rate that hardly varies, as a field on a lattice: its link, the nodes per axis, and the variance of its logarithm.
 const CONSTANT: (Smoothness, Link) = (Smoothness::Two, Link::Log);
 const CONSTANT_NODES: usize = 8;
@@ -92,29 +97,17 @@ impl Asked {
         before: Option<&Posterior>,
         watch: &mut FitWatch<'_>,
     ) -> Result<Fit> {
+        let trials = self.trials(data);
+        let outcomes = match data.window().dims() == 1 && data.len() <= FEW_EVENTS {
+            true => self.side_by_side(&trials, data, before, watch),
+            false => self.one_by_one(&trials, data, before, watch),
+        };
         let mut fitted = Fitted::default();
-        let mut rival: Option<Rival> = None;
-        for trial in self.trials(data) {
-            let name = trial.name(self);
-            let fit = match trial {
-                Trial::Inducing => self.fit_inducing(data, before, watch),
-                Trial::Lattice(smoothness, link) => {
-                    let found = self.fit_lattice((smoothness, link), data, before, rival.clone(), watch);
-                    found.map(|(fit, found)| {
-                        if rival.as_ref().is_none_or(|rival| found.best > rival.best) {
-                            rival = Some(found);
-                        }
-                        fit
-                    })
-                }
-                Trial::Constant => {
-                    self.of_constant(data.window()).fit_lattice(CONSTANT, data, None, None, watch).map(|found| found.0)
-                }
-            };
+        for (trial, fit) in trials.into_iter().zip(outcomes) {
             match fit {
-                Ok(fit) => fitted.add(name, trial.log_odds(), fit),
+                Ok(fit) => fitted.add(trial.name(self), trial.log_odds(), fit),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
-                Err(error) => fitted.add_error(name, error),
+                Err(error) => fitted.add_error(trial.name(self), error),
             }
         }
         let Fitted { tried, best, parts, first_error } = fitted;
@@ -131,6 +124,78 @@ impl Asked {
             best.report.warnings.push(why.into());
         }
         Ok(best)
+    }
+
+    /// Each family after the others, which it need not follow where they are far ahead.
+    fn one_by_one(
+        &self,
+        trials: &[Trial],
+        data: Data<'_>,
+        before: Option<&Posterior>,
+        watch: &mut FitWatch<'_>,
+    ) -> Vec<Result<Fit>> {
+        let mut rival: Option<Rival> = None;
+        let mut outcomes = Vec::with_capacity(trials.len());
+        for trial in trials {
+            let found = self.fit_trial(*trial, (data, before), rival.clone(), watch);
+            let is_cancelled = matches!(found, Err(Error::Cancelled));
+            outcomes.push(found.map(|(fit, found)| {
+                let best = rival.as_ref().map_or(f64::NEG_INFINITY, |rival| rival.best);
+                rival = found.filter(|found| found.best > best).or(rival.take());
+                fit
+            }));
+            if is_cancelled {
+                break;
+            }
+        }
+        outcomes
+    }
+
+    /// Families that are quickly fitted, two at a time. The watcher sees those on its own thread, and can cancel all.
+    fn side_by_side(
+        &self,
+        trials: &[Trial],
+        data: Data<'_>,
+        before: Option<&Posterior>,
+        watch: &mut FitWatch<'_>,
+    ) -> Vec<Result<Fit>> {
+        let cancelled = AtomicBool::new(false);
+        let mut own = |progress: &Progress| {
+            let answer = if cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { watch(progress) };
+            cancelled.fetch_or(answer.is_break(), Ordering::Relaxed);
+            answer
+        };
+        let other = |_: &Progress| match cancelled.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let given = (data, before);
+        parallel::beside(
+            trials.len(),
+            |i| self.fit_trial(trials[i], given, None, &mut own).map(|found| found.0),
+            |i| self.fit_trial(trials[i], given, None, &mut { other }).map(|found| found.0),
+        )
+    }
+
+    /// The fit of one family, and what it is as a rival of others.
+    fn fit_trial(
+        &self,
+        trial: Trial,
+        (data, before): (Data<'_>, Option<&Posterior>),
+        rival: Option<Rival>,
+        watch: &mut FitWatch<'_>,
+    ) -> Result<(Fit, Option<Rival>)> {
+        match trial {
+            Trial::Inducing => self.fit_inducing(data, before, watch).map(|fit| (fit, None)),
+            Trial::Lattice(smoothness, link) => {
+                let (fit, found) = self.fit_lattice((smoothness, link), data, before, rival, watch)?;
+                Ok((fit, Some(found)))
+            }
+            Trial::Constant => {
+                let (fit, _) = self.of_constant(data.window()).fit_lattice(CONSTANT, data, None, None, watch)?;
+                Ok((fit, None))
+            }
+        }
     }
 
     fn trials(&self, data: Data<'_>) -> Vec<Trial> {
