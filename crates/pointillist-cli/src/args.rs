@@ -20,7 +20,7 @@ const VERBS: &str = "fit, summarize, predict, score, count, contrast, sample, si
 #[derive(Debug, Parser)]
 #[command(name = "pointillist", version, max_term_width = 100, disable_help_subcommand = false)]
 #[command(long_about = "The intensity of events in time and space, with honest uncertainty.\n\n\
-    Events in a window are taken for a Poisson process whose intensity is the square of a Gaussian process; the posterior of \
+    Events in a window are taken for a Poisson process whose intensity is the exponential or the square of a Gaussian process; the posterior of \
     the intensity is found by variational inference. Without a command it fits the coal-mining disasters, shows them and writes \
     coal.svg.")]
 #[command(after_help = "Examples:\n  \
@@ -281,7 +281,7 @@ pub struct FitOptions {
         help_heading = "Model",
         long_help = "Prior mean of the Gaussian process.\n\
         `integrated`: a constant that is unknown like the rest of f, with a vague prior, so that its uncertainty counts; what lattices do. \
-        `constant`: the same everywhere, a hyper-parameter that is learned; what inducing points do, and lattices with --average off. \
+        `constant`: the same everywhere, a hyper-parameter that is learned; what inducing points do, and what lattices can do with --average off. \
         `paper`: as in the paper it holds only at the inducing points, and away from them the mean is 0."
     )]
     pub mean: Option<MeanName>,
@@ -293,7 +293,7 @@ pub struct FitOptions {
         long_help = "Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable.\n\
         Where nothing is said, lattices have penalised-complexity priors: a range (twice the length-scale) shorter than a tenth of the window's \
         shortest side has a probability of 5 %, and so has a standard deviation of f above 3 (log link) or above the root of the mean rate (square \
-        link); axes that share a unit share a length-scale unless the events speak against it. `none` leaves these out, and maximises the bound.\n\
+        link); axes that share a unit share a length-scale unless the events speak against it. `none` leaves these out: hyper-parameters then count by the bound alone, and with --average off the bound is maximised.\n\
         Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), mean; with inducing points also \
         those of other kernels (period, or periodic.period of one of them).\n\
         Families: lognormal(location, scale), gamma(shape, rate), inverse_gamma(shape, scale), half_normal(scale), normal(mean, sd)."
@@ -340,7 +340,7 @@ pub struct FitOptions {
 /// What an intensity can be made of, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BasisName {
-    /// What has the higher bound; inducing points unless a lattice is more than 0.1 nats higher.
+    /// A lattice; inducing points with more than three axes.
     Auto,
     /// Inducing points.
     Inducing,
@@ -365,7 +365,7 @@ pub enum SmoothnessName {
     /// Smoother.
     #[value(name = "4")]
     Four,
-    /// What has the higher bound.
+    /// All of them, by their evidence.
     Auto,
 }
 

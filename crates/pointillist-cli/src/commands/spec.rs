@@ -64,7 +64,7 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
     let on_lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
         .or(asked_by(options.nodes.is_some(), "--nodes"))
         .or(asked_by(options.smoothness.is_some(), "--smoothness"))
-        .or(asked_by(is_other_link(options), "--link"))
+        .or(asked_by(asks_for_link(options), "--link"))
         .or(asked_by(options.average == Some(Switch::On), "--average"))
         .or(asked_by(options.mean == Some(MeanName::Integrated), "--mean integrated"));
     match (options.basis, on_lattice) {
@@ -116,6 +116,11 @@ fn asks_for_inducing(options: &FitOptions) -> bool {
         || options.kernel.is_some()
         || options.optimise_inducing
         || options.method == MethodName::Joint
+}
+
+/// Whether a link means a lattice: the square does, unless inducing points are asked for.
+fn asks_for_link(options: &FitOptions) -> bool {
+    options.link.is_some() && (is_other_link(options) || !asks_for_inducing(options))
 }
 
 /// Whether a link is asked for that inducing points do not have, or a choice among links.

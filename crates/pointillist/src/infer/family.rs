@@ -78,7 +78,9 @@ impl Fitted {
         let evidence = report.log_evidence.unwrap_or(report.bound.total() + report.log_prior);
         self.tried.push(Tried { name, outcome: Ok(report.log_evidence.unwrap_or(report.bound.total())) });
         self.parts.push((evidence + log_odds, fit.posterior.clone()));
-        if self.best.as_ref().is_none_or(|(best, _)| evidence > *best) {
+        // Of a rate that does not vary there is no story to tell.
+        let is_constant = fit.posterior.lattice().is_some_and(|lattice| lattice.is_constant());
+        if !is_constant && self.best.as_ref().is_none_or(|(best, _)| evidence > *best) {
             self.best = Some((evidence, fit));
         }
     }
@@ -111,9 +113,7 @@ impl Asked {
             }
         }
         let Fitted { tried, best, parts, first_error } = fitted;
-        // A constant alone is no answer where all others failed.
-        let is_whole = tried.iter().any(|tried| tried.outcome.is_ok() && tried.name != Trial::Constant.name(self));
-        let (_, mut best) = best.filter(|_| is_whole).ok_or(first_error.unwrap_or(Error::NoEvents))?;
+        let (_, mut best) = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
         if self.average && parts.len() > 1 {
             best.posterior = Posterior::average(parts)?;
         }

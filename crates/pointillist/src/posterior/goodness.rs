@@ -21,6 +21,8 @@ const EVENTS_PER_CELL: f64 = 4.0;
 const CELLS: [(usize, usize); 3] = [(16, 512), (4, 32), (4, 8)];
 /// Panels of quadrature on each axis at least, on lattices and with inducing points, whose nodes cost far more.
 const PANELS: [[usize; 3]; 2] = [[128, 32, 8], [64, 16, 4]];
+/// Nothing is said where the integral over the window comes out wrong by more than this.
+const MOST_CRUDE: f64 = 0.02;
 /// More nodes are not looked at.
 const MOST_NODES: usize = 400_000;
 /// Sets of counts that are drawn.
@@ -144,9 +146,18 @@ impl Posterior {
     /// The expected number of events in each cell under the posterior mean.
     fn expected_in(&self, cells: &Cells) -> Result<Option<Vec<f64>>> {
         let dims = cells.counts.len();
-        let panels = PANELS[usize::from(self.lattice().is_none())][dims.min(3) - 1];
+        let least = PANELS[usize::from(self.lattice().is_none())][dims.min(3) - 1];
         let window = self.window().scaled(self.scaling());
-        let Some((nodes, places)) = cells.nodes(&window, panels) else { return Ok(None) };
+        // As fine as the lattice, or as many nodes as can be looked at.
+        let mut panels =
+            self.lattice().map_or(least, |lattice| lattice.nodes.into_iter().max().unwrap_or(0).max(least));
+        let found = loop {
+            match cells.nodes(&window, panels) {
+                None if panels > least => panels = (panels / 2).max(least),
+                found => break found,
+            }
+        };
+        let Some((nodes, places)) = found else { return Ok(None) };
         let mut expected = vec![0.0; cells.total()];
         for component in self.heaviest(MOST_COMPONENTS).components() {
             let (f, link) = (component.field().marginals(&nodes.points)?, component.formula());
@@ -155,7 +166,10 @@ impl Posterior {
             }
         }
         expected.iter_mut().for_each(|mean| *mean = mean.max(0.0)); // rounding in cut cells
-        Ok(Some(expected))
+        let heaviest = self.heaviest(MOST_COMPONENTS);
+        let whole = heaviest.expected(heaviest.window())?;
+        let is_fine = (expected.iter().sum::<f64>() / whole - 1.0).abs() < MOST_CRUDE;
+        Ok(is_fine.then_some(expected))
     }
 }
 
