@@ -121,17 +121,21 @@ fn a_model_is_updated_by_a_summary() {
     for name in ["all", "a", "b"] {
         folder.run(&format!("summarize {name}.csv {WINDOW} -o {name}.summary")).good();
     }
-    for basis in ["--inducing 9x9", "--nodes 24x24 --smoothness 2"] {
+    for basis in ["--inducing 9x9", "--nodes 24x24 --smoothness 2", "--nodes 24x24 --smoothness 2 --average off"] {
         folder.run(&format!("fit a.summary {basis} -o a.json")).good();
-        let updated = folder.run("fit --update a.json b.summary -o ab.json --json").json();
+        let average = if basis.ends_with("off") { "--average off" } else { "" };
+        let updated = folder.run(&format!("fit --update a.json b.summary {average} -o ab.json --json")).json();
         let fresh = folder.run(&format!("fit all.summary {basis} --json")).json();
         let number = |fit: &serde_json::Value, name: &str| fit[name].as_f64().unwrap();
         assert_eq!(number(&updated, "events"), 30_000.0);
         let difference = number(&updated, "elbo") - number(&fresh, "elbo");
         assert!(difference.abs() < 0.1, "{basis}: {difference}");
-        assert!(number(&updated, "evaluations") < 0.6 * number(&fresh, "evaluations"), "{basis}");
+        // An average is found anew: other events may change what is likely.
+        if !basis.ends_with("2") {
+            assert!(number(&updated, "evaluations") < 0.6 * number(&fresh, "evaluations"), "{basis}");
+        }
         // The model that was updated can be updated again.
-        folder.run("fit --update ab.json b.summary").good();
+        folder.run(&format!("fit --update ab.json b.summary {average}")).good();
     }
     folder.run("fit coal -o coal.json").good();
     folder.run("fit --update coal.json b.summary").refused(&["does not know its events by cell"]);

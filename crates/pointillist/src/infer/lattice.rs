@@ -126,7 +126,11 @@ fn continued<'a>(
     window: &Window,
 ) -> Option<Before<'a>> {
     let field = before.components().iter().find_map(|component| match &component.basis {
-        PosteriorBasis::Lattice(field) if field.smoothness() == smoothness && component.link == link => Some(field),
+        PosteriorBasis::Lattice(field)
+            if field.smoothness() == smoothness && component.link == link && !component.is_constant() =>
+        {
+            Some(field)
+        }
         _ => None,
     })?;
     let (rise, link) = (data.len() as f64 / field.expected(window).ok()?, link.formula());

@@ -287,7 +287,9 @@ impl Asked {
     /// This model with the inducing points, or the lattice, of an earlier fit.
     fn continuing(&self, before: &Posterior) -> Result<Self> {
         let mut model = self.clone();
-        match &before.components()[0].basis {
+        // A constant rate has a lattice that stands for nothing.
+        let varying = before.components().iter().find(|component| !component.is_constant());
+        match &varying.unwrap_or(&before.components()[0]).basis {
             PosteriorBasis::Inducing(field) => {
                 model.kind = AskedKind::Inducing;
                 model.prior_mean = field.prior_mean;
@@ -314,8 +316,12 @@ impl Asked {
                 model.lattice.nodes = Some(field.nodes());
                 model.lattice.mean = field.mean_kind();
                 // The families that counted; what had no say before has none now.
-                let families: Vec<(Smoothness, Link)> =
-                    before.components().iter().filter_map(Component::family).collect();
+                let families: Vec<(Smoothness, Link)> = before
+                    .components()
+                    .iter()
+                    .filter(|component| !component.is_constant())
+                    .filter_map(Component::family)
+                    .collect();
                 let is_one = families.iter().all(|(smoothness, _)| *smoothness == field.smoothness());
                 model.lattice.smoothness = is_one.then(|| field.smoothness());
                 model.lattice.links =

@@ -282,7 +282,10 @@ impl Model {
         if before.window() != summary.window() {
             return Err(Error::setting("update", "the summary", "must be of the same window as the model"));
         }
-        Asked::from(self).continuing(before)?.fit_data(Data::Summary(summary), Some(before), watch)
+        let asked = Asked::from(self).continuing(before)?;
+        // Of an average every part is found anew: where other events change what is likely, its old Θ leads nowhere.
+        let before = Some(before).filter(|before| !asked.average || before.lattice().is_none());
+        asked.fit_data(Data::Summary(summary), before, watch)
     }
 
     /// The bound of a summary at this Θ, in the coordinates of the unit box, after at most so many natural steps from a flat

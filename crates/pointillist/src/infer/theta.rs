@@ -103,6 +103,16 @@ impl Layout {
         if found { Ok(()) } else { Err(Error::setting("parameter", name, format!("the model has {}", known()))) }
     }
 
+    /// What is held has no use for a prior.
+    pub(super) fn refuse_held_with_prior(&self) -> Result<()> {
+        let Some(slot) = self.slots.iter().find(|slot| slot.fixed.is_some() && !slot.priors.is_empty()) else {
+            return Ok(());
+        };
+        let value = slot.fixed.map_or(f64::NAN, |held| slot.unit.outward(held));
+        let requirement = "is held at this value, so that a prior on it has no say; leave one of them out";
+        Err(Error::setting(&slot.name, value, requirement))
+    }
+
     /// Number of slots that are not held.
     pub(super) fn free(&self) -> usize {
         self.slots.iter().filter(|slot| slot.fixed.is_none()).count()

@@ -1,7 +1,7 @@
 //! One component of a posterior: a field with its link and its weight, and f at any place under it.
 
 use super::field::Field;
-use super::{InducingField, LatticeField, PosteriorBasis};
+use super::{InducingField, LatticeField, LatticeSummary, PosteriorBasis};
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::field::lattice::Smoothness;
@@ -30,6 +30,16 @@ impl Component {
         match &self.basis {
             PosteriorBasis::Inducing(_) => None,
             PosteriorBasis::Lattice(field) => Some((field.smoothness(), self.link)),
+        }
+    }
+
+    /// Whether it stands for a rate that does not vary.
+    pub(crate) fn is_constant(&self) -> bool {
+        match &self.basis {
+            PosteriorBasis::Inducing(_) => false,
+            PosteriorBasis::Lattice(field) => {
+                self.link == Link::Log && field.theta.variance <= 1.001 * LatticeSummary::CONSTANT
+            }
         }
     }
 

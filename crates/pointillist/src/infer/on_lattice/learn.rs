@@ -143,7 +143,11 @@ pub(crate) fn learn(
 ) -> Result<Learned> {
     check(source, window, wanted)?;
     let mut search = Search::new(OnLattice::new(source, window, wanted, scaling)?, tally, source.events());
-    let (run, choice) = search.whole(before)?;
+    let (run, choice) = match search.whole(before)? {
+        // Other events may have made what was learned before a bad start.
+        (run, _) if before.is_some() && !run.kept.converged => search.whole(None)?,
+        found => found,
+    };
     if wanted.isotropy != Isotropy::Tied || before.is_some() {
         return search.finish(run, choice);
     }

@@ -25,7 +25,7 @@ const LEADS_ON: f64 = 3.0;
 /// From one point to the next, in standard deviations: a sum over a bell with such steps is right to 1e-4.
 const STEP: f64 = 1.5;
 /// Most points, and the number of events beyond which the best alone is enough.
-const MOST: usize = 40;
+const MOST: usize = 25;
 pub(super) const MANY_EVENTS: usize = 10_000;
 /// No direction is taken for wider than this standard deviation (of a logarithm).
 const WIDEST: f64 = 1.5;

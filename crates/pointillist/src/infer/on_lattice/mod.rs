@@ -30,7 +30,7 @@ use source::{Detail, Source};
 use std::cell::Cell;
 
 /// Nodes on each axis with which `auto` starts, in one, two and three dimensions.
-const AUTO_FIRST: [usize; 3] = [128, 24, 10];
+const AUTO_FIRST: [usize; 3] = [128, 24, 8];
 /// How many times as many nodes it tries next. In space a fit costs M^7/3.
 const AUTO_TIMES: [f64; 3] = [4.0, 4.0, 3.4];
 /// Where those are too many, so many times as many, if …
@@ -45,7 +45,7 @@ const LITTLE_FINER: f64 = 1.3;
 /// `auto` stops where it would need more nodes per event than this, …
 const AUTO_PER_EVENT: usize = 50;
 /// … or more work than this many seconds of natural steps for few events, and for many, …
-const AUTO_SECONDS: [f64; 2] = [2.5, 60.0];
+const AUTO_SECONDS: [f64; 2] = [1.2, 60.0];
 /// … where there are at least so many events per second …
 const EVENTS_PER_SECOND: f64 = 800.0;
 /// … a lattice needing about so many steps.
@@ -82,6 +82,8 @@ pub(super) struct OnLattice<'a> {
     /// Number of events, and their mean rate.
     events: usize,
     rate: f64,
+    /// Number of their places, where they are known.
+    distinct: usize,
     /// Θ with its priors and what is held; the bounds of the ranges are those of a level.
     layout: Layout,
     /// How the ranges along the axes come from its first slots.
@@ -107,6 +109,7 @@ impl<'a> OnLattice<'a> {
         for (name, value) in &wanted.fixed {
             for_named(&mut layout, name, |slot| slot.fixed = Some(slot.unit.inward(*value)))?;
         }
+        layout.refuse_held_with_prior()?;
         if wanted.penalise {
             believe(&mut layout, scaling, (wanted, &ranges), rate);
         }
@@ -134,6 +137,7 @@ impl<'a> OnLattice<'a> {
             link: wanted.link,
             events,
             rate,
+            distinct: source.distinct(),
             layout,
             ranges,
             finest: source.finest(),
@@ -278,7 +282,9 @@ impl<'a> OnLattice<'a> {
             let (needed, most) = (describe_bytes(needed), describe_bytes(most));
             return Some(format!("would need {needed} of memory, and {most} may be used"));
         }
-        let most = (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1]);
+        // In space a step takes longer than its products, and there are more of them.
+        let share = if nodes.len() == 3 { 0.3 } else { 1.0 };
+        let most = share * (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1]);
         if work > most {
             return Some(format!("would take about {work:.0} s, and auto stops at {most:.0}"));
         }
@@ -288,7 +294,7 @@ impl<'a> OnLattice<'a> {
     /// Whether there are far more nodes than events.
     fn too_many(&self, nodes: &[usize]) -> Option<String> {
         let size = nodes.iter().fold(1usize, |n, &axis| n.saturating_mul(axis));
-        let too_many = size > AUTO_PER_EVENT.saturating_mul(self.events);
+        let too_many = size > AUTO_PER_EVENT.saturating_mul(self.distinct);
         too_many.then(|| format!("are more than {AUTO_PER_EVENT} per event, which is where auto stops"))
     }
 

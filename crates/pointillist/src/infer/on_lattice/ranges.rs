@@ -9,7 +9,7 @@ use crate::window::{Scaling, Window};
 
 /// A range is this many length-scales.
 pub(super) const RANGE: f64 = 2.0;
-/// No ratio of two ranges goes beyond this.
+/// No ratio of two ranges goes beyond this; axes so much longer than others have a range of their own.
 const MOST_RATIO: f64 = 20.0;
 
 /// Whether axes that share a unit share a range.
@@ -44,7 +44,7 @@ pub(super) enum RangeSlot {
 
 impl Ranges {
     pub(super) fn new(window: &Window, scaling: &Scaling, isotropy: Isotropy) -> Self {
-        let groups = groups(window, isotropy);
+        let groups = groups(window, scaling, isotropy);
         let mut kinds: Vec<RangeSlot> = groups.iter().cloned().map(RangeSlot::Common).collect();
         if isotropy == Isotropy::Ratios {
             let ratios = |group: &Vec<usize>| {
@@ -152,12 +152,15 @@ pub(super) struct AxisBounds {
 }
 
 /// The axes that have one range each.
-fn groups(window: &Window, isotropy: Isotropy) -> Vec<Vec<usize>> {
+fn groups(window: &Window, scaling: &Scaling, isotropy: Isotropy) -> Vec<Vec<usize>> {
     let axes = window.axes();
     let mut groups: Vec<Vec<usize>> = vec![];
     for r in 0..window.dims() {
-        let shares =
-            |group: &&mut Vec<usize>| isotropy != Isotropy::PerAxis && axes[group[0]].shares_unit_with(&axes[r]);
+        let shares = |group: &&mut Vec<usize>| {
+            let ratio = (scaling.scale(group[0]) / scaling.scale(r)).ln().abs();
+            let is_tied = isotropy != Isotropy::PerAxis && ratio < MOST_RATIO.ln();
+            is_tied && axes[group[0]].shares_unit_with(&axes[r])
+        };
         match groups.iter_mut().find(shares) {
             Some(group) => group.push(r),
             None => groups.push(vec![r]),
@@ -219,8 +222,8 @@ mod tests {
     #[test]
     fn a_time_has_a_range_of_its_own() {
         let xt = window(&["x", "time"], &[(0.0, 1.0), (0.0, 1.0)]);
-        assert_eq!(groups(&xt, Isotropy::Tied).len(), 2);
+        assert_eq!(groups(&xt, &Scaling::of(&xt), Isotropy::Tied).len(), 2);
         let xy = window(&["easting", "northing"], &[(0.0, 1.0), (0.0, 1.0)]);
-        assert_eq!(groups(&xy, Isotropy::Tied).len(), 1);
+        assert_eq!(groups(&xy, &Scaling::of(&xy), Isotropy::Tied).len(), 1);
     }
 }

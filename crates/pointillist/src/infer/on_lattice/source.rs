@@ -9,6 +9,7 @@ use crate::data::points::Points;
 use crate::data::summary::{CellAxis, Cells, MANY, is_worth};
 use crate::error::Result;
 use crate::field::lattice::{GridAxis, Lattice, Optimum};
+use std::collections::HashSet;
 
 /// Where so many events share a coordinate on average, coordinates are rounded, and `auto` puts nodes no nearer than that.
 const SHARED: usize = 4;
@@ -51,6 +52,17 @@ impl<'a> Source<'a> {
     pub(super) fn events(self) -> usize {
         match self {
             Source::Points(points) => points.len(),
+            Source::Cells(cells) => cells.events() as usize,
+        }
+    }
+
+    /// Number of distinct places of the events; of a summary nobody knows any more.
+    pub(super) fn distinct(self) -> usize {
+        match self {
+            Source::Points(points) => {
+                let row = |row: &[f64]| row.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+                points.rows().map(row).collect::<HashSet<_>>().len()
+            }
             Source::Cells(cells) => cells.events() as usize,
         }
     }
