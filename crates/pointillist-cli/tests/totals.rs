@@ -113,7 +113,9 @@ impl<'a> Case<'a> {
         assert!((seen - integral).abs() < near * integral, "{said}: parts {means:?} of {integral}");
         let whole = number(&folder.run("count m.json --draws 20 --json").good().json()["mean"]);
         let sum: f64 = means.iter().sum();
-        assert!((sum - whole).abs() < 1e-6 * whole, "{said}: parts {means:?} of {whole}");
+        // Integrals of the square are closed; those of exp f under an exposure with jumps are found by quadrature.
+        let digits = if near < 1e-3 { 1e-6 } else { 2e-5 };
+        assert!((sum - whole).abs() < digits * whole, "{said}: parts {means:?} of {whole}");
         // A part must not have all of it.
         assert!(means.iter().all(|mean| *mean > 0.0 && *mean < 0.9 * whole), "{said}: {means:?}");
     }

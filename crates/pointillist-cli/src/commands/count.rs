@@ -151,7 +151,11 @@ fn counted(text: &str, group: Vec<Region>, posterior: &Posterior, context: &Cont
             "{count} of the {total} regions of {text} lie outside the window {shown} and are left out: {names}"
         ));
     }
-    let fate = if posterior.counts_beyond_the_window() { "where the count is a forecast" } else { "and not counted" };
+    let fate = if posterior.counts_beyond_the_window() {
+        "where the count is a forecast: its quantiles say more than its mean"
+    } else {
+        "and not counted"
+    };
     let what = spec::measure_name(window.dims());
     for (name, part) in outside.iter().take(if outside.len() <= FEW { FEW } else { 0 }) {
         let percent = brief(100.0 * part);
