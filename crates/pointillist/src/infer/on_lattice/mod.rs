@@ -47,7 +47,7 @@ const AUTO_PER_EVENT: usize = 50;
 /// … or more work than this many seconds of natural steps for few events, and for many, …
 const AUTO_SECONDS: [f64; 2] = [1.2, 60.0];
 /// … where there are at least so many events per second …
-const EVENTS_PER_SECOND: f64 = 800.0;
+const EVENTS_PER_SECOND: f64 = 2_000.0;
 /// … a lattice needing about so many steps.
 const STEPS_PER_LATTICE: f64 = 25.0;
 /// A lattice hardly resolves a range of fewer steps than this.
