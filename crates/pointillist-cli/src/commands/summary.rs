@@ -3,7 +3,7 @@
 use super::averaged::{ComponentSummary, PriorSummary, Told};
 use crate::io;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
-use pointillist::report::{Alone, AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
+use pointillist::report::{AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
 use pointillist::settings::{LatticeMean, Method, PriorMean};
 use pointillist::window::{Exposure, Piece};
 use pointillist::{Axis, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Window};
@@ -418,7 +418,7 @@ impl Summary {
                 unit: Some(rate_unit(window)),
             },
             averaged: model.average && posterior.lattice().is_some(),
-            alone: report.alone.map(alone_name),
+            alone: report.alone.map(|alone| alone.as_str().into()),
             weights: Self::weights_of(all),
             prior_mean: MeanKind::of(posterior),
             method: match &model.family {
@@ -558,16 +558,6 @@ fn varying(posterior: &Posterior) -> Posterior {
     let mut components = (0..posterior.weights().len()).filter_map(|number| posterior.component(number));
     let found = components.find(|one| one.lattice().is_none_or(|lattice| !lattice.is_constant()));
     found.unwrap_or_else(|| posterior.clone())
-}
-
-/// One word for scripts.
-fn alone_name(alone: Alone) -> String {
-    match alone {
-        Alone::ManyEvents => "many_events",
-        Alone::NoDifference => "no_difference",
-        _ => "no_say",
-    }
-    .into()
 }
 
 /// So many weights are said one by one.

@@ -3,7 +3,7 @@
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared.
 
 use super::on_lattice::learn::Rival;
-use super::{Asked, AskedKind, Fit, FitWatch, LatticeChoice, Progress};
+use super::{Asked, AskedKind, Fit, FitWatch, LatticeChoice, Progress, Report};
 use crate::data::seen::Data;
 use crate::error::{Error, Result};
 use crate::field::lattice::Smoothness;
@@ -18,10 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const UNHEARD: f64 = 1e-2;
 /// So many events on a line are fitted in milliseconds.
 const FEW_EVENTS: usize = 10_000;
-/// A rate that hardly varies, as a field on a lattice: its link, the nodes per axis, and the variance of its logarithm.
+/// A rate that hardly varies, as a field on a lattice: its smoothness and link, its nodes per axis, and the logarithm of its prior odds.
 const CONSTANT: (Smoothness, Link) = (Smoothness::Two, Link::Log);
 const CONSTANT_NODES: usize = 8;
-const CONSTANT_VARIANCE: f64 = LatticeSummary::CONSTANT;
 const CONSTANT_LOG_ODDS: f64 = -1.0;
 /// A lattice is tried unasked up to so many axes.
 const MOST_AXES: usize = 3;
@@ -34,6 +33,9 @@ pub struct Tried {
     /// Its bound, or about its evidence where that is averaged over; or why it has none.
     pub outcome: std::result::Result<f64, String>,
 }
+
+/// What a fit sees: the events, and an earlier fit from which it goes on.
+type Given<'a> = (Data<'a>, Option<&'a Posterior>);
 
 /// What can be tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,9 +54,7 @@ impl Trial {
             Trial::Constant => "constant rate".into(),
         }
     }
-}
 
-impl Trial {
     /// The logarithm of its prior odds: that a rate does not vary at all is believed less than any way to vary.
     fn log_odds(self) -> f64 {
         if self == Trial::Constant { CONSTANT_LOG_ODDS } else { 0.0 }
@@ -65,24 +65,23 @@ impl Trial {
 #[derive(Default)]
 struct Fitted {
     tried: Vec<Tried>,
-    /// The one whose story is told: the best.
-    best: Option<(f64, Fit)>,
+    /// The evidence, the place in `parts` and the report of the one whose story is told: the best.
+    best: Option<(f64, usize, Report)>,
     /// Each with the logarithm of its weight.
     parts: Vec<(f64, Posterior)>,
     first_error: Option<Error>,
 }
 
 impl Fitted {
-    fn add(&mut self, name: String, log_odds: f64, fit: Fit) {
-        let report = &fit.report;
+    fn add(&mut self, name: String, log_odds: f64, Fit { posterior, report }: Fit) {
         let evidence = report.log_evidence.unwrap_or(report.bound.total() + report.log_prior);
         self.tried.push(Tried { name, outcome: Ok(report.log_evidence.unwrap_or(report.bound.total())) });
-        self.parts.push((evidence + log_odds, fit.posterior.clone()));
         // Of a rate that does not vary there is no story to tell.
-        let is_constant = fit.posterior.lattice().is_some_and(|lattice| lattice.is_constant());
-        if !is_constant && self.best.as_ref().is_none_or(|(best, _)| evidence > *best) {
-            self.best = Some((evidence, fit));
+        let is_constant = posterior.lattice().is_some_and(|lattice| lattice.is_constant());
+        if !is_constant && self.best.as_ref().is_none_or(|(best, ..)| evidence > *best) {
+            self.best = Some((evidence, self.parts.len(), report));
         }
+        self.parts.push((evidence + log_odds, posterior));
     }
 
     fn add_error(&mut self, name: String, error: Error) {
@@ -101,8 +100,8 @@ impl Asked {
     ) -> Result<Fit> {
         let trials = self.trials(data);
         let outcomes = match data.window().dims() == 1 && data.len() <= FEW_EVENTS {
-            true => self.side_by_side(&trials, data, before, watch),
-            false => self.one_by_one(&trials, data, before, watch),
+            true => self.side_by_side(&trials, (data, before), watch),
+            false => self.one_by_one(&trials, (data, before), watch),
         };
         let mut fitted = Fitted::default();
         for (trial, fit) in trials.into_iter().zip(outcomes) {
@@ -112,32 +111,26 @@ impl Asked {
                 Err(error) => fitted.add_error(trial.name(self), error),
             }
         }
-        let Fitted { tried, best, parts, first_error } = fitted;
-        let (_, mut best) = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
-        if self.average && parts.len() > 1 {
-            best.posterior = Posterior::average(parts)?;
-        }
-        best.posterior = best.posterior.without_lighter_than(UNHEARD);
-        best.report.tried = tried;
-        if self.errors && best.report.standard_errors.is_none() {
+        let Fitted { tried, best, mut parts, first_error } = fitted;
+        let (_, place, mut report) = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
+        let posterior = match self.average && parts.len() > 1 {
+            true => Posterior::average(parts)?,
+            false => parts.swap_remove(place).1,
+        };
+        report.tried = tried;
+        if self.errors && report.standard_errors.is_none() {
             let why = "there are no standard errors: the bound has no maximum in all hyper-parameters, as at the end of a range, or the scheme is the joint one";
-            best.report.warnings.push(why.into());
+            report.warnings.push(why.into());
         }
-        Ok(best)
+        Ok(Fit { posterior: posterior.without_lighter_than(UNHEARD), report })
     }
 
     /// Each family after the others, which it need not follow where they are far ahead.
-    fn one_by_one(
-        &self,
-        trials: &[Trial],
-        data: Data<'_>,
-        before: Option<&Posterior>,
-        watch: &mut FitWatch<'_>,
-    ) -> Vec<Result<Fit>> {
+    fn one_by_one(&self, trials: &[Trial], given: Given<'_>, watch: &mut FitWatch<'_>) -> Vec<Result<Fit>> {
         let mut rival: Option<Rival> = None;
         let mut outcomes = Vec::with_capacity(trials.len());
         for trial in trials {
-            let found = self.fit_trial(*trial, (data, before), rival.clone(), watch);
+            let found = self.fit_trial(*trial, given, rival.clone(), watch);
             let is_cancelled = matches!(found, Err(Error::Cancelled));
             outcomes.push(found.map(|(fit, found)| {
                 let best = rival.as_ref().map_or(f64::NEG_INFINITY, |rival| rival.best);
@@ -152,13 +145,7 @@ impl Asked {
     }
 
     /// Families that are quickly fitted, two at a time. The watcher sees those on its own thread, and can cancel all.
-    fn side_by_side(
-        &self,
-        trials: &[Trial],
-        data: Data<'_>,
-        before: Option<&Posterior>,
-        watch: &mut FitWatch<'_>,
-    ) -> Vec<Result<Fit>> {
+    fn side_by_side(&self, trials: &[Trial], given: Given<'_>, watch: &mut FitWatch<'_>) -> Vec<Result<Fit>> {
         let cancelled = AtomicBool::new(false);
         let mut own = |progress: &Progress| {
             let answer = if cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { watch(progress) };
@@ -169,7 +156,6 @@ impl Asked {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
-        let given = (data, before);
         parallel::beside(
             trials.len(),
             |i| self.fit_trial(trials[i], given, None, &mut own).map(|found| found.0),
@@ -181,7 +167,7 @@ impl Asked {
     fn fit_trial(
         &self,
         trial: Trial,
-        (data, before): (Data<'_>, Option<&Posterior>),
+        (data, before): Given<'_>,
         rival: Option<Rival>,
         watch: &mut FitWatch<'_>,
     ) -> Result<(Fit, Option<Rival>)> {
@@ -211,7 +197,7 @@ impl Asked {
         let is_of_one = self.says_of("variance") || self.says_of("mean");
         let links = &self.lattice.links[..if is_of_one { 1 } else { self.lattice.links.len() }];
         let mut lattices: Vec<Trial> = links.iter().rev().flat_map::<Vec<_>, _>(of_link).collect();
-        if self.average && lattices.len() > smoothness.len() && smoothness.len() > 1 && !self.says_anything() {
+        if self.average && lattices.len() > smoothness.len() && smoothness.len() > 1 && self.named().next().is_none() {
             lattices.push(Trial::Constant);
         }
         match self.kind {
@@ -225,20 +211,20 @@ impl Asked {
     fn of_constant(&self, window: &Window) -> Self {
         let sides = window.bounding_box().into_iter().map(|span| span.length());
         let lengths = sides.enumerate().map(|(r, side)| (format!("lengthscale[{r}]"), 0.5 * side));
-        let variance = ("variance".to_string(), CONSTANT_VARIANCE);
+        let variance = ("variance".to_string(), LatticeSummary::CONSTANT);
         let lattice = LatticeChoice { nodes: Some(vec![CONSTANT_NODES; window.dims()]), ..self.lattice.clone() };
         let fixed = std::iter::once(variance).chain(lengths).collect();
         Self { lattice, fixed, penalise: false, ..self.clone() }
     }
 
-    /// Whether a value or a prior of any hyper-parameter is given.
-    fn says_anything(&self) -> bool {
-        !self.priors.is_empty() || !self.fixed.is_empty()
+    /// The hyper-parameters of which a value or a prior is given.
+    pub(super) fn named(&self) -> impl Iterator<Item = &str> {
+        let fixed = self.fixed.iter().map(|fixed| fixed.0.as_str());
+        self.priors.iter().map(|prior| prior.0.as_str()).chain(fixed)
     }
 
     /// Whether a value or a prior of this hyper-parameter is given.
     pub(super) fn says_of(&self, name: &str) -> bool {
-        let mut names = self.priors.iter().map(|prior| &prior.0).chain(self.fixed.iter().map(|fixed| &fixed.0));
-        names.any(|given| given == name)
+        self.named().any(|given| given == name)
     }
 }

@@ -98,9 +98,8 @@ impl Asked {
 impl Asked {
     /// Axes that share a unit share a range, unless something is said of one of them, or nothing is believed.
     fn isotropy(&self) -> Isotropy {
-        let mut names = self.priors.iter().map(|prior| &prior.0).chain(self.fixed.iter().map(|fixed| &fixed.0));
-        let is_of_axis = |name: &String| name.contains('[');
-        if self.penalise && !names.any(is_of_axis) { Isotropy::Tied } else { Isotropy::PerAxis }
+        let is_of_axis = |name: &str| name.contains('[');
+        if self.penalise && !self.named().any(is_of_axis) { Isotropy::Tied } else { Isotropy::PerAxis }
     }
 }
 

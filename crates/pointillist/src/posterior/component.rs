@@ -37,9 +37,7 @@ impl Component {
     pub(crate) fn is_constant(&self) -> bool {
         match &self.basis {
             PosteriorBasis::Inducing(_) => false,
-            PosteriorBasis::Lattice(field) => {
-                self.link == Link::Log && field.theta.variance <= 1.001 * LatticeSummary::CONSTANT
-            }
+            PosteriorBasis::Lattice(field) => LatticeSummary::hardly_varies(self.link, field.theta.variance),
         }
     }
 

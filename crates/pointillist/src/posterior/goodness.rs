@@ -159,14 +159,14 @@ impl Posterior {
         };
         let Some((nodes, places)) = found else { return Ok(None) };
         let mut expected = vec![0.0; cells.total()];
-        for component in self.heaviest(MOST_COMPONENTS).components() {
+        let heaviest = self.heaviest(MOST_COMPONENTS);
+        for component in heaviest.components() {
             let (f, link) = (component.field().marginals(&nodes.points)?, component.formula());
             for (n, (mean, variance)) in f.mean.iter().zip(&f.variance).enumerate() {
                 expected[places[n]] += component.weight * nodes.weights[n] * link.moments(*mean, *variance).0;
             }
         }
         expected.iter_mut().for_each(|mean| *mean = mean.max(0.0)); // rounding in cut cells
-        let heaviest = self.heaviest(MOST_COMPONENTS);
         let whole = heaviest.expected(heaviest.window())?;
         let is_fine = (expected.iter().sum::<f64>() / whole - 1.0).abs() < MOST_CRUDE;
         Ok(is_fine.then_some(expected))

@@ -139,7 +139,12 @@ impl LatticeSummary {
 
     /// Whether it stands for a rate that does not vary.
     pub fn is_constant(&self) -> bool {
-        self.link == Link::Log && self.variance <= 1.001 * Self::CONSTANT
+        Self::hardly_varies(self.link, self.variance)
+    }
+
+    /// Whether an f of this variance stands for a rate that does not vary.
+    pub(crate) fn hardly_varies(link: Link, variance: f64) -> bool {
+        link == Link::Log && variance <= 1.001 * Self::CONSTANT
     }
 }
 

@@ -75,6 +75,17 @@ pub enum Alone {
     NoSay,
 }
 
+impl Alone {
+    /// One word for files and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Alone::ManyEvents => "many_events",
+            Alone::NoDifference => "no_difference",
+            Alone::NoSay => "no_say",
+        }
+    }
+}
+
 /// A point of the grid, with what was found there.
 struct Point {
     place: Vec<i32>,
@@ -134,8 +145,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             let bands = Bands::of(&points);
             let ended = points.len();
             for at in ring.clone() {
-                let best = points.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
-                if points[at].value < best - LEADS_ON {
+                if points[at].value < best_of(&points) - LEADS_ON {
                     continue;
                 }
                 for place in neighbours(&points[at].place) {
@@ -143,7 +153,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
                         continue;
                     }
                     let sites = points[at].sites.clone();
-                    let best = points.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
+                    let best = best_of(&points);
                     let point = self.point(run, grid, place, sites)?;
                     points.extend(point.filter(|point| point.value > best - COUNTS));
                 }
@@ -226,12 +236,17 @@ impl Grid {
     }
 }
 
+/// The value of the best point.
+fn best_of(points: &[Point]) -> f64 {
+    points.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max)
+}
+
 /// Means and standard deviations of f under a mixture.
 struct Bands(Vec<(f64, f64)>);
 
 impl Bands {
     fn of(points: &[Point]) -> Self {
-        let best = points.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
+        let best = best_of(points);
         let weights: Vec<f64> = points.iter().map(|point| (point.value - best).exp()).collect();
         let total: f64 = weights.iter().sum();
         let at = |n: usize| {
