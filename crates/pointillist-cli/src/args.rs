@@ -236,7 +236,8 @@ pub struct FitOptions {
         long_help = "What the intensity is made of: a `lattice` of small hats with a Matern prior, the paper's `inducing` points with a kernel, \
         or `auto`: a lattice, and inducing points with more than three axes. \
         --kernel, --inducing and --optimise-inducing mean inducing points.\n\
-        The paper's model is --basis inducing (with --mean paper for its prior mean): one fit at the maximum of the bound, the square link, no priors."
+        The paper's model is --basis inducing --prior none --average off, with --mean constant or --mean paper for its prior mean: one fit at the \
+        maximum of the bound, the square link."
     )]
     pub basis: BasisName,
     /// Nodes of the lattice, as in 200x100; as many as pay if not given
@@ -274,14 +275,14 @@ pub struct FitOptions {
     /// Move the inducing points to where they serve best
     #[arg(long, help_heading = "Model")]
     pub optimise_inducing: bool,
-    /// Prior mean of the Gaussian process: `integrated` over (lattices), a learned `constant` (inducing points), or `paper`
+    /// Prior mean of the Gaussian process: `integrated` over if nothing is said, a learned `constant`, or `paper`
     #[arg(
         long,
         value_enum,
         help_heading = "Model",
         long_help = "Prior mean of the Gaussian process.\n\
-        `integrated`: a constant that is unknown like the rest of f, with a vague prior, so that its uncertainty counts; what lattices do. \
-        `constant`: the same everywhere, a hyper-parameter that is learned; what inducing points do, and what lattices can do with --average off. \
+        `integrated`: a constant that is unknown like the rest of f, with a vague prior, so that its uncertainty counts; what happens if nothing is said. \
+        `constant`: the same everywhere, a hyper-parameter that is learned; lattices have it with --average off alone. \
         `paper`: as in the paper it holds only at the inducing points, and away from them the mean is 0."
     )]
     pub mean: Option<MeanName>,
@@ -291,7 +292,7 @@ pub struct FitOptions {
         value_name = "PRIOR",
         help_heading = "Model",
         long_help = "Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable.\n\
-        Where nothing is said, lattices have penalised-complexity priors: a range (twice the length-scale) shorter than a tenth of the window's \
+        Where nothing is said, there are penalised-complexity priors: a range (twice the length-scale) shorter than a tenth of the window's \
         shortest side has a probability of 5 %, and so has a standard deviation of f above 3 (log link) or above the root of the mean rate (square \
         link); axes that share a unit share a length-scale unless the events speak against it. `none` leaves these out: hyper-parameters then count by the bound alone, and with --average off the bound is maximised.\n\
         Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), mean; with inducing points also \
@@ -385,7 +386,7 @@ pub enum MeanName {
     Constant,
     /// The inducing values have it, f away from them has 0.
     Paper,
-    /// An unknown constant, integrated over; on a lattice.
+    /// An unknown constant, integrated over.
     Integrated,
 }
 
@@ -415,7 +416,7 @@ pub enum MethodName {
     pointillist fit monday.summary tuesday.summary -o model.json\n  \
     pointillist fit --update model.json wednesday.summary -o model.json\n  \
     pointillist fit coal --prior 'lengthscale ~ lognormal(2, 0.5)'\n  \
-    pointillist fit coal --basis lattice --mean integrated\n\n\
+    pointillist fit coal --basis inducing --mean paper --prior none --average off\n\n\
     Several tables, or one of more than 200 MB (Parquet: 5 million rows), are summarised first, as `summarize` does it; \
     the report says what that changed.")]
 pub struct FitArgs {
@@ -913,8 +914,8 @@ pub enum ContenderName {
     Vbpp,
     /// The paper's model: inducing points at the maximum of the bound
     Paper,
-    /// The paper's model, averaged over many length-scales
-    Averaged,
+    /// What `fit --basis inducing` does: inducing points, averaged over their hyper-parameters
+    Inducing,
     /// Kernel smoothing with edge correction
     #[value(name = "ks+ec")]
     SmoothedWithin,

@@ -209,7 +209,7 @@ impl Mode<'_> {
             Self::EveryEvent => (&[Kind::Nodes], "--exact keeps every event as it is".into(), leave),
             Self::OnlyRivals => (
                 &[Kind::Fitting],
-                "--methods has none of vbpp, paper and averaged".into(),
+                "--methods has none of vbpp, paper and inducing".into(),
                 "add one of them, or leave it out",
             ),
             Self::NothingSampled => (&[Kind::Sampled], "no score of these --methods is sampled".into(), leave),

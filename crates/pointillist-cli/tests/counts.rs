@@ -79,7 +79,8 @@ fn bins_and_tables_of_boxes_are_counted_at_once() {
     let whole = number(&folder.run("count model.json --json").good().json()["mean"]);
     let bins = table(&folder.run("count model.json --every 0.1 -o -").good().out);
     assert_eq!(bins.1.len(), 1111, "111.017 years, the last bin is short");
-    assert!((column(&bins, "mean").iter().sum::<f64>() - whole).abs() < 1e-6);
+    // The average has length-scales so long that K is nearly singular: each integral has some ten digits.
+    assert!((column(&bins, "mean").iter().sum::<f64>() - whole).abs() < 1e-7 * whole);
     let ends = (column(&bins, "year_lo"), column(&bins, "year_hi"));
     assert!(ends.0[1..].iter().zip(&ends.1).all(|(lo, hi)| lo == hi));
     folder.write("rows.csv", "name,start,end\nearly,1860,1880\nlate,1900,1910\n");

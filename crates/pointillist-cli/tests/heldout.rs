@@ -47,7 +47,7 @@ fn five_trials_are_scored_as_five() {
     assert!(folder.run("score m15.json held.csv --draws 10").good().out.starts_with("116 held-out events of 5 trials"));
     // A look more costs what the model expects of a look.
     let (five, six) = (number(&said["l_p"]), number(&score("bare.csv --repeats 6")["l_p"]));
-    let expected = number(&folder.run("count m15.json --json --draws 10").good().json()["mean"]);
+    let expected = number(&folder.run("count m15.json --json --draws 4000").good().json()["mean"]);
     assert!((five - six - expected).abs() < 1e-8 * expected, "{five} {six} {expected}");
     // E[log p] of all trials is the sum of those of each.
     let each: f64 = (16..=20).map(|trial| number(&score(&format!("one{trial}.csv"))["l_p"])).sum();
@@ -127,7 +127,7 @@ fn held_out_trials_have_their_own_times() {
     // Both trials together cover the window once.
     let once = l_p("--repeats 1");
     assert!((l_p("--trials times.csv") - once).abs() < 1e-9);
-    let expected = number(&folder.run("count m.json --json --draws 10").good().json()["mean"]);
+    let expected = number(&folder.run("count m.json --json --draws 4000").good().json()["mean"]);
     assert!((once - l_p("--repeats 2") - expected).abs() < 1e-8 * expected);
     assert!((l_p("--trials wide.csv --clip") - once).abs() < 1e-9);
     let refused =

@@ -71,7 +71,7 @@ fn models_and_borders_come_through_pipes() {
         let run = folder.run_with(&format!("{words} --window /dev/stdin --json"), border).good();
         assert_eq!(run.json()["events"], 500);
     }
-    let words = format!("compare e.csv {WINDOW} --inducing /dev/stdin --methods vbpp,averaged --draws 2");
+    let words = format!("compare e.csv {WINDOW} --inducing /dev/stdin --methods vbpp,inducing --draws 2");
     folder.run_with_bytes(&words, &folder.read("z.csv")).good();
     folder.run_with_bytes("predict model.json --at /dev/stdin", b"year\n1900\n").good();
 }

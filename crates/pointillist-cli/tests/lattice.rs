@@ -85,8 +85,12 @@ fn lattices_that_are_none() {
     folder.run("fit p.csv --basis lattice --inducing 9x9").refused(&["--basis lattice", "--inducing"]);
     folder.run("fit p.csv --basis inducing --smoothness 2").refused(&["--smoothness", "--basis inducing"]);
     folder.run("fit p.csv --smoothness auto --mean paper").refused(&["--smoothness", "--mean paper", "leave one"]);
-    folder.run("fit p.csv --basis inducing --mean integrated").refused(&["--mean integrated", "--basis lattice"]);
-    folder.run("fit p.csv --inducing 9x9 --mean integrated").refused(&["--mean integrated", "--inducing", "leave one"]);
+    folder.run("fit p.csv --basis inducing --mean integrated").good();
+    folder.run("fit p.csv --inducing 9x9 --method joint --average on").refused(&[
+        "--method joint",
+        "--average on",
+        "leave out",
+    ]);
     folder.run("fit p.csv --nodes 9x9 --fix period=1").refused(&[
         "--fix 'period=1'",
         "`period`",
@@ -96,7 +100,7 @@ fn lattices_that_are_none() {
     folder.run("fit p.csv --nodes 9x9 --fix lengthscale=-1").refused(&["--fix", "positive"]);
     folder.run("fit p.csv --mean constant").refused(&["--mean constant", "--average off"]);
     folder.run("fit p.csv --average maybe").refused(&["--average", "on"]);
-    folder.run("fit p.csv --basis inducing --average on").refused(&["--average", "inducing"]);
+    folder.run("fit p.csv --basis inducing --average on").good();
     folder.run("fit p.csv --max-memory lots").refused(&["--max-memory", "8GB"]);
     folder.run("fit q.csv --columns a,b,c,d --basis lattice").refused(&["axes", "inducing"]);
 }

@@ -191,7 +191,7 @@ fn units_stand_wherever_numbers_do() {
     let folder = Folder::new();
     folder.write("t.csv", "t\n1\n2\n4\n7\n").write("p.csv", "x,y\n1,2\n3,1\n2,2\n");
     let fit = folder.run("fit t.csv --window 0,10 --inducing 4 --unit t=s -o m.json").good().out;
-    assert!(fit.contains("events per s") && fit.contains(" s\n"), "{fit}");
+    assert!(fit.contains("events per s") && fit.contains(" s, where the correlation"), "{fit}");
     folder.run("plot m.json -o m.svg").good();
     let figure = String::from_utf8(folder.read("m.svg")).unwrap();
     assert!(figure.contains("events per s") && figure.contains("t (s)"), "no unit in the figure");

@@ -31,8 +31,6 @@ const BAND: [f64; 2] = [0.05, 0.95];
 pub enum Contender {
     /// This library's own model.
     Variational(Model),
-    /// The same, averaged over the length of the length-scales.
-    Averaged(Model),
     /// Kernel smoothing.
     Smoother(EdgeCorrection),
     /// One rate everywhere.
@@ -152,10 +150,6 @@ impl Contender {
             Contender::Variational(model) => {
                 // A fit that is compared with others says nothing of itself.
                 let fit = Model { checked: false, ..model.clone() }.fit(train)?;
-                (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
-            }
-            Contender::Averaged(model) => {
-                let fit = model.fit_averaged(train)?;
                 (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
             Contender::Smoother(edges) => (Answer::Smoother(Box::new(KernelSmoother::fit(train, *edges)?)), true),

@@ -94,7 +94,7 @@ fn step() {
     let hyper = Hyper { kernel: Kernel::squared_exponential(3e4 / 0.3, &[0.1, 0.1]).unwrap(), mean: 800.0 };
     println!("\n| a natural step, one thread | Cholesky and inverse | step | ratio |\n|---|---|---|---|");
     for side in [32, 50] {
-        let model = Model { family: Inducing::Grid(vec![side, side]).into(), ..Model::default() };
+        let model = Model { family: Inducing::Grid(vec![side, side]).into(), ..Model::of_maximum_likelihood() };
         let steps = |most: usize| {
             let run = || model.bound_at_fixed(&summary, &hyper, most).unwrap().1;
             (0..3).map(|_| seconds(run)).fold((f64::INFINITY, 0), |best, now| if now.0 < best.0 { now } else { best })
@@ -116,7 +116,7 @@ fn bare(size: usize) {
 }
 
 fn grid(side: usize) -> Model {
-    Model { family: Inducing::Grid(vec![side, side]).into(), ..Model::default() }
+    Model { family: Inducing::Grid(vec![side, side]).into(), ..Model::of_maximum_likelihood() }
 }
 
 fn lattice(side: usize) -> Model {
@@ -189,7 +189,7 @@ fn errors(folder: &str) {
 
 fn error(name: &str, points: Points, window: Window, inducing: &Inducing) {
     let events = Events::new(points, window).unwrap();
-    let fit = Model { family: inducing.clone().into(), ..Model::default() }.fit(&events).unwrap();
+    let fit = Model { family: inducing.clone().into(), ..Model::of_maximum_likelihood() }.fit(&events).unwrap();
     let said = fit.report.summarised.as_ref().map_or(0.0, |summarised| summarised.error);
     let ours = fit.report.bound.log_rate;
     let blocks = events.points().coordinates().chunks(10_000 * events.points().dims());

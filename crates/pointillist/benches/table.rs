@@ -203,7 +203,7 @@ fn main() {
     for (events, counts) in [(191, vec![10]), (191, vec![31]), (2_000, vec![15, 15]), (20_000, vec![20, 20])] {
         let case = case(events, &counts);
         let (evaluation, floor) = evaluation(&case);
-        let model = Model { family: Inducing::Grid(counts.clone()).into(), ..Model::default() };
+        let model = Model { family: Inducing::Grid(counts.clone()).into(), ..Model::of_maximum_likelihood() };
         let mut evaluations = 0;
         let fit = seconds(|| evaluations = black_box(model.fit(&case.events).unwrap()).report.evaluations);
         println!(

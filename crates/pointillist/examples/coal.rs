@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let fit = Model {
         family: InducingPoints { points: inducing, method, prior_mean, ..InducingPoints::default() }.into(),
-        ..Model::default()
+        ..Model::of_maximum_likelihood()
     }
     .fit(&events)?;
     println!("{:#?}", fit.report);

@@ -25,7 +25,7 @@ fn coal_fit(points: usize, prior_mean: PriorMean, method: Method) -> Fit {
             ..InducingPoints::default()
         }
         .into(),
-        ..Model::default()
+        ..Model::of_maximum_likelihood()
     }
     .fit(&coal())
     .unwrap()
@@ -58,7 +58,8 @@ fn a_grid_given_as_locations_is_the_same_grid() {
     let (lo, hi) = common::COAL_WINDOW;
     let given = Inducing::At(Points::grid(&[lo], &[hi], &[15]));
     let grid = coal_fit(15, PriorMean::Constant, Method::Collapsed);
-    let given = Model { family: given.into(), ..Model::default() }.fit(&coal()).unwrap();
+    let given = InducingPoints { points: given, ..InducingPoints::as_in_the_paper() };
+    let given = Model { family: given.into(), ..Model::of_maximum_likelihood() }.fit(&coal()).unwrap();
     assert!((grid.report.bound.total() - given.report.bound.total()).abs() < 1e-4);
 }
 
@@ -84,8 +85,9 @@ fn shared_coordinates_and_separate_ones_give_the_same_features() {
 fn moving_the_inducing_points_can_only_help() {
     let still = coal_fit(6, PriorMean::Constant, Method::Collapsed);
     let moved = Model {
-        family: InducingPoints { points: Inducing::Grid(vec![6]), optimise: true, ..InducingPoints::default() }.into(),
-        ..Model::default()
+        family: InducingPoints { points: Inducing::Grid(vec![6]), optimise: true, ..InducingPoints::as_in_the_paper() }
+            .into(),
+        ..Model::of_maximum_likelihood()
     }
     .fit(&coal())
     .unwrap();
@@ -96,7 +98,9 @@ fn moving_the_inducing_points_can_only_help() {
 
 #[test]
 fn auto_finds_a_grid_that_more_points_do_not_improve() {
-    let auto = Model { family: Inducing::Auto.into(), ..Model::default() }.fit(&coal()).unwrap();
+    let auto = Model { family: InducingPoints::as_in_the_paper().into(), ..Model::of_maximum_likelihood() }
+        .fit(&coal())
+        .unwrap();
     let fine = coal_fit(60, PriorMean::Constant, Method::Collapsed);
     assert!(fine.report.bound.total() - auto.report.bound.total() < 0.01);
     assert!(auto.report.inducing[0] < 40, "{:?}", auto.report.inducing);
@@ -131,7 +135,7 @@ fn threads_do_not_change_a_bit() {
     let rows: Vec<[f64; 2]> = (0..3000).map(|i| [u(i, 0.754878).powi(2), u(i, 0.56984)]).collect();
     let events =
         Events::new(Points::from_rows(&rows).unwrap(), Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
-    let model = Model { family: Inducing::Grid(vec![9, 9]).into(), ..Model::default() };
+    let model = Model { family: Inducing::Grid(vec![9, 9]).into(), ..Model::of_maximum_likelihood() };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| model.fit(&events).unwrap().posterior.state())
@@ -155,7 +159,8 @@ fn a_watcher_sees_progress_and_can_cancel() {
 
 #[test]
 fn a_budget_that_is_too_small_is_said() {
-    let model = Model { family: Inducing::Grid(vec![15]).into(), most_evaluations: 6, ..Model::default() };
+    let model =
+        Model { family: Inducing::Grid(vec![15]).into(), most_evaluations: 6, ..Model::of_maximum_likelihood() };
     let fit = model.fit(&coal()).unwrap();
     assert_eq!(fit.report.stop, Stop::Evaluations);
     assert!(!fit.report.stop.converged());
@@ -166,8 +171,11 @@ fn priors_pull_and_fixed_parameters_stay() {
     let free = coal_fit(15, PriorMean::Constant, Method::Collapsed);
     let l = free.posterior.kernel().unwrap().lengthscales()[0];
     let with = |name: &str, prior: Prior| {
-        let model =
-            Model { family: Inducing::Grid(vec![15]).into(), priors: vec![(name.into(), prior)], ..Model::default() };
+        let model = Model {
+            family: Inducing::Grid(vec![15]).into(),
+            priors: vec![(name.into(), prior)],
+            ..Model::of_maximum_likelihood()
+        };
         model.fit(&coal()).unwrap()
     };
     // in the user's units: years
@@ -180,7 +188,7 @@ fn priors_pull_and_fixed_parameters_stay() {
     let fixed = Model {
         family: Inducing::Grid(vec![15]).into(),
         fixed: vec![("lengthscale[0]".into(), 25.0), ("mean".into(), 0.7)],
-        ..Model::default()
+        ..Model::of_maximum_likelihood()
     };
     let held = fixed.fit(&coal()).unwrap().posterior;
     assert!((held.kernel().unwrap().lengthscales()[0] - 25.0).abs() < 1e-12 && (held.mean() - 0.7).abs() < 1e-12);
@@ -189,8 +197,11 @@ fn priors_pull_and_fixed_parameters_stay() {
 #[test]
 fn the_sign_of_f_does_not_matter() {
     let fit = |mean: f64| {
-        let model =
-            Model { family: Inducing::Grid(vec![12]).into(), fixed: vec![("mean".into(), mean)], ..Model::default() };
+        let model = Model {
+            family: Inducing::Grid(vec![12]).into(),
+            fixed: vec![("mean".into(), mean)],
+            ..Model::of_maximum_likelihood()
+        };
         model.fit(&coal()).unwrap()
     };
     let (plus, minus) = (fit(1.2), fit(-1.2));
@@ -204,12 +215,18 @@ fn unknown_names_and_bad_settings_are_refused() {
     let prior = Prior::HalfNormal { scale: 1.0 };
     assert!(fit(Model { priors: vec![("wavelength".into(), prior)], ..Model::default() }).contains("lengthscale[0]"));
     assert!(fit(Model { fixed: vec![("lengthscale".into(), -1.0)], ..Model::default() }).contains("positive"));
-    assert!(fit(Model { family: Inducing::Grid(vec![3, 3]).into(), ..Model::default() }).contains("expected 1"));
-    assert!(fit(Model { family: Inducing::Grid(vec![0]).into(), ..Model::default() }).contains("at least one"));
+    assert!(
+        fit(Model { family: Inducing::Grid(vec![3, 3]).into(), ..Model::of_maximum_likelihood() })
+            .contains("expected 1")
+    );
+    assert!(
+        fit(Model { family: Inducing::Grid(vec![0]).into(), ..Model::of_maximum_likelihood() })
+            .contains("at least one")
+    );
     assert!(
         fit(Model {
             family: Family::Inducing(InducingPoints { jitter: -1.0, ..InducingPoints::default() }),
-            ..Model::default()
+            ..Model::of_maximum_likelihood()
         })
         .contains("jitter")
     );

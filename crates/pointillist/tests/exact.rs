@@ -22,7 +22,7 @@ fn a_case_on_a_line_agrees_with_quadrature() {
     let model = Model {
         family: InducingPoints { points: Inducing::Grid(vec![1]), jitter: 1e-12, ..InducingPoints::default() }.into(),
         fixed: vec![("lengthscale".into(), 1e2), ("variance".into(), 2.0), ("mean".into(), 1.0)],
-        ..Model::default()
+        ..Model::of_maximum_likelihood()
     };
     let fit = model.fit(&Events::new(events.clone(), Window::interval(0.0, 1.0).unwrap()).unwrap()).unwrap();
     let at = Points::line(&[0.5]).unwrap();
@@ -46,7 +46,7 @@ fn a_case_on_a_line_agrees_with_quadrature() {
 fn the_variational_answer_on_coal_is_close_to_the_exact_one() {
     let years = Points::line(&common::coal()).unwrap();
     let (lo, hi) = common::COAL_WINDOW;
-    let fit = Model { family: InducingPoints::default().into(), ..Model::default() }
+    let fit = Model { family: InducingPoints::default().into(), ..Model::of_maximum_likelihood() }
         .fit(&Events::new(years.clone(), Window::interval(lo, hi).unwrap()).unwrap())
         .unwrap();
     let at = fit.posterior.window().grid(&[60]);

@@ -153,7 +153,8 @@ fn cutting_the_cells_finer_changes_nothing() {
 }
 
 fn fits(events: &Events) -> [Fit; 2] {
-    let inducing = Model { family: Inducing::Grid(vec![6; events.window().dims()]).into(), ..Model::default() };
+    let inducing =
+        Model { family: Inducing::Grid(vec![6; events.window().dims()]).into(), ..Model::of_maximum_likelihood() };
     let lattice = Model { family: Family::Lattice(LatticeChoice::default()), ..Model::default() };
     [inducing, lattice].map(|model| model.fit(events).unwrap())
 }

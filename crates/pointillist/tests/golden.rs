@@ -171,6 +171,7 @@ fn posterior(case: &Value) -> Posterior {
         kernel: Kernel::squared_exponential(kernel.variance() * volume, &scales).unwrap(),
         mean: mean * volume.sqrt(),
         prior_mean: prior_mean(case),
+        constant: None,
         jitter: 0.0,
         by_axis: false,
         inducing: Points::new(spans.len(), unit).unwrap(),

@@ -147,7 +147,7 @@ fn the_envelope_gradient() {
     let model = |x: &[f64]| Model {
         family: Inducing::Grid(vec![8]).into(),
         fixed: vec![("variance".into(), x[0]), ("lengthscale".into(), x[1]), ("mean".into(), x[2])],
-        ..Model::default()
+        ..Model::of_maximum_likelihood()
     };
     let x = [12.0, 0.25, 4.5];
     let fit = model(&x).fit(&events).unwrap();

@@ -54,7 +54,7 @@ fn the_region_of_two_halves_is_the_sum_of_the_halves() {
 fn units_do_not_change_the_answer() {
     let years = common::coal();
     let (lo, hi) = common::COAL_WINDOW;
-    let model = Model { family: Inducing::Grid(vec![15]).into(), ..Model::default() };
+    let model = Model { family: Inducing::Grid(vec![15]).into(), ..Model::of_maximum_likelihood() };
     let fit = |scale: f64, shift: f64| {
         let moved = |x: f64| (x - lo) * scale + shift;
         let points =
@@ -82,7 +82,7 @@ fn units_do_not_change_the_answer() {
 
 #[test]
 fn whole_and_parts_of_a_count_agree() {
-    let fit = Model { family: Inducing::Grid(vec![20]).into(), ..Model::default() }.fit(&coal()).unwrap();
+    let fit = Model { family: Inducing::Grid(vec![20]).into(), ..Model::of_maximum_likelihood() }.fit(&coal()).unwrap();
     let (lo, hi) = common::COAL_WINDOW;
     let count = |lo, hi| fit.posterior.count(&Window::interval(lo, hi).unwrap()).unwrap();
     let whole = count(lo, hi);
@@ -158,7 +158,7 @@ proptest! {
         let few = vec![0.1, 0.6];
         let more = [few.clone(), vec![0.2 + 0.7 * shift]].concat();
         let best = |z: &[f64]| {
-            let model = Model { family: InducingPoints { points: Inducing::At(Points::line(z).unwrap()), jitter: 1e-10, ..InducingPoints::default() }.into(), fixed: vec![("lengthscale".into(), l), ("variance".into(), 2.0), ("mean".into(), 2.0)], ..Model::default() };
+            let model = Model { family: InducingPoints { points: Inducing::At(Points::line(z).unwrap()), jitter: 1e-10, ..InducingPoints::default() }.into(), fixed: vec![("lengthscale".into(), l), ("variance".into(), 2.0), ("mean".into(), 2.0)], ..Model::of_maximum_likelihood() };
             model.fit(&events).unwrap().report.bound.total()
         };
         prop_assert!(best(&more) >= best(&few) - 1e-5);

@@ -115,7 +115,7 @@ fn scores_are_those_of_draws() {
 fn a_lattice_is_a_matern_process_by_inducing_points() {
     let kernel = Expression::parse("matern32", &["year"]).unwrap();
     let inducing = Model {
-        family: Family::Inducing(InducingPoints { kernel: Some(kernel), ..InducingPoints::default() }),
+        family: Family::Inducing(InducingPoints { kernel: Some(kernel), ..InducingPoints::as_in_the_paper() }),
         ..Model::of_maximum_likelihood()
     }
     .fit(&coal())

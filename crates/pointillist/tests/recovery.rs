@@ -25,7 +25,7 @@ fn simulate(rate: impl Fn(f64) -> f64, ceiling: f64, hi: f64, seed: u64) -> Vec<
 
 fn fit(times: &[f64], hi: f64) -> pointillist::Fit {
     let events = Events::new(Points::line(times).unwrap(), Window::interval(0.0, hi).unwrap()).unwrap();
-    Model { family: Inducing::Grid(vec![24]).into(), ..Model::default() }.fit(&events).unwrap()
+    Model { family: Inducing::Grid(vec![24]).into(), ..Model::of_maximum_likelihood() }.fit(&events).unwrap()
 }
 
 #[test]
@@ -122,7 +122,9 @@ fn held_out_scores_prefer_the_better_fit_and_keep_their_order() {
     let window = Window::interval(1851.2026009582, 1962.2197125257).unwrap();
     let score = |counts: usize| {
         let events = Events::new(Points::line(&train).unwrap(), window.clone()).unwrap();
-        let fit = Model { family: Inducing::Grid(vec![counts]).into(), ..Model::default() }.fit(&events).unwrap();
+        let fit = Model { family: Inducing::Grid(vec![counts]).into(), ..Model::of_maximum_likelihood() }
+            .fit(&events)
+            .unwrap();
         let held_out = Events::new(Points::line(&test).unwrap(), window.clone()).unwrap();
         fit.posterior.score(&held_out, 10_000, 0).unwrap()
     };
@@ -146,9 +148,12 @@ const DAYS: f64 = 14.0;
 fn fit_with(kernel: &str, times: &[f64], window: &Window) -> pointillist::Fit {
     let kernel = Some(Expression::parse(kernel, &["t"]).unwrap());
     let events = Events::new(Points::line(times).unwrap(), window.clone()).unwrap();
-    Model { family: Family::Inducing(InducingPoints { kernel, ..InducingPoints::default() }), ..Model::default() }
-        .fit(&events)
-        .unwrap()
+    Model {
+        family: Family::Inducing(InducingPoints { kernel, ..InducingPoints::default() }),
+        ..Model::of_maximum_likelihood()
+    }
+    .fit(&events)
+    .unwrap()
 }
 
 /// Mean of paired differences in units of its standard error.

@@ -213,7 +213,7 @@ fn an_exposure_enters_the_integral_and_the_events() {
     // a rate of 20 (1 + x): many events, and f² is flat
     let place = |u: f64| (1.0 + 3.0 * u).sqrt() - 1.0;
     let points = Points::line(&(0..300).map(|i| place((i as f64 + 0.5) / 300.0)).collect::<Vec<_>>()).unwrap();
-    let fit = Model { family: Inducing::Grid(vec![10]).into(), ..Model::default() }
+    let fit = Model { family: Inducing::Grid(vec![10]).into(), ..Model::of_maximum_likelihood() }
         .fit(&Events::new(points.clone(), window.clone()).unwrap())
         .unwrap();
     let rate = fit.posterior.rate(&Points::line(&[0.05, 0.5, 0.95]).unwrap()).unwrap();
@@ -237,7 +237,7 @@ fn held_out_events_are_scored_in_their_own_window() {
     let times: Vec<f64> = (0..90).map(|i| 10.0 * (f64::from(i) / 90.0).powf(1.4)).collect();
     let held_out = Points::line(&[0.5, 3.0, 3.5, 8.0]).unwrap();
     let train = Events::new(Points::line(&times).unwrap(), line(15)).unwrap();
-    let inducing = Model { family: Inducing::Grid(vec![8]).into(), ..Model::default() };
+    let inducing = Model { family: Inducing::Grid(vec![8]).into(), ..Model::of_maximum_likelihood() };
     let lattice = Model { family: Family::Lattice(LatticeChoice::default()), ..Model::default() };
     for model in [inducing, lattice] {
         let posterior = model.fit(&train).unwrap().posterior;
@@ -301,7 +301,7 @@ fn every_kernel_can_be_fitted_without_a_word_on_its_parameters() {
                     points: inducing.clone(),
                     ..InducingPoints::default()
                 }),
-                ..Model::default()
+                ..Model::of_maximum_likelihood()
             };
             let fit = model.fit(&events).unwrap_or_else(|error| panic!("{text}: {error}"));
             let bound = fit.report.bound.total();

@@ -1,10 +1,10 @@
 //! What an average over hyper-parameters and families has to say of them.
 
 use super::summary::{ErrorSummary, Summary};
-use pointillist::{Posterior, Prior};
+use pointillist::{Link, Posterior, Prior};
 use serde::{Deserialize, Serialize};
 
-/// One component of an average on lattices.
+/// One component of an average.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComponentSummary {
     /// Its weight.
@@ -13,9 +13,13 @@ pub struct ComponentSummary {
     pub link: String,
     /// What f is made of.
     pub basis: String,
-    /// How smooth f is.
-    pub smoothness: usize,
-    /// The range along each axis: twice the length-scale.
+    /// How smooth f is, on a lattice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smoothness: Option<usize>,
+    /// The kernel, with inducing points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// The range along each axis, twice the length-scale; none of a kernel without one length-scale per axis.
     pub range: Vec<f64>,
     /// The prior standard deviation of f.
     pub sd: f64,
@@ -25,21 +29,48 @@ pub struct ComponentSummary {
 }
 
 impl ComponentSummary {
-    /// Those of a posterior on lattices; none of one with inducing points.
+    /// Those of a posterior.
     pub fn of(posterior: &Posterior) -> Vec<Self> {
-        let one = |(number, weight): (usize, &f64)| {
-            let lattice = posterior.component(number)?.lattice()?;
-            Some(Self {
-                weight: *weight,
+        let one = |(number, weight): (usize, &f64)| Self::of_one(*weight, &posterior.component(number)?);
+        posterior.weights().iter().enumerate().map(one).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    fn of_one(weight: f64, component: &Posterior) -> Option<Self> {
+        if let Some(lattice) = component.lattice() {
+            return Some(Self {
+                weight,
                 link: lattice.link.to_string(),
                 basis: "lattice".into(),
-                smoothness: lattice.smoothness.alpha(),
+                smoothness: Some(lattice.smoothness.alpha()),
+                kernel: None,
                 range: lattice.lengthscales.iter().map(|length| 2.0 * length).collect(),
                 sd: lattice.variance.sqrt(),
                 constant: lattice.is_constant(),
-            })
-        };
-        posterior.weights().iter().enumerate().map(one).collect::<Option<_>>().unwrap_or_default()
+            });
+        }
+        let kernel = component.kernel()?;
+        let axes: Vec<&str> = component.window().axes().iter().map(|axis| axis.name.as_str()).collect();
+        let lengths = kernel.lengthscales();
+        let has_one_each = kernel.terms.len() == 1 && lengths.len() == axes.len();
+        Some(Self {
+            weight,
+            link: Link::Square.to_string(),
+            basis: "inducing".into(),
+            smoothness: None,
+            kernel: Some(kernel.expression(&axes)),
+            range: if has_one_each { lengths.iter().map(|length| 2.0 * length).collect() } else { vec![] },
+            sd: kernel.variance().sqrt(),
+            constant: false,
+        })
+    }
+
+    /// The family that it belongs to, in words.
+    fn family(&self) -> String {
+        match (&self.kernel, self.smoothness) {
+            _ if self.constant => "constant rate".into(),
+            (Some(kernel), _) => format!("{kernel} on inducing points"),
+            (None, smoothness) => format!("{} link, smoothness {}", self.link, smoothness.unwrap_or_default()),
+        }
     }
 }
 
@@ -60,7 +91,10 @@ impl<'a> Told<'a> {
         let rate = format!("{} {} on average", short(mean.value), mean.unit.as_deref().unwrap_or("events"));
         let mut rows = vec![("rate", rate), ("model", self.families())];
         if self.varying().next().is_some() {
-            rows.extend([("range", self.ranges()), ("sd of f", self.deviations())]);
+            if self.varying().all(|component| !component.range.is_empty()) {
+                rows.push(("range", self.ranges()));
+            }
+            rows.push(("sd of f", self.deviations()));
         }
         rows.extend(self.prior().map(|words| ("prior", words)));
         rows
@@ -76,10 +110,7 @@ impl<'a> Told<'a> {
         let components = &self.summary.components;
         let mut families: Vec<(String, f64)> = Vec::new();
         for component in components {
-            let name = match component.constant {
-                true => "constant rate".into(),
-                false => format!("{} link, smoothness {}", component.link, component.smoothness),
-            };
+            let name = component.family();
             match families.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, weight)) => *weight += component.weight,
                 None => families.push((name, component.weight)),

@@ -7,6 +7,7 @@ use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column, Written};
 use crate::options::Mode;
+use pointillist::settings::PriorMean;
 use pointillist::{Axis, Events, Family, InducingPoints, Model, Points};
 use pointillist_rivals::compare::{Contender, Performance, halves, paired};
 use pointillist_rivals::{EdgeCorrection, sgcp};
@@ -108,10 +109,10 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
 /// Refuses options that mean nothing for these methods, or without held-out events.
 fn refuse_idle(args: &CompareArgs, context: &Context) -> Result<(), Failure> {
     let has_one = |names: &[ContenderName]| args.methods.iter().any(|name| names.contains(name));
-    if !has_one(&[ContenderName::Vbpp, ContenderName::Paper, ContenderName::Averaged]) {
+    if !has_one(&[ContenderName::Vbpp, ContenderName::Paper, ContenderName::Inducing]) {
         context.refuse_idle(Mode::OnlyRivals)?;
     }
-    if !has_one(&[ContenderName::Vbpp, ContenderName::Paper, ContenderName::Averaged, ContenderName::Sgcp]) {
+    if !has_one(&[ContenderName::Vbpp, ContenderName::Paper, ContenderName::Inducing, ContenderName::Sgcp]) {
         context.refuse_idle(Mode::NothingSampled)?;
     }
     if args.heldout.is_none() {
@@ -129,6 +130,17 @@ fn on_inducing(model: Model) -> Model {
     Model { family, ..model }
 }
 
+/// A model with inducing points at the maximum of the bound, with the mean that is asked for.
+fn as_in_the_paper(model: Model) -> Model {
+    let family = match model.family {
+        Family::Inducing(points) if points.prior_mean == PriorMean::Integrated => {
+            InducingPoints { prior_mean: PriorMean::Constant, ..points }.into()
+        }
+        other => other,
+    };
+    Model { family, average: false, penalise: false, ..model }
+}
+
 fn contenders(args: &CompareArgs, events: &Events, context: &Context) -> Result<Vec<(String, Contender)>, Failure> {
     // Once for all: its inducing points may come out of a pipe.
     let mut made: Option<Model> = None;
@@ -141,8 +153,8 @@ fn contenders(args: &CompareArgs, events: &Events, context: &Context) -> Result<
     let mut contender = |name: ContenderName| -> Result<Contender, Failure> {
         Ok(match name {
             ContenderName::Vbpp => Contender::Variational(model()?),
-            ContenderName::Paper => Contender::Variational(on_inducing(model()?)),
-            ContenderName::Averaged => Contender::Averaged(on_inducing(model()?)),
+            ContenderName::Paper => Contender::Variational(as_in_the_paper(on_inducing(model()?))),
+            ContenderName::Inducing => Contender::Variational(on_inducing(model()?)),
             ContenderName::SmoothedWithin => Contender::Smoother(EdgeCorrection::Truncate),
             ContenderName::Smoothed => Contender::Smoother(EdgeCorrection::None),
             ContenderName::Homogeneous => Contender::Homogeneous,

@@ -42,6 +42,11 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         let sentence = "--mean constant is learned as one value, and an average integrates over it; add --average off, or leave it out";
         return Err(sentence.to_string().into());
     }
+    if options.average == Some(Switch::On) && options.method == MethodName::Joint {
+        let sentence =
+            "--method joint finds one answer and has no average; leave out one of --average on and --method joint";
+        return Err(sentence.to_string().into());
+    }
     Ok(Model {
         family: family(options, axes, context)?,
         priors,
@@ -64,9 +69,7 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
     let on_lattice = asked_by(options.basis == BasisName::Lattice, "--basis lattice")
         .or(asked_by(options.nodes.is_some(), "--nodes"))
         .or(asked_by(options.smoothness.is_some(), "--smoothness"))
-        .or(asked_by(asks_for_link(options), "--link"))
-        .or(asked_by(options.average == Some(Switch::On), "--average"))
-        .or(asked_by(options.mean == Some(MeanName::Integrated), "--mean integrated"));
+        .or(asked_by(asks_for_link(options), "--link"));
     match (options.basis, on_lattice) {
         (BasisName::Inducing, _) => {
             context.refuse_idle(Mode::OnInducing("--basis inducing"))?;
@@ -76,14 +79,6 @@ fn family(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<Fami
                      take --basis lattice, or --link square"
                 )
                 .into());
-            }
-            if options.average == Some(Switch::On) {
-                let sentence = "--average is for lattices; leave out what asks for inducing points, or --average";
-                return Err(sentence.to_string().into());
-            }
-            if options.mean == Some(MeanName::Integrated) {
-                let sentence = "--mean integrated is for a lattice alone; take --basis lattice, or --mean constant";
-                return Err(sentence.to_string().into());
             }
             Ok(inducing_points(options, axes)?.into())
         }
@@ -140,7 +135,8 @@ fn inducing_points(options: &FitOptions, axes: &[Axis]) -> Result<InducingPoints
         },
         prior_mean: match options.mean {
             Some(MeanName::Paper) => PriorMean::Paper,
-            _ => PriorMean::Constant,
+            Some(MeanName::Constant) => PriorMean::Constant,
+            Some(MeanName::Integrated) | None => PriorMean::Integrated,
         },
         jitter: options.jitter,
     })

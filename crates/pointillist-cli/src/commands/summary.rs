@@ -47,6 +47,7 @@ impl MeanKind {
             (Some(LatticeSummary { mean: LatticeMean::Integrated, .. }), _) => MeanKind::Integrated,
             (_, PriorMean::Paper) => MeanKind::Paper,
             (_, PriorMean::Constant) => MeanKind::Constant,
+            (_, PriorMean::Integrated) => MeanKind::Integrated,
         }
     }
 }
@@ -417,7 +418,7 @@ impl Summary {
                 value: events as f64 / window.measure(),
                 unit: Some(rate_unit(window)),
             },
-            averaged: model.average && posterior.lattice().is_some(),
+            averaged: model.average && report.log_evidence.is_some(),
             alone: report.alone.map(|alone| alone.as_str().into()),
             weights: Self::weights_of(all),
             prior_mean: MeanKind::of(posterior),
@@ -480,6 +481,10 @@ impl Summary {
             Some(told) => {
                 told.rows().into_iter().for_each(|(name, value)| row(name, value));
                 let whose = if self.components.len() > 1 { "; of the best component" } else { "" };
+                // A kernel with more than a length-scale for each axis has more to say.
+                if self.components[0].range.is_empty() {
+                    parameters.into_iter().for_each(|(name, values)| row(&name, format!("{values}{whose}")));
+                }
                 row("bound", format!("{bound}{whose}"));
             }
             None => {

@@ -15,10 +15,11 @@ use crate::error::{Error, Result};
 use crate::field::inducing::by_axis::{ByAxis, Covariance, Spare};
 use crate::field::inducing::{
     Basis, Features, GridBasis, GridPoints, Hyper, HyperBar, PriorMean, RegionFeatures, Scattered, ScatteredBasis,
-    TensorFeatures,
+    TensorFeatures, region_with_constant,
 };
+use crate::gaussian::bordered::{self, BorderedSpread};
 use crate::gaussian::step::{Clamp, Optimum, PriorOf, Problem, Said, Until};
-use crate::gaussian::{DenseFactor, Design, Precision, Sites};
+use crate::gaussian::{Bordered, BorderedDesign, DenseFactor, Design, Precision, Sites};
 use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
 use crate::posterior::InducingField;
@@ -46,6 +47,8 @@ pub(super) struct OnInducing<'a> {
     /// Number of events.
     pub(super) events: usize,
     pub(super) prior_mean: PriorMean,
+    /// The prior standard deviation of the constant, if that is an unknown of q.
+    pub(super) constant: Option<f64>,
     pub(super) jitter: f64,
     /// The f of a flat intensity: its sign is + unless the user's own word on the mean is negative.
     pub(super) level: f64,
@@ -69,6 +72,7 @@ pub(super) enum Places {
 }
 
 /// Inducing points where they are before they move.
+#[derive(Clone)]
 pub(super) struct PointsLevel {
     pub(super) locations: Points,
     pub(super) counts: Vec<usize>,
@@ -84,7 +88,7 @@ pub(super) struct HyperAt {
 /// q at its optimum for one Θ.
 pub(super) enum At {
     Dense(Box<ScatteredBasis>, Box<Features>, Optimum<DenseFactor>),
-    Grid(Box<GridBasis>, Box<TensorFeatures>, Optimum<Covariance>),
+    Grid(Box<GridBasis>, Box<TensorFeatures>, Optimum<BorderedSpread<Covariance>>),
 }
 
 impl OnInducing<'_> {
@@ -95,7 +99,7 @@ impl OnInducing<'_> {
             Seen::Points(points, weights) => {
                 let set = if moving { Scattered::moving(locations.clone()) } else { Scattered::new(locations.clone()) };
                 let basis = set.basis(hyper, self.prior_mean, self.jitter)?;
-                let features = basis.features(points, self.window);
+                let features = basis.features(points, self.window).with_constant(self.constant);
                 let before = (&features.prior_mean[..], features.offset, &features.region);
                 let optimum = optimum(&features.points.rows(), weights, before, sites, until)?;
                 Ok(At::Dense(Box::new(basis), Box::new(features), optimum))
@@ -105,12 +109,38 @@ impl OnInducing<'_> {
                     .ok_or_else(|| Error::setting("inducing", "some points", "must be a full grid here"))?;
                 let basis = grid.basis(hyper, self.prior_mean, self.jitter)?;
                 let features = basis.tensor_features(axes, self.window)?;
-                let rows = ByAxis { basis: &basis, features: &features, spare: &self.spare };
-                let before = (&features.prior_mean[..], features.offset, &features.region);
-                let optimum = optimum(&rows, weights, before, sites, until)?;
+                let optimum = grid_optimum(&self.rows(&basis, &features), weights, sites, until)?;
                 Ok(At::Grid(Box::new(basis), Box::new(features), optimum))
             }
         }
+    }
+
+    /// The field of a q.
+    pub(super) fn field(&self, theta: HyperAt, mut q: Gaussian, by_axis: bool) -> Result<InducingField> {
+        let HyperAt { mut hyper, locations } = theta;
+        if hyper.mean < 0.0 && self.level > 0.0 {
+            // f and −f are the same intensity: report the positive one.
+            hyper.mean = -hyper.mean;
+            q.mean.iter_mut().for_each(|m| *m = -*m);
+        }
+        InducingField::new(hyper, (self.prior_mean, self.constant), self.jitter, by_axis, locations, q)
+    }
+
+    /// From the cotangents of features, those of a constant among them, to Θ (and Z).
+    pub(super) fn features_adjoint(
+        &self,
+        basis: &ScatteredBasis,
+        points: &Points,
+        features: &Features,
+        bar: Features,
+    ) -> HyperBar {
+        let (inner, bar) = (features.without_constant(self.constant), bar.with_constant_adjoint(self.constant));
+        basis.features_adjoint(points, self.window, &inner, bar, &[])
+    }
+
+    /// Rows axis by axis.
+    fn rows<'f>(&'f self, basis: &'f GridBasis, features: &'f TensorFeatures) -> BorderedDesign<ByAxis<'f>> {
+        BorderedDesign::with_constant(ByAxis { basis, features, spare: &self.spare }, self.constant)
     }
 
     fn is_moving(&self) -> bool {
@@ -156,7 +186,9 @@ impl OnInducing<'_> {
         }
         let f = self.marginals(field).ok()?;
         let times = (self.events as f64 / field.expected_over(self.window)).sqrt();
-        let hyper = Hyper { kernel: field.hyper.kernel.clone().times(times * times), mean: times * field.hyper.mean };
+        // Where the constant is an unknown, the mean is the level of the mean rate.
+        let mean = if self.constant.is_some() { self.hyper.mean } else { times * field.hyper.mean };
+        let hyper = Hyper { kernel: field.hyper.kernel.clone().times(times * times), mean };
         let mean = f.mean.iter().map(|f| times * f).collect();
         let sites = Sites::of(&LOG_SQUARE, &Marginals { mean, variance: f.variance });
         let locations = field.locations.clone();
@@ -172,6 +204,7 @@ impl OnInducing<'_> {
                 let basis = grid.basis(&field.hyper, field.prior_mean, field.jitter)?;
                 let features = basis.tensor_features(axes, self.window)?;
                 let rows = ByAxis { basis: &basis, features: &features, spare: &self.spare };
+                let rows = BorderedDesign::with_constant(rows, field.constant);
                 Ok(rows.marginals(&field.q.mean, &field.q.covariance()))
             }
             (Seen::Points(points, _), _) => Ok(field.at_points(points)),
@@ -241,6 +274,30 @@ impl Kind for OnInducing<'_> {
     type Theta = HyperAt;
     /// q of the joint scheme, which has no sites.
     type Kept = Option<Gaussian>;
+    type Member = InducingField;
+
+    fn window(&self) -> &Window {
+        self.window
+    }
+
+    fn free(&self) -> usize {
+        self.layout.free()
+    }
+
+    fn ratios(&self) -> Vec<usize> {
+        self.layout.ratios()
+    }
+
+    fn member(&self, _: &PointsLevel, theta: &HyperAt, sites: &Sites, q: Option<Gaussian>) -> Result<InducingField> {
+        let until = Until { tolerance: 0.0, most: 1, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        let at = self.at(theta, false, sites.clone(), until)?;
+        let q = q.map_or_else(|| at.gaussian(), Ok)?;
+        self.field(theta.clone(), q, at.is_by_axis())
+    }
+
+    fn marginals(&self, _: &PointsLevel, member: &InducingField, places: &Points) -> Result<Marginals> {
+        Ok(member.at_points(places))
+    }
 
     fn tuning(&self) -> &'static Tuning {
         &tuning::INDUCING
@@ -415,7 +472,7 @@ impl Run<OnInducing<'_>> {
 /// What the features say of v before events are seen: prior mean, β, and the window's integrals.
 type Before<'a> = (&'a [f64], f64, &'a RegionFeatures);
 
-/// q(v) at its optimum, v ~ N(b, I), with rows of either kind.
+/// q(v) at its optimum, v ~ N(b, I), with dense rows.
 pub(crate) fn optimum<D: Design<Precision = Matrix>>(
     design: &D,
     weights: &[f64],
@@ -427,6 +484,23 @@ pub(crate) fn optimum<D: Design<Precision = Matrix>>(
     let prior = PriorOf { precision: None, mean, log_determinant: 0.0, offset };
     let identity = || Matrix::scaled_identity(mean.len(), 1.0);
     Problem::new(prior, Some(region), said, identity).maximise(sites, until)
+}
+
+/// The same axis by axis.
+pub(crate) fn grid_optimum(
+    design: &BorderedDesign<ByAxis<'_>>,
+    weights: &[f64],
+    sites: Sites,
+    until: Until<'_>,
+) -> Result<Optimum<BorderedSpread<Covariance>>> {
+    let (features, unknowns) = (design.inner.features, design.dense.len());
+    let mean = [&features.prior_mean[..], &vec![0.0; unknowns]].concat();
+    let sd = design.dense.first().and_then(|sd| sd.first()).copied();
+    let region = bordered::with_constant(features.region.clone(), sd);
+    let said = vec![Said { design, weights, potential: &LOG_SQUARE }];
+    let prior = PriorOf { precision: None, mean: &mean, log_determinant: 0.0, offset: features.offset };
+    let identity = || Bordered::beside(Matrix::scaled_identity(features.prior_mean.len(), 1.0), unknowns);
+    Problem::new(prior, Some(&region), said, identity).maximise(sites, until)
 }
 
 impl At {
@@ -465,10 +539,15 @@ impl At {
         }
     }
 
-    pub(super) fn region(&self) -> &RegionFeatures {
+    /// ∫ of the prior variance of f that the inducing points explain, without that of a constant, and of the rest.
+    pub(super) fn explained(&self, on: &OnInducing<'_>) -> (f64, f64) {
         match self {
-            At::Dense(_, features, _) => &features.region,
-            At::Grid(_, features, _) => &features.region,
+            At::Dense(_, features, _) => {
+                let region = &features.region;
+                let of_constant = on.constant.map_or(0.0, |sd| sd * sd * region.measure);
+                (region.square.trace() - of_constant, region.residual)
+            }
+            At::Grid(_, features, _) => (features.region.square.trace(), features.region.residual),
         }
     }
 
@@ -478,7 +557,7 @@ impl At {
             At::Dense(_, _, optimum) => {
                 (optimum.step.mean.clone(), linalg::inverse_from_cholesky(&optimum.step.spread.0))
             }
-            At::Grid(_, _, optimum) => (optimum.step.mean.clone(), optimum.step.spread.matrix().clone()),
+            At::Grid(_, _, optimum) => (optimum.step.mean.clone(), optimum.step.spread.covariance()),
         };
         Ok(Gaussian { mean, root: covariance.factor()?.0 })
     }
@@ -488,10 +567,10 @@ impl At {
         match (self, &on.observed.seen) {
             (At::Dense(basis, features, _), Seen::Points(points, weights)) => {
                 let (_, bar, _) = bound_adjoint(features, weights, &self.gaussian()?, false);
-                Ok(basis.features_adjoint(points, on.window, features, bar, &[]))
+                Ok(on.features_adjoint(basis, points, features, bar))
             }
             (At::Grid(basis, features, optimum), seen) => {
-                Ok(ByAxis { basis, features, spare: &on.spare }.gradient(optimum, seen.weights()))
+                Ok(on.rows(basis, features).gradient(optimum, seen.weights()))
             }
             _ => Err(Error::NoEvents), // dense matrices are for points alone
         }
@@ -502,12 +581,12 @@ impl At {
         match self {
             At::Dense(_, features, _) => bound::bound(features, on.observed.seen.weights(), q),
             At::Grid(_, features, optimum) => {
-                let step = &optimum.step;
+                let (step, region) = (&optimum.step, region_with_constant(features.region.clone(), on.constant));
                 Bound::of_step(
                     step.bound,
                     step.sums[0],
-                    features.region.of_square(features.offset, &step.mean),
-                    features.region.of_variance(step.spread.matrix()),
+                    region.of_square(features.offset, &step.mean),
+                    region.of_variance(&step.spread.covariance()),
                 )
             }
         }
@@ -526,11 +605,10 @@ impl At {
         let f = match (self, seen) {
             (At::Grid(basis, _, optimum), Seen::Tensor(Tensor { axes, .. })) => {
                 let features = basis.tensor_features(axes, on.window)?;
-                let rows = ByAxis { basis, features: &features, spare: &on.spare };
-                rows.marginals(&optimum.step.mean, optimum.step.spread.matrix())
+                on.rows(basis, &features).marginals(&optimum.step.mean, &optimum.step.spread.covariance())
             }
             (At::Dense(basis, features, _), Seen::Points(points, _)) => {
-                bound::marginals(&basis.at(points), features.offset, q)
+                bound::marginals(&basis.at(points).with_constant(on.constant), features.offset, q)
             }
             _ => return Err(Error::NoEvents), // both see the events in the same way
         };

@@ -27,12 +27,13 @@ pub(super) fn maximise<'a>(
     let Start { level, theta: HyperAt { hyper: base, locations }, sites, curvature } = start;
     let set = |locations: Points| if layout.moves() { Scattered::moving(locations) } else { Scattered::new(locations) };
     let basis = set(locations.clone()).basis(&base, on.prior_mean, on.jitter)?;
-    let size = basis.size();
+    let size = basis.size() + usize::from(on.constant.is_some());
     tally.resize(size);
     // A flat f of the right height, somewhat uncertain.
     let (_, offset) = basis.prior();
-    let mut mean = vec![on.level - offset; size];
+    let mut mean = vec![on.level - offset; basis.size()];
     linalg::solve_lower(basis.whitening(), &mut mean);
+    mean.resize(size, 0.0);
     let flat = Gaussian { mean, root: Matrix::scaled_identity(size, 0.3) };
 
     let mut x = layout.pack(&base, &locations);
@@ -46,9 +47,9 @@ pub(super) fn maximise<'a>(
         let (hyper, locations) = layout.unpack(&x[..count], &base, &locations);
         let Ok(basis) = set(locations).basis(&hyper, on.prior_mean, on.jitter) else { return Ok(None) };
         let q = unpack_gaussian(&x[count..], size);
-        let features = basis.features(points, on.window);
+        let features = basis.features(points, on.window).with_constant(on.constant);
         let (bound, bar, q_bar) = bound_adjoint(&features, weights, &q, true);
-        let hyper_bar = basis.features_adjoint(points, on.window, &features, bar, &[]);
+        let hyper_bar = on.features_adjoint(&basis, points, &features, bar);
         let log_prior = layout.gradient(&x[..count], &hyper, &hyper_bar, &mut gradient[..count]);
         pack_slice(&q_bar, &mut gradient[count..]);
         let value = bound.total() + log_prior;

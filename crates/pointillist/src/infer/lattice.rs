@@ -1,9 +1,10 @@
 //! The fit on a lattice: from the model's words to `on_lattice/learn.rs`, and back to the user's units.
 
 use super::at_bound;
+use super::beliefs::Isotropy;
+use super::members::log_evidence;
+use super::on_lattice::Member;
 use super::on_lattice::learn::{Before, Learned, Rival, Source, Wanted, learn};
-use super::on_lattice::members::Member;
-use super::on_lattice::ranges::Isotropy;
 use super::tally::Tally;
 use super::{Asked, Fit, FitWatch, Progress, Report, Summarised};
 use crate::bound::Bound;
@@ -83,21 +84,19 @@ impl Asked {
         if let Some(minus_integral) = minus_integral {
             report.tell_above(-minus_integral / single.expected(data.window())? - 1.0);
         }
-        if members.is_empty() {
+        if members.list.is_empty() {
             return Ok((Fit { posterior: single, report }, as_rival));
         }
-        let top = members.iter().map(|member| member.log_weight).fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = members.iter().map(|member| (member.log_weight - top).exp()).sum();
-        report.log_evidence = Some(top + total.ln() - log_units);
-        let part = |member: Member| (member.log_weight, posterior(member.theta, member.optimum, member.said));
-        let posterior = Posterior::average(members.into_iter().map(part).collect())?;
+        report.log_evidence = Some(log_evidence(&members.list) - log_units);
+        let part = |(weight, Member { theta, optimum, said }): (f64, Member)| (weight, posterior(theta, optimum, said));
+        let posterior = Posterior::average(members.list.into_iter().map(part).collect())?;
         Ok((Fit { posterior, report }, as_rival))
     }
 }
 
 impl Asked {
     /// Axes that share a unit share a range, unless something is said of one of them, or nothing is believed.
-    fn isotropy(&self) -> Isotropy {
+    pub(super) fn isotropy(&self) -> Isotropy {
         let is_of_axis = |name: &str| name.contains('[');
         if self.penalise && !self.named().any(is_of_axis) { Isotropy::Tied } else { Isotropy::PerAxis }
     }
@@ -149,13 +148,13 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
         bound: parts(learned, tally.log_units()),
         log_prior: learned.log_prior,
         log_evidence: None,
-        standard_errors: learned.standard_errors.clone(),
+        standard_errors: learned.members.standard_errors.clone(),
         stop: learned.stop,
         iterations: learned.iterations,
         evaluations: tally.steps(),
         seconds: 0.0,
         tried: vec![],
-        alone: learned.alone,
+        alone: learned.members.alone,
         priors: learned.priors.clone(),
         inducing: vec![],
         choice: learned.choice.clone(),

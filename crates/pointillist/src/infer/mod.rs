@@ -5,7 +5,7 @@
 //! `inducing.rs` and `on_lattice/` say what the search sees of each family.
 
 mod at_bound;
-mod average;
+mod beliefs;
 mod checked;
 mod family;
 mod given;
@@ -14,10 +14,12 @@ mod joint;
 mod kernel_theta;
 mod lattice;
 pub(crate) mod lbfgs;
+mod members;
 mod model;
 mod observed;
 mod on_lattice;
 mod prior;
+mod ratios;
 mod search;
 mod start;
 mod tally;
@@ -28,11 +30,10 @@ pub use at_bound::{AtBound, Bounded, RangeEnd};
 pub use family::Tried;
 pub use given::{Given, Gradient, bound_at};
 #[cfg(test)]
-pub(crate) use inducing::optimum;
+pub(crate) use inducing::{grid_optimum, optimum};
+pub use members::Alone;
 pub use model::{Family, Inducing, InducingPoints, LatticeChoice, Method, Model};
-pub use on_lattice::members::Alone;
 pub use prior::Prior;
-pub(crate) use start::shortest_length;
 
 use crate::bound::{self, Bound, Gaussian};
 use crate::data::seen::Data;
@@ -40,7 +41,7 @@ use crate::data::summary::Summary;
 use crate::error::{Error, Result};
 use crate::exact::Coverage;
 use crate::field::inducing::by_axis::Spare;
-use crate::field::inducing::{Basis, GridPoints, Hyper, PriorMean};
+use crate::field::inducing::{Basis, GridPoints, Hyper, PriorMean, WithConstant};
 use crate::field::lattice::Smoothness;
 use crate::gaussian::step::{Clamp, Until};
 use crate::kernel::{Expression, Factor, Part, Term, TermExpression};
@@ -48,8 +49,10 @@ use crate::limits;
 use crate::posterior::{Component, Goodness, InducingField, Posterior, PosteriorBasis};
 use crate::terms::Link;
 use crate::window::{Scaling, Window};
+use beliefs::Isotropy;
 use inducing::{HyperAt, OnInducing};
 use kernel_theta::KernelLayout;
+use members::Members;
 use observed::Observed;
 use search::{Run, Search, describe};
 use std::ops::ControlFlow;
@@ -262,6 +265,8 @@ pub struct Fit {
 
 /// Events on a line that are counted in cells first.
 const MANY_ON_A_LINE: usize = 100_000;
+/// The logarithm of a ratio of length-scales that is 1 but for rounding.
+const EVEN: f64 = 1e-6;
 /// Cells are made shorter up to so many times.
 const MOST_TIMES: usize = 8;
 
@@ -397,8 +402,50 @@ impl Asked {
             PosteriorBasis::Lattice(_) => None,
         });
         let mut search = Search::new(on, &tally, data.len());
-        let (run, choice) = self.searched(&mut search, again, &scaling)?;
-        self.finish(search, (run, choice), data, &scaling)
+        let is_new = again.is_none();
+        if let Some(start) = again.as_ref().filter(|_| self.isotropy() == Isotropy::Tied) {
+            // What the evidence was for before.
+            let ratios = self.layout_with_ratios(&search.kind, &scaling)?;
+            let x = ratios.pack(&start.theta.hyper, &start.theta.locations);
+            if ratios.ratios().into_iter().any(|at| x[at].abs() > EVEN) {
+                search.kind.layout = ratios;
+            }
+        }
+        let (mut run, choice) = self.searched(&mut search, again, &scaling)?;
+        if is_new && run.kept.is_none() && self.isotropy() == Isotropy::Tied {
+            run = self.with_ratios(&mut search, run, &scaling)?;
+        }
+        self.finish(&search, (run, choice), (data, &scaling), times)
+    }
+
+    /// The slots of Θ with ratios of length-scales.
+    fn layout_with_ratios(&self, on: &OnInducing<'_>, scaling: &Scaling) -> Result<KernelLayout> {
+        let (window, mut hyper) = (on.window, on.hyper.clone());
+        let (rate, expression) = (on.events as f64 / window.measure(), self.expression(window.dims()));
+        self.kernel_layout(&mut hyper, &expression, (window, scaling), rate, Isotropy::Ratios)
+    }
+
+    /// A run with ratios of the length-scales that it has tied, where the evidence is for them.
+    fn with_ratios<'a>(
+        &self,
+        search: &mut Search<'_, '_, OnInducing<'a>>,
+        tied: Run<OnInducing<'a>>,
+        scaling: &Scaling,
+    ) -> Result<Run<OnInducing<'a>>> {
+        let layout = self.layout_with_ratios(&search.kind, scaling)?;
+        if layout.ratios().is_empty() {
+            return Ok(tied);
+        }
+        let (level, theta) = (tied.level.clone(), tied.theta.clone());
+        let start = search::Start { level, theta, sites: tied.sites.clone(), curvature: tied.curvature.clone() };
+        let without = std::mem::replace(&mut search.kind.layout, layout);
+        match search.with_ratios(&tied, start)? {
+            Some(run) => Ok(run),
+            None => {
+                search.kind.layout = without;
+                Ok(tied)
+            }
+        }
     }
 
     /// The best fit, and how its inducing points were chosen.
@@ -448,22 +495,15 @@ impl Asked {
         let expression = self.expression(window.dims());
         let kernel = start::kernel(&expression, &observed.seen, scaling, window, rate)?;
         let mut hyper = Hyper { kernel, mean: self.sign() * start.mean };
-        let mut layout = KernelLayout::new(&hyper, &expression, window, scaling, rate);
-        for (name, prior) in &self.priors {
-            layout.add_prior(name, *prior, &hyper.kernel)?;
-        }
-        for (name, value) in &self.fixed {
-            layout.fix(name, *value, &mut hyper)?;
-            start::refuse_unresolved(&hyper.kernel, window)?;
-        }
-        if self.optimise_inducing {
-            layout = layout.with_moving(window.bounding_box());
-        }
+        let prior_mean = self.kind_of_mean();
+        let constant = (prior_mean == PriorMean::Integrated).then_some(start.vague);
+        let layout = self.kernel_layout(&mut hyper, &expression, (window, scaling), rate, self.isotropy())?;
         Ok(OnInducing {
             observed,
             window,
             events: data.len(),
-            prior_mean: self.prior_mean,
+            prior_mean,
+            constant,
             jitter: self.jitter,
             level: self.sign() * start.flat,
             gain: self.gain,
@@ -473,6 +513,46 @@ impl Asked {
             at_rest: false,
             spare: Spare::default(),
         })
+    }
+
+    /// What becomes of the mean: nothing is integrated over of which something is said.
+    fn kind_of_mean(&self) -> PriorMean {
+        match self.prior_mean {
+            PriorMean::Integrated if self.says_of("mean") => PriorMean::Constant,
+            other => other,
+        }
+    }
+
+    /// The slots of Θ with what is said of it, and with what is believed where nothing is said.
+    fn kernel_layout(
+        &self,
+        hyper: &mut Hyper,
+        expression: &Expression,
+        (window, scaling): (&Window, &Scaling),
+        rate: f64,
+        isotropy: Isotropy,
+    ) -> Result<KernelLayout> {
+        let start = Link::Square.formula().start(rate);
+        let mut layout = KernelLayout::new(hyper, expression, (window, scaling), rate, isotropy);
+        for (name, prior) in &self.priors {
+            layout.add_prior(name, *prior, &hyper.kernel)?;
+        }
+        for (name, value) in &self.fixed {
+            layout.fix(name, *value, hyper)?;
+            start::refuse_unresolved(&hyper.kernel, window)?;
+        }
+        layout.refuse_held_with_prior()?;
+        if self.kind_of_mean() == PriorMean::Integrated {
+            layout.hold_mean(self.sign() * start.flat, hyper);
+        }
+        if self.penalise {
+            let vague = start.vague * Link::Square.formula().outward(scaling.volume()).0;
+            layout.believe(&hyper.kernel, |axes| beliefs::length(axes, scaling), beliefs::deviation(vague));
+        }
+        if self.penalise || self.average {
+            layout.by_logarithms();
+        }
+        Ok(if self.optimise_inducing { layout.with_moving(window.bounding_box()) } else { layout })
     }
 
     /// The bound of a summary at this Θ, in the coordinates of the unit box, after at most so many natural steps from a flat
@@ -545,76 +625,77 @@ impl Asked {
     /// Natural steps to the end at the last Θ, and the report.
     fn finish<'a>(
         &self,
-        search: Search<'_, '_, OnInducing<'a>>,
+        search: &Search<'_, '_, OnInducing<'a>>,
         (run, choice): (Run<OnInducing<'a>>, String),
-        data: Data<'_>,
-        scaling: &Scaling,
+        (data, scaling): (Data<'_>, &Scaling),
+        times: usize,
     ) -> Result<InCells> {
-        let standard_errors = if self.errors && run.kept.is_none() { search.standard_errors(&run)? } else { None };
-        let Search { kind: on, tally, starts, iterations, .. } = search;
-        let (stop, counts) = (Stop::from(run.end), run.level.counts);
+        let (on, tally) = (&search.kind, search.tally);
         let most = if run.kept.is_some() { 1 } else { 200 };
         let until = Until { tolerance: 1e-9, most, clamp: Clamp::UntilSettled, pulse: &|| tally.pulse() };
-        let at = on.at(&run.theta, false, run.sites, until)?;
-        let (mut q, settled) = match run.kept {
-            Some(q) => (q, true),
+        let at = on.at(&run.theta, false, run.sites.clone(), until)?;
+        let (q, settled) = match &run.kept {
+            Some(q) => (q.clone(), true),
             None => (at.gaussian()?, at.converged()),
         };
-        let mut total = at.parts(&on, &q);
-        let region = at.region();
-        let unexplained = region.residual / (region.square.trace() + region.residual);
-        let unexplained_events = region.residual / data.len() as f64;
-        let integral_error = integral_error(at.basis(), on.window, &q, total.integral());
-        let left_out = at.left_out(&on, &q, total.log_rate)?;
+        let mut total = at.parts(on, &q);
+        let (explained, residual) = at.explained(on);
+        let basis = WithConstant { inner: at.basis(), sd: on.constant };
+        let integral_error = integral_error(&basis, on.window, &q, total.integral());
+        let left_out = at.left_out(on, &q, total.log_rate)?;
         let relative = left_out.map_or(0.0, |error| error / total.log_rate.abs());
+        let is_last = relative <= self.tolerance || !on.observed.can_be_finer || times >= MOST_TIMES;
         let by_axis = at.is_by_axis();
         drop(at);
-        let HyperAt { mut hyper, locations } = run.theta;
-        let log_prior = on.layout.log_prior(&hyper);
-        if hyper.mean < 0.0 && on.level > 0.0 {
-            // f and −f are the same intensity: report the positive one.
-            hyper.mean = -hyper.mean;
-            q.mean.iter_mut().for_each(|m| *m = -*m);
-        }
         total.log_rate -= tally.log_units();
-        let at_bounds = on.layout.at_bounds(&hyper);
+        let kernel = &run.theta.hyper.kernel;
+        let at_bounds = on.layout.at_bounds(&run.theta.hyper);
         let is_without_structure =
-            at_bounds.iter().any(AtBound::is_without_structure) || inducing::is_crowded(&hyper.kernel, distinct(data));
-        let mut report = Report {
-            log_evidence: None,
+            at_bounds.iter().any(AtBound::is_without_structure) || inducing::is_crowded(kernel, distinct(data));
+        let mut warnings = warnings(&at_bounds, residual / data.len() as f64, is_without_structure);
+        if on.jitter > self.jitter {
+            warnings.push(format!("the jitter on K was raised from {:e} to {:e}", self.jitter, on.jitter));
+        }
+        let Members { list, standard_errors, alone } = match run.kept.is_none() && is_last {
+            true if self.average => search.members(&run)?,
+            true if self.errors => Members::none(search.standard_errors(&run)?),
+            _ => Members::none(None),
+        };
+        let report = Report {
+            log_evidence: (!list.is_empty()).then(|| members::log_evidence(&list) - tally.log_units()),
             bound: total,
-            log_prior,
+            log_prior: on.layout.log_prior(&run.theta.hyper),
             standard_errors,
-            stop: if settled { stop } else { Stop::Evaluations },
-            iterations,
+            stop: if settled { Stop::from(run.end) } else { Stop::Evaluations },
+            iterations: search.iterations,
             evaluations: tally.steps() + 1,
             seconds: 0.0,
             tried: vec![],
-            alone: None,
-            priors: self.priors.clone(),
-            inducing: counts,
+            alone,
+            priors: on.layout.priors(),
+            inducing: run.level.counts,
             choice,
             summarised: left_out.map(|error| Summarised {
                 nodes: on.observed.seen.weights().len(),
                 error,
                 cells: on.observed.cells.clone(),
             }),
-            unexplained,
+            unexplained: residual / (explained + residual),
             integral_error,
             jitter: on.jitter,
-            starts,
+            starts: search.starts.clone(),
             coverage: None,
             goodness: None,
-            warnings: warnings(&at_bounds, unexplained_events, is_without_structure),
+            warnings,
             at_bounds,
         };
-        if on.jitter > self.jitter {
-            let raised = format!("the jitter on K was raised from {:e} to {:e}", self.jitter, on.jitter);
-            report.warnings.push(raised);
-        }
-        let field = InducingField::new(hyper, self.prior_mean, on.jitter, by_axis, locations, q)?;
-        let posterior =
-            Posterior::new(data.window().clone(), scaling.clone(), Link::Square, PosteriorBasis::Inducing(field));
+        let posterior = |field: InducingField| {
+            Posterior::new(data.window().clone(), scaling.clone(), Link::Square, PosteriorBasis::Inducing(field))
+        };
+        let posterior = match list.is_empty() {
+            true => posterior(on.field(run.theta, q, by_axis)?),
+            false => Posterior::average(list.into_iter().map(|(weight, field)| (weight, posterior(field))).collect())?,
+        };
         Ok(InCells { fit: Fit { posterior, report }, left_out: relative, can_be_finer: on.observed.can_be_finer })
     }
 }

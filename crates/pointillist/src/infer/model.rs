@@ -69,9 +69,23 @@ impl Default for InducingPoints {
             points: Inducing::Auto,
             optimise: false,
             method: Method::Collapsed,
-            prior_mean: PriorMean::Constant,
+            prior_mean: PriorMean::Integrated,
             jitter: 1e-8,
         }
+    }
+}
+
+impl InducingPoints {
+    /// The paper's model: a prior mean that is learned. With [`Model::of_maximum_likelihood`] it is fitted as in the paper.
+    ///
+    /// ```
+    /// use pointillist::{InducingPoints, Model};
+    ///
+    /// let paper = Model { family: InducingPoints::as_in_the_paper().into(), ..Model::of_maximum_likelihood() };
+    /// assert!(!paper.average && !paper.penalise);
+    /// ```
+    pub fn as_in_the_paper() -> Self {
+        Self { prior_mean: PriorMean::Constant, ..Self::default() }
     }
 }
 
@@ -187,10 +201,10 @@ pub struct Model {
     pub tolerance: f64,
     /// Whether standard errors of the hyper-parameters are found too. That costs some ten evaluations by Θ.
     pub errors: bool,
-    /// Whether the answer is an average over hyper-parameters, links and degrees of smoothness on lattices, each with its weight; otherwise it
-    /// is the best of them. With inducing points it is the best in any case.
+    /// Whether the answer is an average over hyper-parameters and, on lattices, over links and degrees of smoothness, each with its weight;
+    /// otherwise it is the best of them. The joint scheme has no average.
     pub average: bool,
-    /// Whether hyper-parameters of which nothing is said have penalised-complexity priors (on lattices), and axes that share a unit share a
+    /// Whether hyper-parameters of which nothing is said have penalised-complexity priors, and axes that share a unit share a
     /// length-scale unless the events speak against it; otherwise the bound alone is maximised.
     pub penalise: bool,
     /// Whether the answer is checked at the end: how near q is to the exact posterior, and whether the events look like events drawn from it. That
@@ -284,7 +298,7 @@ impl Model {
         }
         let asked = Asked::from(self).continuing(before)?;
         // Of an average every part is found anew: where other events change what is likely, its old Θ leads nowhere.
-        let before = Some(before).filter(|before| !asked.average || before.lattice().is_none());
+        let before = Some(before).filter(|_| !asked.average);
         asked.fit_data(Data::Summary(summary), before, watch)
     }
 

@@ -10,10 +10,13 @@ use super::StandardError;
 use super::lbfgs::{self, Curvature, End};
 use super::tally::Tally;
 use super::tuning::Tuning;
+use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::gaussian::Sites;
 use crate::gaussian::step::{Clamp, Until};
 use crate::numerics::linalg::{self, Matrix};
+use crate::terms::Marginals;
+use crate::window::Window;
 use std::cell::Cell;
 
 /// Coordinates (logarithms) are moved by this for the curvature of the bound …
@@ -34,6 +37,10 @@ pub(super) trait Kind: Sized {
     type Theta: Clone;
     /// What is kept of q at its optimum.
     type Kept;
+    /// The posterior at one Θ, as an average holds it.
+    type Member;
+
+    fn window(&self) -> &Window;
 
     fn tuning(&self) -> &'static Tuning;
 
@@ -126,6 +133,24 @@ pub(super) trait Kind: Sized {
     /// points or nodes.
     fn enough(&self, run: &Run<Self>, next: &Self::Fineness, gain: f64) -> Result<Option<String>>;
 
+    /// The number of hyper-parameters that are learned: what the optimiser's vector begins with.
+    fn free(&self) -> usize;
+
+    /// Where ratios of lengths stand in the optimiser's vector.
+    fn ratios(&self) -> Vec<usize>;
+
+    /// What another family has reached.
+    fn rival(&self) -> f64 {
+        f64::NEG_INFINITY
+    }
+
+    /// The posterior at one Θ, from what natural steps found there.
+    fn member(&self, level: &Self::Level, theta: &Self::Theta, sites: &Sites, kept: Self::Kept)
+    -> Result<Self::Member>;
+
+    /// Mean and variance of f under it.
+    fn marginals(&self, level: &Self::Level, member: &Self::Member, places: &Points) -> Result<Marginals>;
+
     /// The names of what the optimiser's vector begins with, their values for the user, and the derivatives of these by the vector.
     fn named(&self, theta: &Self::Theta) -> Vec<Named>;
 
@@ -188,7 +213,7 @@ pub(super) struct Search<'a, 'w, K: Kind> {
     pub(super) kind: K,
     pub(super) tally: &'a Tally<'w>,
     /// Number of events.
-    events: usize,
+    pub(super) events: usize,
     pub(super) iterations: usize,
     /// Starting lengths with their bounds.
     pub(super) starts: Vec<(f64, f64)>,

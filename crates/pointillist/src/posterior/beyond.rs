@@ -29,6 +29,8 @@ const BLOCK: usize = 2048;
 pub(super) struct Beyond {
     inner: Arc<dyn Basis>,
     kernel: Kernel,
+    /// The prior variance of a constant, which is among the features.
+    of_constant: f64,
     pub(super) places: Points,
     /// Features of the basis within at the places. // (M, added)
     features: Matrix,
@@ -42,24 +44,25 @@ impl Beyond {
     /// With so many places that f is explained all over a box; none if it is already. The window is the unit box.
     pub(super) fn new(
         inner: Arc<dyn Basis>,
-        kernel: &Kernel,
+        (kernel, of_constant): (&Kernel, f64),
         locations: &Points,
         spans: &[Span],
     ) -> Result<Option<Self>> {
         let candidates = candidates(kernel, spans)?;
-        let chosen = choose(inner.as_ref(), kernel, &candidates)?;
+        let chosen = choose(inner.as_ref(), (kernel, of_constant), &candidates)?;
         if chosen.is_empty() {
             return Ok(None);
         }
         let places = Points::of_rows(kernel.dims, chosen.iter().flat_map(|&n| candidates.row(n).to_vec()).collect());
         let features = inner.at(&places).a;
         let mut root = kernel.gram(&places);
+        root.data_mut().iter_mut().for_each(|k| *k += of_constant);
         linalg::add_scaled(root.data_mut(), -1.0, linalg::transposed_product(&features, &features).data());
         let size = places.len();
         linalg::cholesky(&mut root).map_err(|pivot| Error::NotPositiveDefinite { pivot, size, jitter: 0.0 })?;
         let kinks = |r: usize| if kernel.has_kinks(r) { locations.followed_by(&places).axis(r) } else { Vec::new() };
         let kinks = (0..kernel.dims).map(kinks).collect();
-        Ok(Some(Self { inner, kernel: kernel.clone(), places, features, root, kinks }))
+        Ok(Some(Self { inner, kernel: kernel.clone(), of_constant, places, features, root, kinks }))
     }
 
     /// q with the values at the places added. No event has said anything of these.
@@ -95,7 +98,7 @@ fn candidates(kernel: &Kernel, spans: &[Span]) -> Result<Points> {
 }
 
 /// One place after another where the variance left is largest: a pivoted Cholesky factorisation.
-fn choose(inner: &dyn Basis, kernel: &Kernel, candidates: &Points) -> Result<Vec<usize>> {
+fn choose(inner: &dyn Basis, (kernel, of_constant): (&Kernel, f64), candidates: &Points) -> Result<Vec<usize>> {
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
@@ -115,7 +118,7 @@ fn choose(inner: &dyn Basis, kernel: &Kernel, candidates: &Points) -> Result<Vec
         let entry = |n: usize| {
             let explained = linalg::dot(a.col(n), a.col(next));
             let known: f64 = columns.iter().map(|column| column[n] * column[next]).sum();
-            (kernel.k(candidates.row(n), candidates.row(next)) - explained - known) / root
+            (kernel.k(candidates.row(n), candidates.row(next)) + of_constant - explained - known) / root
         };
         let column: Vec<f64> = (0..left.len()).map(entry).collect();
         left.iter_mut().zip(&column).for_each(|(left, value)| *left = (*left - value * value).max(0.0));
@@ -134,8 +137,8 @@ impl Basis for Beyond {
         let PointFeatures { a, residual } = self.inner.at(points);
         let (old, added, count) = (self.inner.size(), self.places.len(), points.len());
         let explained = linalg::transposed_product(&self.features, &a);
-        let mut more =
-            Matrix::from_fn(added, count, |i, n| self.kernel.k(self.places.row(i), points.row(n)) - explained[(i, n)]);
+        let prior = |i: usize, n: usize| self.kernel.k(self.places.row(i), points.row(n)) + self.of_constant;
+        let mut more = Matrix::from_fn(added, count, |i, n| prior(i, n) - explained[(i, n)]);
         linalg::solve_lower(&self.root, more.data_mut());
         let mut all = Matrix::zeros(old + added, count);
         let mut left = residual;

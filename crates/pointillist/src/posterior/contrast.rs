@@ -130,7 +130,7 @@ mod tests {
 
     fn posterior(times: &[f64]) -> Posterior {
         let events = Events::new(Points::line(times).unwrap(), Window::interval(0.0, 10.0).unwrap()).unwrap();
-        Model::default().fit_averaged(&events).unwrap().posterior
+        Model::default().fit(&events).unwrap().posterior
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::bound::{self, Gaussian};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
-use crate::field::inducing::{Basis, GridPoints, Hyper, PriorMean, RegionFeatures, Scattered};
+use crate::field::inducing::{Basis, GridPoints, Hyper, PriorMean, RegionFeatures, Scattered, WithConstant};
 use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
 use crate::sample::gaussian;
@@ -31,6 +31,8 @@ type LastRegion = Option<(Window, Arc<RegionFeatures>)>;
 pub(crate) struct InducingField {
     pub(crate) hyper: Hyper,
     pub(crate) prior_mean: PriorMean,
+    /// The prior standard deviation of a constant that is the last unknown of q, if there is one.
+    pub(crate) constant: Option<f64>,
     pub(crate) jitter: f64,
     /// Whether K was factored axis by axis.
     by_axis: bool,
@@ -51,6 +53,9 @@ pub struct InducingState {
     pub mean: f64,
     /// The kind of prior mean.
     pub prior_mean: PriorMean,
+    /// The prior standard deviation of the constant, where that is an unknown of q: the last one, in units of this.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub constant: Option<f64>,
     /// Relative jitter on K.
     pub jitter: f64,
     /// Whether the inducing points are a grid and K was factored axis by axis: the jitter is then on each axis.
@@ -67,18 +72,24 @@ pub struct InducingState {
 impl InducingField {
     pub(crate) fn new(
         hyper: Hyper,
-        prior_mean: PriorMean,
+        (prior_mean, constant): (PriorMean, Option<f64>),
         jitter: f64,
         by_axis: bool,
         locations: Points,
         q: Gaussian,
     ) -> Result<Self> {
+        let sd = constant;
         let basis: Arc<dyn Basis> = match GridPoints::of(&locations).filter(|_| by_axis) {
-            Some(grid) if GridPoints::suits(&hyper.kernel) => Arc::new(grid.basis(&hyper, prior_mean, jitter)?),
+            Some(grid) if GridPoints::suits(&hyper.kernel) => {
+                Arc::new(WithConstant { inner: grid.basis(&hyper, prior_mean, jitter)?, sd })
+            }
             _ if by_axis => return Err(Error::setting("by_axis", true, "needs a full grid and a product of kernels")),
-            _ => Arc::new(Scattered::new(locations.clone()).basis(&hyper, prior_mean, jitter)?),
+            _ => {
+                let inner = Scattered::new(locations.clone()).basis(&hyper, prior_mean, jitter)?;
+                Arc::new(WithConstant { inner, sd })
+            }
         };
-        Ok(Self { hyper, prior_mean, jitter, by_axis, locations, q, basis, last: Arc::default() })
+        Ok(Self { hyper, prior_mean, constant, jitter, by_axis, locations, q, basis, last: Arc::default() })
     }
 
     pub(super) fn state(&self) -> InducingState {
@@ -87,6 +98,7 @@ impl InducingField {
             kernel: self.hyper.kernel.clone(),
             mean: self.hyper.mean,
             prior_mean: self.prior_mean,
+            constant: self.constant,
             jitter: self.jitter,
             by_axis: self.by_axis,
             inducing: self.locations.clone(),
@@ -97,16 +109,20 @@ impl InducingField {
 
     /// With these numbers, once they are found to make sense over a window of so many axes.
     pub(super) fn from_state(state: InducingState, dims: usize) -> Result<Self> {
-        let InducingState { kernel, mean, prior_mean, jitter, by_axis, inducing, q_mean, q_root } = state;
-        let size = inducing.len();
+        let InducingState { kernel, mean, prior_mean, constant, jitter, by_axis, inducing, q_mean, q_root } = state;
+        let size = inducing.len() + usize::from(constant.is_some());
         kernel.check()?;
         for (what, found) in [("kernel", kernel.dims), ("inducing locations", inducing.dims())] {
             if found != dims {
                 return Err(Error::Dimension { what, expected: dims, found });
             }
         }
-        if size == 0 || q_mean.len() != size || q_root.len() != size * (size + 1) / 2 {
-            return Err(Error::setting("q", q_mean.len(), format!("does not fit {size} inducing points")));
+        if inducing.is_empty() || q_mean.len() != size || q_root.len() != size * (size + 1) / 2 {
+            return Err(Error::setting("q", q_mean.len(), format!("does not fit {} inducing points", inducing.len())));
+        }
+        let is_good = constant.is_none_or(|sd| sd.is_finite() && sd > 0.0);
+        if !is_good || constant.is_some() != (prior_mean == PriorMean::Integrated) {
+            return Err(Error::setting("constant", constant.unwrap_or(f64::NAN), "does not fit the prior mean"));
         }
         let numbers = [&q_mean[..], &q_root, &[mean, jitter]].concat();
         if numbers.iter().any(|v| !v.is_finite()) || jitter < 0.0 {
@@ -120,7 +136,7 @@ impl InducingField {
             rest = others;
         }
         let q = Gaussian { mean: q_mean, root };
-        Self::new(Hyper { kernel, mean }, prior_mean, jitter, by_axis, inducing, q)
+        Self::new(Hyper { kernel, mean }, (prior_mean, constant), jitter, by_axis, inducing, q)
     }
 
     /// The features of a region.
@@ -168,9 +184,12 @@ impl InducingField {
         self.prior_mean.split(self.hyper.mean).0
     }
 
-    /// k(x, x') − a(x)ᵀa(x') for all pairs of points.
+    /// The prior covariance of f less a(x)ᵀa(x') for all pairs of points.
     pub(super) fn residual_covariance(&self, points: &Points, a: &Matrix) -> Matrix {
         let mut covariance = self.hyper.kernel.gram(points);
+        if let Some(sd) = self.constant {
+            covariance.data_mut().iter_mut().for_each(|k| *k += sd * sd);
+        }
         let transposed = Matrix::from_fn(a.cols(), a.rows(), |n, m| a[(m, n)]);
         let explained = linalg::product(&transposed, a);
         linalg::add_scaled(covariance.data_mut(), -1.0, explained.data());
@@ -197,7 +216,8 @@ impl Field for InducingField {
         if !counted {
             return Ok(None);
         }
-        let beyond = Beyond::new(self.basis.clone(), &self.hyper.kernel, &self.locations, spans)?;
+        let of_constant = self.constant.map_or(0.0, |sd| sd * sd);
+        let beyond = Beyond::new(self.basis.clone(), (&self.hyper.kernel, of_constant), &self.locations, spans)?;
         let Some(beyond) = beyond else { return Ok(None) };
         let (q, locations) = (beyond.widened(&self.q), self.locations.followed_by(&beyond.places));
         let (basis, last) = (Arc::new(beyond), Arc::default());

@@ -54,6 +54,11 @@ const TIMES: [&str; 12] =
     ["t", "time", "date", "datetime", "timestamp", "year", "month", "week", "day", "days", "hour", "seconds"];
 
 impl Axis {
+    /// Its name, or its number where it has none.
+    pub(crate) fn name_or_number(&self, number: usize) -> String {
+        if self.name.is_empty() { number.to_string() } else { self.name.clone() }
+    }
+
     /// Whether lengths along two axes can be compared: their units are the same, or nobody has said what they are and not just one of them is
     /// called like a time.
     pub(crate) fn shares_unit_with(&self, other: &Axis) -> bool {

@@ -3,9 +3,10 @@
 //!
 //! A natural step costs one Cholesky factor and one inverse of an M×M matrix; everything else is small beside them.
 
-use super::{GridBasis, HyperBar, TensorFeatures};
+use super::{BesideConstant, GridBasis, HyperBar, TensorFeatures};
+use crate::gaussian::bordered::BorderedSpread;
 use crate::gaussian::step::{Optimum, Step};
-use crate::gaussian::{DenseFactor, Design};
+use crate::gaussian::{BorderedDesign, DenseFactor, Design};
 use crate::numerics::linalg::{self, Matrix};
 use crate::terms::Marginals;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -96,34 +97,101 @@ impl Design for ByAxis<'_> {
     }
 }
 
-impl ByAxis<'_> {
+/// q(v), and what a constant beside v adds to f.
+struct Apart {
+    mean: Vec<f64>,
+    covariance: Matrix,
+    constant: BesideConstant,
+    /// The variance of the constant.
+    variance: f64,
+}
+
+impl Apart {
+    /// From mean and covariance of v and, last, of the constant in units of its prior standard deviation, if there is one.
+    fn new(mean: &[f64], covariance: &Matrix, sd: Option<f64>) -> Self {
+        let Some(sd) = sd else {
+            let (mean, covariance) = (mean.to_vec(), covariance.clone());
+            return Self { mean, covariance, constant: BesideConstant::default(), variance: 0.0 };
+        };
+        let size = mean.len() - 1;
+        Self {
+            mean: mean[..size].to_vec(),
+            covariance: Matrix::from_fn(size, size, |i, j| covariance[(i, j)]),
+            constant: BesideConstant {
+                mean: sd * mean[size],
+                covariance: covariance.col(size)[..size].iter().map(|c| sd * c).collect(),
+            },
+            variance: sd * sd * covariance[(size, size)],
+        }
+    }
+}
+
+impl BorderedDesign<ByAxis<'_>> {
+    /// The prior standard deviation of the constant.
+    fn sd(&self) -> Option<f64> {
+        self.dense.first().and_then(|sd| sd.first()).copied()
+    }
+
     /// Mean and variance of f at the nodes for a q.
     pub(crate) fn marginals(&self, mean: &[f64], covariance: &Matrix) -> Marginals {
-        let spread = self.basis.spreads(self.features, covariance);
-        let mean = self.levels(mean).iter().map(|f| self.features.offset + f).collect();
-        let variance = self.features.residual.iter().zip(&spread).map(|(c, s)| c + s.max(0.0)).collect();
-        Marginals { mean, variance }
+        let (rows, apart) = (&self.inner, Apart::new(mean, covariance, self.sd()));
+        let features = rows.features;
+        let level = features.offset + apart.constant.mean;
+        let mut variance = rows.basis.spreads(features, &apart.covariance);
+        if !apart.constant.covariance.is_empty() {
+            linalg::add_scaled(&mut variance, 2.0, &features.means(&apart.constant.covariance));
+        }
+        let variance = features.residual.iter().zip(&variance).map(|(c, s)| c + (s + apart.variance).max(0.0));
+        Marginals { mean: rows.levels(&apart.mean).iter().map(|f| level + f).collect(), variance: variance.collect() }
     }
 
     /// The gradient of the bound by Θ, q at its optimum.
-    pub(crate) fn gradient(&self, optimum: &Optimum<Covariance>, weights: &[f64]) -> HyperBar {
+    pub(crate) fn gradient(&self, optimum: &Optimum<BorderedSpread<Covariance>>, weights: &[f64]) -> HyperBar {
         let Step { mean, spread, terms, .. } = &optimum.step;
         let times =
             |values: &[f64], factor: f64| weights.iter().zip(values).map(|(w, v)| factor * w * v).collect::<Vec<f64>>();
         let (by_mean, by_variance) = (times(&terms.slope, 1.0), times(&terms.curvature, -0.5));
-        self.basis.adjoint(self.features, &by_mean, &by_variance, mean, &spread.matrix)
+        let apart = Apart::new(mean, &spread.covariance(), self.sd());
+        let q = (&apart.mean[..], &apart.covariance);
+        self.inner.basis.adjoint(self.inner.features, (&by_mean, &by_variance), q, &apart.constant)
+    }
+}
+
+impl BorderedSpread<Covariance> {
+    /// The covariance of v and of the dense unknowns beside it (docs/derivation.md (56)).
+    pub(crate) fn covariance(&self) -> Matrix {
+        let (inner, size) = (self.inner.matrix(), self.inner.matrix().rows());
+        let corner = self.corner_covariance();
+        let count = corner.rows();
+        if count == 0 {
+            return inner.clone();
+        }
+        let column = |k: usize| &self.border[k * size..][..size];
+        // −U T⁻¹, column by column.
+        let beside: Vec<Vec<f64>> = (0..count)
+            .map(|k| {
+                let mut sum = vec![0.0; size];
+                (0..count).for_each(|l| linalg::add_scaled(&mut sum, -corner[(l, k)], column(l)));
+                sum
+            })
+            .collect();
+        Matrix::from_fn(size + count, size + count, |i, j| match (i.min(j), i.max(j)) {
+            (_, last) if last < size => inner[(i, j)] - (0..count).map(|k| column(k)[i] * beside[k][j]).sum::<f64>(),
+            (first, last) if first < size => beside[last - size][first],
+            (first, last) => corner[(first - size, last - size)],
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Basis, GridPoints, Hyper, PriorMean, Scattered};
+    use super::super::{Basis, GridPoints, Hyper, PriorMean, Scattered, region_with_constant};
     use super::*;
     use crate::bound::{Bound, Gaussian, bound, bound_adjoint};
     use crate::data::points::Points;
     use crate::gaussian::step::{Clamp, Until};
     use crate::gaussian::{Precision, Sites};
-    use crate::infer::optimum;
+    use crate::infer::{grid_optimum, optimum};
     use crate::kernel::{Expression, Kernel, Part, Term};
     use crate::terms::LOG_SQUARE;
     use crate::testing::check_gradient;
@@ -155,10 +223,13 @@ mod tests {
         axes: Vec<Vec<f64>>,
         weights: Vec<f64>,
         window: Window,
+        /// The prior standard deviation of a constant.
+        constant: Option<f64>,
     }
 
     fn cases() -> Vec<Case> {
-        let all = KERNELS.iter().flat_map(|k| [PriorMean::Constant, PriorMean::Paper].map(|prior| (k, prior)));
+        let priors = [PriorMean::Constant, PriorMean::Paper, PriorMean::Integrated];
+        let all = KERNELS.iter().flat_map(|k| priors.map(|prior| (k, prior)));
         let make = |((text, dims), prior): (&(&str, usize), PriorMean)| {
             let counts = [[5, 4, 1], [3, 2, 3]][usize::from(*dims == 3)];
             let axes: Vec<Vec<f64>> = (0..*dims)
@@ -175,6 +246,7 @@ mod tests {
                 axes,
                 weights,
                 window: Window::new(&spans).unwrap().with_repeats(2).unwrap(),
+                constant: (prior == PriorMean::Integrated).then_some(1.7),
             }
         };
         all.map(make).collect()
@@ -192,13 +264,13 @@ mod tests {
     }
 
     impl OnGrid {
-        fn rows(&self) -> ByAxis<'_> {
-            ByAxis { basis: &self.basis, features: &self.features, spare: &self.spare }
+        fn rows(&self, case: &Case) -> BorderedDesign<ByAxis<'_>> {
+            let rows = ByAxis { basis: &self.basis, features: &self.features, spare: &self.spare };
+            BorderedDesign::with_constant(rows, case.constant)
         }
 
-        fn optimum(&self, case: &Case, steps: (f64, usize)) -> Optimum<Covariance> {
-            let TensorFeatures { prior_mean, offset, region, .. } = &self.features;
-            optimum(&self.rows(), &case.weights, (prior_mean, *offset, region), case.sites(), until(steps)).unwrap()
+        fn optimum(&self, case: &Case, steps: (f64, usize)) -> Optimum<BorderedSpread<Covariance>> {
+            grid_optimum(&self.rows(case), &case.weights, case.sites(), until(steps)).unwrap()
         }
     }
 
@@ -223,6 +295,12 @@ mod tests {
         }
     }
 
+    fn marginals(features: &crate::field::inducing::Features, dense: &Optimum<DenseFactor>) -> Marginals {
+        let covariance = linalg::inverse_from_cholesky(&dense.step.spread.0);
+        let q = Gaussian { mean: dense.step.mean.clone(), root: covariance.factor().unwrap().0 };
+        crate::bound::marginals(&features.points, features.offset, &q)
+    }
+
     fn close(got: &[f64], want: &[f64], what: &str) {
         let scale = want.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
         assert_eq!(got.len(), want.len());
@@ -234,7 +312,7 @@ mod tests {
         for case in cases() {
             let (points, grid) = (case.points(), case.grid(&case.hyper));
             let basis = Scattered::new(case.locations.clone()).basis(&case.hyper, case.prior, 0.0).unwrap();
-            let features = basis.features(&points, &case.window);
+            let features = basis.features(&points, &case.window).with_constant(case.constant);
             let found = grid.optimum(&case, (1e-9, 8));
             let before = (&features.prior_mean[..], features.offset, &features.region);
             let rows = features.points.rows();
@@ -242,18 +320,23 @@ mod tests {
             close(&[found.step.bound], &[dense.step.bound], "bound");
             close(&found.step.mean, &dense.step.mean, "mean");
             let covariance = linalg::inverse_from_cholesky(&dense.step.spread.0);
-            close(found.step.spread.matrix().data(), covariance.data(), "covariance");
+            let own = found.step.spread.covariance();
+            close(own.data(), covariance.data(), "covariance");
+            let (got, want) = (grid.rows(&case).marginals(&dense.step.mean, &covariance), marginals(&features, &dense));
+            close(&got.mean, &want.mean, "means of f");
+            close(&got.variance, &want.variance, "variances of f");
             let q = Gaussian { mean: dense.step.mean.clone(), root: covariance.factor().unwrap().0 };
             let (total, bar, _) = bound_adjoint(&features, &case.weights, &q, false);
             let list = |b: Bound| [b.log_rate, b.integral_of_mean_square, b.integral_of_variance, b.kl];
-            let region = &grid.features.region;
+            let region = region_with_constant(grid.features.region.clone(), case.constant);
             let mean_square = region.of_square(features.offset, &found.step.mean);
-            let variance = region.of_variance(found.step.spread.matrix());
+            let variance = region.of_variance(&own);
             let parts = Bound::of_step(found.step.bound, found.step.sums[0], mean_square, variance);
             close(&list(parts), &list(total), "parts");
             close(&list(bound(&features, &case.weights, &q)), &list(total), "parts without the adjoint");
-            let want = basis.features_adjoint(&points, &case.window, &features, bar, &[]);
-            let got = grid.rows().gradient(&found, &case.weights);
+            let (inner, bar) = (features.without_constant(case.constant), bar.with_constant_adjoint(case.constant));
+            let want = basis.features_adjoint(&points, &case.window, &inner, bar, &[]);
+            let got = grid.rows(&case).gradient(&found, &case.weights);
             close(&got.parameters, &want.parameters, "gradient");
             close(&[got.mean], &[want.mean], "gradient by the mean");
 
@@ -268,7 +351,7 @@ mod tests {
     fn the_gradient_is_that_of_finite_differences() {
         for case in cases() {
             let grid = case.grid(&case.hyper);
-            let got = grid.rows().gradient(&grid.optimum(&case, (1e-12, 100)), &case.weights);
+            let got = grid.rows(&case).gradient(&grid.optimum(&case, (1e-12, 100)), &case.weights);
             let mut values = case.hyper.kernel.parameters();
             let mut wanted = got.parameters.clone();
             // The degree of a polynomial is not learned.

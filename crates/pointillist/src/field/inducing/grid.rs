@@ -68,6 +68,15 @@ impl GridPoints {
     }
 }
 
+/// What a constant beside the inducing values (`constant.rs`) adds to f, at q.
+#[derive(Debug, Default)]
+pub(crate) struct BesideConstant {
+    /// Its mean.
+    pub(crate) mean: f64,
+    /// Its covariance with v; empty without one.
+    pub(crate) covariance: Vec<f64>,
+}
+
 /// One axis at one Θ.
 struct AxisBasis {
     basis: ScatteredBasis,
@@ -227,19 +236,26 @@ impl GridBasis {
         tensor::contract(&self.pairing.folded(covariance), &features.on_axes(|axis| &axis.pairs))
     }
 
-    /// Adjoint of the bound by Θ, at q = N(`m`, `covariance`): `by_mean` and `by_variance` are its cotangents by mean and variance of
+    /// Adjoint of the bound by Θ, at q(v) = N(`m`, `covariance`): `by_mean` and `by_variance` are its cotangents by mean and variance of
     /// f at the nodes.
     pub(crate) fn adjoint(
         &self,
         features: &TensorFeatures,
-        by_mean: &[f64],
-        by_variance: &[f64],
-        m: &[f64],
-        covariance: &Matrix,
+        (by_mean, by_variance): (&[f64], &[f64]),
+        (m, covariance): (&[f64], &Matrix),
+        constant: &BesideConstant,
     ) -> HyperBar {
-        let mut bars: Vec<BlockBar> = self.nodes_adjoint(features, by_mean, by_variance, m, covariance);
-        self.region_adjoint(features, m, covariance, &mut bars);
-        let mean = self.prior_adjoint(features, by_mean, m, &mut bars);
+        let mut lines = vec![(by_mean.to_vec(), m)];
+        if !constant.covariance.is_empty() {
+            // The variance of f holds twice its covariance with the constant.
+            lines.push((by_variance.iter().map(|bar| 2.0 * bar).collect(), &constant.covariance));
+        }
+        let mut bars: Vec<BlockBar> = self.nodes_adjoint(features, &lines, by_variance, covariance);
+        let offset = features.offset + constant.mean;
+        let mut pull: Vec<f64> = m.iter().map(|m| offset * m).collect();
+        linalg::add_scaled(&mut pull[..constant.covariance.len()], 1.0, &constant.covariance);
+        self.region_adjoint(features, (m, covariance), &pull, &mut bars);
+        let mean = self.prior_adjoint(features, by_mean, (m, offset), &mut bars);
         let mut parameters = vec![0.0; self.hyper.kernel.parameters().len()];
         for (axis, bar) in self.axes.iter().zip(&mut bars) {
             axis.basis.cholesky_adjoint(bar);
@@ -249,13 +265,12 @@ impl GridBasis {
         HyperBar { parameters, mean, locations: vec![] }
     }
 
-    /// What the nodes ask of each axis.
+    /// What the nodes ask of each axis. `lines` are cotangents at the nodes, each of aᵀ a vector.
     fn nodes_adjoint(
         &self,
         features: &TensorFeatures,
-        by_mean: &[f64],
+        lines: &[(Vec<f64>, &[f64])],
         by_variance: &[f64],
-        m: &[f64],
         covariance: &Matrix,
     ) -> Vec<BlockBar> {
         let folded = self.pairing.folded(covariance);
@@ -264,9 +279,13 @@ impl GridBasis {
         let (a, pairs) = (features.on_axes(|axis| &axis.at.a), features.on_axes(|axis| &axis.pairs));
         let of_axis = |r: usize| {
             let axis = &features.axes[r];
-            let by_mean = tensor::first(by_mean.to_vec(), &node_counts, r);
             let by_variance = tensor::first(by_variance.to_vec(), &node_counts, r);
-            let mut a_bar = linalg::product_transposed(&tensor::contract_others(m, &self.counts, &a, r), &by_mean);
+            let mut a_bar = Matrix::zeros(self.counts[r], axis.norms.len());
+            for (bar, vector) in lines {
+                let bar = tensor::first(bar.clone(), &node_counts, r);
+                let own = linalg::product_transposed(&tensor::contract_others(vector, &self.counts, &a, r), &bar);
+                linalg::add_scaled(a_bar.data_mut(), 1.0, own.data());
+            }
             let pairs_bar = tensor::contract_others(&folded, &pair_counts, &pairs, r);
             let pairs_bar = linalg::product_transposed(&pairs_bar, &by_variance);
             tensor::add_pair_products_adjoint(&axis.at.a, &pairs_bar, &mut a_bar);
@@ -283,8 +302,14 @@ impl GridBasis {
         (0..self.axes.len()).map(of_axis).collect()
     }
 
-    /// What the integral over the window asks of each axis: Ā = −(m mᵀ + S), p̄ = −2β m, c̄ = −1.
-    fn region_adjoint(&self, features: &TensorFeatures, m: &[f64], covariance: &Matrix, bars: &mut [BlockBar]) {
+    /// What the integral over the window asks of each axis: Ā = −(m mᵀ + S), p̄ = −2 `pull`, c̄ = −1.
+    fn region_adjoint(
+        &self,
+        features: &TensorFeatures,
+        (m, covariance): (&[f64], &Matrix),
+        pull: &[f64],
+        bars: &mut [BlockBar],
+    ) {
         let mut square_bar = covariance.clone();
         (0..m.len()).for_each(|j| linalg::add_scaled(square_bar.col_mut(j), m[j], m));
         let folded = self.pairing.folded(&square_bar);
@@ -297,7 +322,7 @@ impl GridBasis {
             for (r, bar) in bars.iter_mut().enumerate() {
                 let own = &piece.axes[r];
                 let of_pairs = tensor::contract_others(&folded, &pair_counts, &pairs, r);
-                let of_lines = tensor::contract_others(m, &self.counts, &lines, r);
+                let of_lines = tensor::contract_others(pull, &self.counts, &lines, r);
                 let mut square = tensor::pairs_adjoint(self.counts[r], of_pairs.data());
                 square.data_mut().iter_mut().for_each(|v| *v *= -piece.repeats);
                 let others = piece.axes.iter().enumerate().filter(|(other, _)| *other != r);
@@ -305,18 +330,23 @@ impl GridBasis {
                     (whole * (other.residual + other.square.trace()), trace * other.square.trace())
                 });
                 square.add_to_diagonal(-piece.repeats * (whole - trace));
-                let linear = of_lines.data().iter().map(|v| -2.0 * features.offset * piece.repeats * v).collect();
+                let linear = of_lines.data().iter().map(|v| -2.0 * piece.repeats * v).collect();
                 let mut region_bar = RegionFeatures { square, linear, residual: -piece.repeats * whole, measure: 0.0 };
                 self.axes[r].basis.region_adjoint(&piece.windows[r], own, &mut region_bar, bar);
             }
         }
     }
 
-    /// What the prior mean asks of each axis; returns the cotangent of ū.
-    fn prior_adjoint(&self, features: &TensorFeatures, by_mean: &[f64], m: &[f64], bars: &mut [BlockBar]) -> f64 {
+    /// What the prior mean asks of each axis, f having the mean `offset` + aᵀm; returns the cotangent of ū.
+    fn prior_adjoint(
+        &self,
+        features: &TensorFeatures,
+        by_mean: &[f64],
+        (m, offset): (&[f64], f64),
+        bars: &mut [BlockBar],
+    ) -> f64 {
         let region = &features.region;
-        let offset_bar =
-            by_mean.iter().sum::<f64>() - 2.0 * (features.offset * region.measure + linalg::dot(&region.linear, m));
+        let offset_bar = by_mean.iter().sum::<f64>() - 2.0 * (offset * region.measure + linalg::dot(&region.linear, m));
         let inducing = self.prior.split(self.hyper.mean).1;
         let prior_bar: Vec<f64> = m.iter().zip(&features.prior_mean).map(|(m, b)| m - b).collect();
         let ones: Vec<Matrix> =

@@ -7,12 +7,14 @@
 //! in `gaussian/dense.rs` and in `by_axis.rs`.
 
 pub(crate) mod by_axis;
+mod constant;
 mod grid;
 mod region;
 mod scattered;
 mod tensor;
 
-pub(crate) use grid::TensorFeatures;
+pub(crate) use constant::{WithConstant, region_with_constant};
+pub(crate) use grid::{BesideConstant, TensorFeatures};
 pub use grid::{GridBasis, GridPoints};
 pub use scattered::{Scattered, ScatteredBasis};
 
@@ -22,23 +24,25 @@ use crate::kernel::Kernel;
 use crate::numerics::linalg::Matrix;
 use crate::window::Window;
 
-/// The prior mean of f: two models, one formula (β is what f falls back to far from the inducing points).
+/// The prior mean of f: three models, one formula (β is what f falls back to far from the inducing points).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum PriorMean {
-    /// f has prior mean ū everywhere (β = ū).
-    #[default]
+    /// f has prior mean ū everywhere (β = ū), which is learned.
     Constant,
     /// The paper's: u has prior mean ū, f falls back to 0 away from the inducing points (β = 0).
     Paper,
+    /// f has a constant that is an unknown of q, with a vague prior about the level ū of the mean rate (β = ū).
+    #[default]
+    Integrated,
 }
 
 impl PriorMean {
     /// β, and the prior mean of u − β.
     pub(crate) fn split(self, mean: f64) -> (f64, f64) {
         match self {
-            PriorMean::Constant => (mean, 0.0),
+            PriorMean::Constant | PriorMean::Integrated => (mean, 0.0),
             PriorMean::Paper => (0.0, mean),
         }
     }
@@ -46,7 +50,7 @@ impl PriorMean {
     /// Adjoint of [`PriorMean::split`].
     fn split_adjoint(self, offset_bar: f64, inducing_bar: f64) -> f64 {
         match self {
-            PriorMean::Constant => offset_bar,
+            PriorMean::Constant | PriorMean::Integrated => offset_bar,
             PriorMean::Paper => inducing_bar,
         }
     }
@@ -127,4 +131,26 @@ pub trait Basis: Send + Sync {
 
     /// Prior mean of v, and β.
     fn prior(&self) -> (Vec<f64>, f64);
+}
+
+impl<B: Basis + ?Sized> Basis for &B {
+    fn size(&self) -> usize {
+        (**self).size()
+    }
+
+    fn at(&self, points: &Points) -> PointFeatures {
+        (**self).at(points)
+    }
+
+    fn over(&self, window: &Window) -> RegionFeatures {
+        (**self).over(window)
+    }
+
+    fn over_more_nodes(&self, window: &Window) -> RegionFeatures {
+        (**self).over_more_nodes(window)
+    }
+
+    fn prior(&self) -> (Vec<f64>, f64) {
+        (**self).prior()
+    }
 }

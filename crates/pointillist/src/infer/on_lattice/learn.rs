@@ -4,20 +4,20 @@
 //! box: the caller has scaled them. Cost: about 25 natural steps at full size.
 
 use super::level::{Level, margin};
-use super::members::{Alone, Member, Members};
-use super::ranges::Isotropy;
 use super::source::Detail;
-use super::{AUTO_FIRST, OnLattice};
+use super::{AUTO_FIRST, Member, OnLattice};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::lattice::size::{bytes, describe_bytes, largest};
 use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
 use crate::gaussian::Diagonals;
+use crate::infer::beliefs::Isotropy;
 use crate::infer::lbfgs::Curvature;
-use crate::infer::search::{Run, Search, Start, describe};
+use crate::infer::members::Members;
+use crate::infer::search::{Kind, Run, Search, Start, describe};
 use crate::infer::tally::Tally;
 use crate::infer::tuning::LATTICE;
-use crate::infer::{AtBound, Prior, StandardError, Stop};
+use crate::infer::{AtBound, Prior, Stop};
 use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
 
@@ -31,6 +31,9 @@ const MARGIN_OFF: f64 = 0.06;
 /// more, the last steps are taken with the events themselves.
 const MOST_LEFT_OUT: f64 = 0.5;
 const LEFT_OUT_PER_EVENT: f64 = 2e-6;
+
+/// Where the logarithm of a ratio is beyond this, the lattice itself should be another.
+const FAR: f64 = 0.7;
 
 /// What is asked of a lattice fit.
 #[derive(Debug, Clone)]
@@ -98,16 +101,13 @@ pub(crate) struct Learned {
     pub(crate) optimum: Optimum,
     /// What the sites add to the precision of the coefficients.
     pub(crate) said: Diagonals,
-    /// The posterior at several Θ, if an average is asked for.
-    pub(crate) members: Vec<Member>,
-    /// Why the average has one member, if it has.
-    pub(crate) alone: Option<Alone>,
+    /// The posterior at several Θ, if an average is asked for, and standard errors if they were.
+    pub(crate) members: Members<Member>,
     /// What other families are to be compared with.
     pub(crate) as_rival: Rival,
     /// log p(Θ), and the priors that make it.
     pub(crate) log_prior: f64,
     pub(crate) priors: Vec<(String, Prior)>,
-    pub(crate) standard_errors: Option<Vec<StandardError>>,
     pub(crate) stop: Stop,
     /// Steps of the optimiser over Θ.
     pub(crate) iterations: usize,
@@ -153,13 +153,19 @@ pub(crate) fn learn(
     }
     let ratios = Wanted { isotropy: Isotropy::Ratios, ..wanted.clone() };
     let mut other = Search::new(OnLattice::new(source, window, &ratios, scaling)?, tally, source.events());
-    match other.with_ratios(&run)? {
+    if other.kind.ratios().is_empty() {
+        return search.finish(run, choice);
+    }
+    let start = other.kind.continued_with(&run.level.nodes, run.level.margin.clone(), &run)?;
+    match other.with_ratios(&run, start)? {
         None => search.finish(run, choice),
         Some(found) => {
             (other.iterations, other.starts, other.levels) = (search.iterations, search.starts, search.levels);
             other.work.set(other.work.get() + search.work.get());
-            let run = found.is_far.then(|| other.whole(None)).transpose()?;
-            let (run, choice) = run.unwrap_or((found.run, choice));
+            let (x, _) = other.kind.pack(&found.level, &found.theta);
+            let is_far = other.kind.ratios().into_iter().any(|at| x[at].abs() > FAR);
+            let run = is_far.then(|| other.whole(None)).transpose()?;
+            let (run, choice) = run.unwrap_or((found, choice));
             other.finish(run, choice)
         }
     }
@@ -240,12 +246,10 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         self.refuse_unresolved(&run.level.nodes, &run.level.steps())?;
         let (mut run, summary) = self.settle(run)?;
         let at_bounds = self.kind.at_bounds(&run.level, &run.theta);
-        let Members { list: members, standard_errors, alone } = match self.kind.wanted.average {
+        let members = match self.kind.wanted.average {
             true => self.members(&run)?,
-            false if self.kind.wanted.errors => {
-                Members { list: vec![], standard_errors: self.standard_errors(&run)?, alone: None }
-            }
-            false => Members { list: vec![], standard_errors: None, alone: None },
+            false if self.kind.wanted.errors => Members::none(self.standard_errors(&run)?),
+            false => Members::none(None),
         };
         let as_rival = Rival { best: run.value, levels: std::mem::take(&mut self.levels) };
         let log_prior = self.kind.layout.log_prior(&self.kind.values(&run.theta));
@@ -262,11 +266,9 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             theta: run.theta,
             optimum: run.kept,
             members,
-            alone,
             as_rival,
             log_prior,
             priors: self.kind.layout.priors(),
-            standard_errors,
             iterations: self.iterations,
             starts: self.starts,
             choice,
@@ -276,7 +278,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
     }
 
     fn last_gain(&self, level: &Level) -> f64 {
-        crate::infer::search::Kind::last_gain(&self.kind, level)
+        Kind::last_gain(&self.kind, level)
     }
 
     /// A range that is held must be one that the lattice can show.

@@ -4,28 +4,28 @@
 
 pub(crate) mod learn;
 mod level;
-pub(crate) mod members;
 pub(crate) mod ranges;
-mod ratios;
 mod source;
 
 use super::AtBound;
 use super::at_bound::Bounded;
+use super::beliefs::{self, RANGE};
 use super::lbfgs::Curvature;
 use super::search::{By, Found, Kind, Named, Run, Start, describe};
 use super::theta::{Layout, Slot, variances};
 use super::tuning::{self, Tuning};
+use crate::data::points::Points;
 use crate::error::Result;
 use crate::field::lattice::size::{bytes, describe_bytes, grown, ladder, seconds};
 use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
-use crate::gaussian::Sites;
 use crate::gaussian::step::{Clamp, Until};
+use crate::gaussian::{Diagonals, Sites};
 use crate::kernel::Affine;
-use crate::terms::{Link, LinkStart};
+use crate::terms::{Link, LinkStart, Marginals};
 use crate::window::{Scaling, Window};
 use learn::Wanted;
 use level::{Level, margin, steps};
-use ranges::{AxisBounds, RANGE, RangeSlot, Ranges};
+use ranges::{AxisBounds, RangeSlot, Ranges};
 use source::{Detail, Source};
 use std::cell::Cell;
 
@@ -62,14 +62,13 @@ const SHORTEST: f64 = 1e-5;
 const LONGEST: f64 = 4.0;
 /// … and for α = 4 at most in steps: beyond, digits are lost.
 const MOST_STEPS: f64 = 80.0;
-/// Where nothing is said of it, a range is shorter than this part of the window's side, and a standard deviation larger than what is vague, with
-/// this probability.
-const SHORT: f64 = 0.1;
-const UNLIKELY: f64 = 0.05;
-/// How far below the usual floor (of a logarithm) a variance with a prior may be.
-const SMALLER: f64 = 6.0;
-/// The logarithm of the ratio of two ranges that share a unit has this standard deviation.
-const RATIOS: f64 = 0.5;
+/// The posterior at one Θ.
+pub(crate) struct Member {
+    pub(crate) theta: Theta,
+    pub(crate) optimum: Optimum,
+    /// What the sites add to the precision of the coefficients.
+    pub(crate) said: Diagonals,
+}
 
 /// The data in unit coordinates, and the model's words on the lattice.
 pub(super) struct OnLattice<'a> {
@@ -353,21 +352,18 @@ fn layout(window: &Window, scaling: &Scaling, (wanted, ranges): (&Wanted, &Range
 /// Priors where nothing is said. Under them a variance may be as small as it likes: the constant is an unknown of its own.
 fn believe(layout: &mut Layout, scaling: &Scaling, (wanted, ranges): (&Wanted, &Ranges), rate: f64) {
     let prior = |kind: &RangeSlot| match kind {
-        RangeSlot::Common(axes) => {
-            let shortest = axes.iter().map(|r| scaling.scale(*r)).fold(f64::INFINITY, f64::min);
-            crate::Prior::Length { dims: axes.len(), least: SHORT * shortest / RANGE, share: UNLIKELY }
-        }
-        RangeSlot::Ratio(..) => crate::Prior::LogNormal { location: 0.0, scale: RATIOS },
+        RangeSlot::Common(axes) => beliefs::length(axes, scaling),
+        RangeSlot::Ratio(..) => beliefs::ratio(),
     };
     let most = wanted.link.formula().start(rate).vague * wanted.link.formula().outward(scaling.volume()).0;
     let mut priors: Vec<crate::Prior> = ranges.kinds.iter().map(prior).collect();
-    priors.push(crate::Prior::Deviation { most, share: UNLIKELY });
+    priors.push(beliefs::deviation(most));
     for (slot, prior) in layout.slots.iter_mut().zip(priors) {
         if slot.priors.is_empty() && slot.fixed.is_none() {
             slot.priors.push(prior);
         }
         if matches!(prior, crate::Prior::Deviation { .. }) {
-            slot.bounds.0 -= SMALLER;
+            slot.bounds.0 -= beliefs::SMALLER;
         }
     }
 }
@@ -438,6 +434,32 @@ impl Kind for OnLattice<'_> {
     type Level = Level;
     type Theta = Theta;
     type Kept = Optimum;
+    type Member = Member;
+
+    fn window(&self) -> &Window {
+        self.window
+    }
+
+    fn free(&self) -> usize {
+        self.layout.free()
+    }
+
+    fn ratios(&self) -> Vec<usize> {
+        let slots = self.layout.slots.iter().zip(&self.ranges.kinds).filter(|(slot, _)| slot.fixed.is_none());
+        slots.enumerate().filter(|(_, (_, kind))| matches!(kind, RangeSlot::Ratio(..))).map(|(at, _)| at).collect()
+    }
+
+    fn rival(&self) -> f64 {
+        self.wanted.rival.as_ref().map_or(f64::NEG_INFINITY, |rival| rival.best)
+    }
+
+    fn member(&self, level: &Level, theta: &Theta, sites: &Sites, kept: Optimum) -> Result<Member> {
+        Ok(Member { theta: theta.clone(), optimum: kept, said: level.precision_of(sites) })
+    }
+
+    fn marginals(&self, level: &Level, member: &Member, places: &Points) -> Result<Marginals> {
+        Ok(member.optimum.marginals(&level.lattice.grid().at(places)?))
+    }
 
     fn tuning(&self) -> &'static Tuning {
         &tuning::LATTICE

@@ -3,25 +3,10 @@
 //!
 //! In logarithms all of it is linear: log ρ_r = shift_r + Σ_s share_rs log v_s.
 
+use crate::infer::beliefs::{Isotropy, MOST_RATIO, RANGE, groups};
 use crate::infer::theta::Slot;
 use crate::kernel::Affine;
 use crate::window::{Scaling, Window};
-
-/// A range is this many length-scales.
-pub(super) const RANGE: f64 = 2.0;
-/// No ratio of two ranges goes beyond this; axes so much longer than others have a range of their own.
-const MOST_RATIO: f64 = 20.0;
-
-/// Whether axes that share a unit share a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Isotropy {
-    /// Every axis has its own.
-    PerAxis,
-    /// One range for all axes of a unit.
-    Tied,
-    /// The same with ratios, which have a prior about 1.
-    Ratios,
-}
 
 /// The map from slots to ranges.
 #[derive(Debug, Clone)]
@@ -73,10 +58,7 @@ impl Ranges {
 
     /// The slots, without bounds: those depend on the lattice.
     pub(super) fn slots(&self, window: &Window, scaling: &Scaling) -> Vec<Slot> {
-        let name = |r: usize| match &window.axes()[r].name {
-            name if name.is_empty() => r.to_string(),
-            name => name.clone(),
-        };
+        let name = |r: usize| window.axes()[r].name_or_number(r);
         let dims = window.dims();
         let slot = |kind: &RangeSlot| match kind {
             RangeSlot::Common(axes) => {
@@ -149,24 +131,6 @@ pub(super) struct AxisBounds {
     pub(super) least: f64,
     pub(super) most: f64,
     pub(super) digits: f64,
-}
-
-/// The axes that have one range each.
-fn groups(window: &Window, scaling: &Scaling, isotropy: Isotropy) -> Vec<Vec<usize>> {
-    let axes = window.axes();
-    let mut groups: Vec<Vec<usize>> = vec![];
-    for r in 0..window.dims() {
-        let shares = |group: &&mut Vec<usize>| {
-            let ratio = (scaling.scale(group[0]) / scaling.scale(r)).ln().abs();
-            let is_tied = isotropy != Isotropy::PerAxis && ratio < MOST_RATIO.ln();
-            is_tied && axes[group[0]].shares_unit_with(&axes[r])
-        };
-        match groups.iter_mut().find(shares) {
-            Some(group) => group.push(r),
-            None => groups.push(vec![r]),
-        }
-    }
-    groups
 }
 
 #[cfg(test)]

@@ -1,17 +1,15 @@
-//! Averaging over Θ on a lattice: the posterior at many Θ about the best, each with its weight (docs/derivation.md (63)).
+//! Averaging over Θ: the posterior at many Θ about the best, each with its weight (docs/derivation.md (63)).
 //!
 //! Coordinates are the logarithms that the search moves. They are turned and scaled by the curvature at the best Θ, so that steps of one are
 //! about one standard deviation each way. From its middle a grid is followed in all directions, ring by ring, as long as a point counts for
 //! more than e^−5 of the best: so the average also holds what is skew. It ends when a ring moves no band by 1 % of its width; if the first
 //! ring does not, the best Θ alone is the answer. A point costs a few natural steps.
 
-use super::OnLattice;
+use super::StandardError;
+use super::search::{Found, Kind, Run, Search};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::field::lattice::{Hats, Optimum, Theta};
-use crate::gaussian::{Diagonals, Sites};
-use crate::infer::StandardError;
-use crate::infer::search::{Kind, Run, Search};
+use crate::gaussian::Sites;
 use crate::numerics::linalg::{self, Matrix};
 use crate::terms::Marginals;
 use crate::window::Window;
@@ -36,31 +34,35 @@ const NEAR: f64 = 1e-3;
 /// Ends of a 90 % band in standard deviations, and the share of its width by which it may move unseen.
 const ENDS: f64 = 1.645;
 const UNSEEN: f64 = 0.01;
-/// Places per axis at which bands are compared, on a line, in a plane and in space.
+/// Places per axis at which bands are compared, on a line, in a plane and in space; about so many in all with more axes.
 const PLACES: [usize; 3] = [120, 16, 7];
+const MANY_PLACES: f64 = 1000.0;
 /// Rings after the first are added as long as all members together cost at most so many times what the search did, or so many seconds.
 const MOST_WORK: f64 = 1.5;
 const LITTLE_WORK: f64 = 0.1;
 /// A family this far (nats) below another has no say: its best Θ is enough.
 const NO_SAY: f64 = 12.0;
 
-/// The posterior at one Θ.
-pub(crate) struct Member {
-    pub(crate) theta: Theta,
-    pub(crate) optimum: Optimum,
-    /// What the sites add to the precision of the coefficients.
-    pub(crate) said: Diagonals,
-    /// log of bound, prior and the volume that it stands for.
-    pub(crate) log_weight: f64,
-}
-
 /// Members, and what is known of Θ.
-pub(crate) struct Members {
-    /// In the order in which they were reached: the best Θ first.
-    pub(crate) list: Vec<Member>,
+pub(crate) struct Members<M> {
+    /// Each with the logarithm of bound, prior and the volume that it stands for, in the order in which they were reached: the best Θ first.
+    pub(crate) list: Vec<(f64, M)>,
     pub(crate) standard_errors: Option<Vec<StandardError>>,
     /// Why it is one alone, if it is.
     pub(crate) alone: Option<Alone>,
+}
+
+impl<M> Members<M> {
+    /// None but the best.
+    pub(crate) fn none(standard_errors: Option<Vec<StandardError>>) -> Self {
+        Self { list: vec![], standard_errors, alone: None }
+    }
+}
+
+/// log Σ exp of the weights: about log p(events), in the coordinates of the unit box.
+pub(crate) fn log_evidence<M>(members: &[(f64, M)]) -> f64 {
+    let top = members.iter().map(|(log_weight, _)| *log_weight).fold(f64::NEG_INFINITY, f64::max);
+    top + members.iter().map(|(log_weight, _)| (log_weight - top).exp()).sum::<f64>().ln()
 }
 
 /// Why an average has one component per family.
@@ -86,29 +88,30 @@ impl Alone {
     }
 }
 
+/// Points of the grid, and why there is one alone, if there is.
+type Followed<M> = (Vec<Point<M>>, Option<Alone>);
+
 /// A point of the grid, with what was found there.
-struct Point {
+struct Point<M> {
     place: Vec<i32>,
     value: f64,
     sites: Sites,
-    theta: Theta,
-    optimum: Optimum,
+    member: M,
     f: Marginals,
 }
 
-impl<'a> Search<'_, '_, OnLattice<'a>> {
+impl<K: Kind> Search<'_, '_, K> {
     /// The members about the best Θ.
-    pub(super) fn members(&self, run: &Run<OnLattice<'a>>) -> Result<Members> {
-        let rival = self.kind.wanted.rival.as_ref().map_or(f64::NEG_INFINITY, |rival| rival.best);
+    pub(super) fn members(&self, run: &Run<K>) -> Result<Members<K::Member>> {
         let alone = match run.value {
-            _ if self.kind.events > MANY_EVENTS => Some(Alone::ManyEvents),
-            _ if self.kind.layout.free() == 0 => Some(Alone::NoDifference), // all is held
-            value if value < rival - NO_SAY => Some(Alone::NoSay),
+            _ if self.events > MANY_EVENTS => Some(Alone::ManyEvents),
+            _ if self.kind.free() == 0 => Some(Alone::NoDifference), // all is held
+            value if value < self.kind.rival() - NO_SAY => Some(Alone::NoSay),
             _ => None,
         };
         let searched = self.work.get();
         let grid = Grid::new(self, run)?;
-        let middle = self.point(run, &grid, vec![0; grid.middle.len()], run.sites.clone())?;
+        let middle = self.point(run, &grid, vec![0; grid.root.rows()], run.sites.clone())?;
         let Some(middle) = middle else { return Err(Error::NotANumber { parameters: vec![] }) };
         let (points, alone) = match alone {
             Some(why) => (vec![middle], Some(why)),
@@ -118,12 +121,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             1 => grid.log_volume(TAU.sqrt()),
             _ => grid.log_volume(STEP),
         };
-        let member = |point: Point| Member {
-            said: run.level.precision_of(&point.sites),
-            theta: point.theta,
-            optimum: point.optimum,
-            log_weight: point.value + log_volume,
-        };
+        let member = |point: Point<K::Member>| (point.value + log_volume, point.member);
         let standard_errors = grid.covariance().and_then(|covariance| self.errors_from(&run.theta, &covariance));
         Ok(Members { list: points.into_iter().map(member).collect(), standard_errors, alone })
     }
@@ -131,10 +129,10 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
     /// Rings about the middle, until one changes nothing.
     fn rings(
         &self,
-        run: &Run<OnLattice<'a>>,
+        run: &Run<K>,
         grid: &Grid,
-        (middle, searched): (Point, f64),
-    ) -> Result<(Vec<Point>, Option<Alone>)> {
+        (middle, searched): (Point<K::Member>, f64),
+    ) -> Result<Followed<K::Member>> {
         let mut seen: HashSet<Vec<i32>> = HashSet::from([middle.place.clone()]);
         let mut points = vec![middle];
         let (mut ring, mut last) = (0..1, 0.0);
@@ -171,16 +169,18 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
     }
 
     /// A point of the grid; none beyond the bounds of the search, or where q cannot be found.
-    fn point(&self, run: &Run<OnLattice<'a>>, grid: &Grid, place: Vec<i32>, sites: Sites) -> Result<Option<Point>> {
+    fn point(&self, run: &Run<K>, grid: &Grid, place: Vec<i32>, sites: Sites) -> Result<Option<Point<K::Member>>> {
         let Some(x) = grid.at(&place) else { return Ok(None) };
         let theta = self.kind.unpack(&run.level, &x, &run.theta);
-        match self.evaluate(&run.level, &theta, sites, (NEAR, self.kind.tuning().most_steps), None) {
+        let found = |Found { value, sites, kept }| {
+            let member = self.kind.member(&run.level, &theta, &sites, kept)?;
+            let f = self.kind.marginals(&run.level, &member, &grid.places)?;
+            Ok(Point { place, value, sites, member, f })
+        };
+        let steps = (NEAR, self.kind.tuning().most_steps);
+        match self.evaluate(&run.level, &theta, sites, steps, None).and_then(found) {
             Err(Error::Cancelled) => Err(Error::Cancelled),
-            Err(_) => Ok(None),
-            Ok(found) => {
-                let f = found.kept.marginals(&grid.places);
-                Ok(Some(Point { place, value: found.value, sites: found.sites, theta, optimum: found.kept, f }))
-            }
+            other => Ok(other.ok()),
         }
     }
 }
@@ -193,17 +193,17 @@ struct Grid {
     root: Matrix,
     /// Whether that is the curvature of a maximum.
     is_proper: bool,
-    places: Hats,
+    places: Points,
 }
 
 impl Grid {
-    fn new<'a>(search: &Search<'_, '_, OnLattice<'a>>, run: &Run<OnLattice<'a>>) -> Result<Self> {
+    fn new<K: Kind>(search: &Search<'_, '_, K>, run: &Run<K>) -> Result<Self> {
         let (middle, bounds) = search.kind.pack(&run.level, &run.theta);
-        let places = run.level.lattice.grid().at(&places(search.kind.window)?)?;
-        let count = middle.len();
+        let places = places(search.kind.window())?;
+        let count = search.kind.free();
         let least = 1.0 / (WIDEST * WIDEST);
         // So many events determine Θ: what is left is not worth its cost.
-        let is_dear = search.kind.events > MANY_EVENTS || count == 0;
+        let is_dear = search.events > MANY_EVENTS || count == 0;
         let found = if is_dear { None } else { search.curvature(run, count)? };
         let is_maximum = found.is_some();
         let mut curvature = found.unwrap_or_else(|| Matrix::scaled_identity(count, UNKNOWN.powi(-2)));
@@ -220,6 +220,7 @@ impl Grid {
         if !x.is_empty() {
             linalg::solve_lower_transposed(&self.root, &mut x);
         }
+        x.resize(self.middle.len(), 0.0); // what is not averaged over stays
         linalg::add_scaled(&mut x, 1.0, &self.middle);
         let is_inside = x.iter().zip(&self.bounds).all(|(x, (low, high))| low <= x && x <= high);
         is_inside.then_some(x)
@@ -227,7 +228,7 @@ impl Grid {
 
     /// The logarithm of the volume of a cell with these sides, in standard deviations.
     fn log_volume(&self, side: f64) -> f64 {
-        self.middle.len() as f64 * side.ln() - 0.5 * linalg::log_determinant(&self.root)
+        self.root.rows() as f64 * side.ln() - 0.5 * linalg::log_determinant(&self.root)
     }
 
     /// The covariance of the coordinates, where there is a maximum in all of them.
@@ -237,7 +238,7 @@ impl Grid {
 }
 
 /// The value of the best point.
-fn best_of(points: &[Point]) -> f64 {
+fn best_of<M>(points: &[Point<M>]) -> f64 {
     points.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max)
 }
 
@@ -245,7 +246,7 @@ fn best_of(points: &[Point]) -> f64 {
 struct Bands(Vec<(f64, f64)>);
 
 impl Bands {
-    fn of(points: &[Point]) -> Self {
+    fn of<M>(points: &[Point<M>]) -> Self {
         let best = best_of(points);
         let weights: Vec<f64> = points.iter().map(|point| (point.value - best).exp()).collect();
         let total: f64 = weights.iter().sum();
@@ -271,7 +272,8 @@ impl Bands {
 /// Places all over the window, whose bounding box is the unit box.
 fn places(window: &Window) -> Result<Points> {
     let dims = window.dims();
-    let count = PLACES[dims - 1];
+    let many = || (MANY_PLACES.powf(1.0 / dims as f64) as usize).max(1);
+    let count = PLACES.get(dims - 1).copied().unwrap_or_else(many);
     let coordinate = |n: usize, r: usize| ((n / count.pow(r as u32)) % count) as f64 + 0.5;
     let at = |n: usize| -> Vec<f64> { (0..dims).map(|r| coordinate(n, r) / count as f64).collect() };
     let all: Vec<Vec<f64>> = (0..count.pow(dims as u32)).map(at).collect();
