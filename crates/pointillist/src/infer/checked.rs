@@ -60,3 +60,33 @@ fn coverage(posterior: &Posterior, data: Data<'_>) -> Result<Option<Coverage>> {
     let seen = Weighed { points: scaling.points_inward(&points), weights, log_units: data.log_units(scaling) };
     Ok(Some(heaviest.coverage(&seen, DRAWS, SEED, &unwatched)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::events::Events;
+    use crate::infer::Model;
+    use crate::window::Window;
+
+    /// Events of a rate that changes about so fast, shifted.
+    fn events(shift: f64) -> Events {
+        let times: Vec<f64> = (0..200).map(|i| ((f64::from(i) / 200.0).powi(3) + shift).fract()).collect();
+        Events::new(Points::line(&times).unwrap(), Window::interval(0.0, 1.0).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_answer_that_is_not_the_posterior_of_the_events_is_said_to_be_far() {
+        let (own, other) = (events(0.0), events(0.5));
+        let fit = Model { checked: false, ..Model::default() }.fit(&own).unwrap();
+        let said = |events: &Events| {
+            let mut report = fit.report.clone();
+            report.check(&fit.posterior, Data::Events(events)).unwrap();
+            (report.coverage.unwrap(), report.warnings.iter().any(|line| line.contains("from the exact posterior")))
+        };
+        let (close, warned) = said(&own);
+        assert!(!close.is_far() && !warned && close.gap < 2.0, "{close:?}");
+        // The bands of this answer hold next to nothing of the posterior given the other events.
+        let (far, warned) = said(&other);
+        assert!(far.is_far() && warned && far.gap > 20.0, "{far:?}");
+    }
+}
