@@ -254,7 +254,7 @@ pub fn page(records: &[Record]) -> String {
         Scores are of held-out events, higher is better. `LL` is their log-likelihood at the mean rate, for all methods alike. Where a method has a \
         posterior, `M_p` is the logarithm of their expected likelihood (sampled) and `L_p` the expectation of their log-likelihood; `M_0` and `L_0` \
         are the same with q(u) collapsed to its mean, as in the paper. ± is one standard error. *Default* is `pointillist fit` without options: an average over lattices. VBPP is the paper's model in this library, by maximum likelihood (ML) or \
-        averaged over the length of the length-scales, with the prior on them that SGCP has; KS is kernel smoothing with (+EC) and without (−EC) end correction; SGCP the sampler.\n\n",
+        averaged over its hyper-parameters, with the constant in q and penalised-complexity priors; KS is kernel smoothing with (+EC) and without (−EC) end correction; SGCP the sampler.\n\n",
     );
     if records.iter().any(|record| record.quick) {
         text +=
