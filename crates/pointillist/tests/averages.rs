@@ -55,6 +55,30 @@ fn the_first_intensity_of_adams_is_no_comb() {
     assert!(held > 0.85 && error < 6.0 && whole >= 0.75, "{held} {error} {whole}");
 }
 
+/// 60 events in a thousandth of the window: a lattice whose steps are wider than the edges of that is worse by evidence, and is not the last.
+#[test]
+fn a_cluster_in_a_wide_window_gets_the_nodes_that_it_needs() {
+    let window = Window::interval(0.0, 1000.0).unwrap();
+    let inside = |x: f64| (250.0..251.0).contains(&x);
+    let events = &sets(&window, |x| if inside(x) { 60.0 } else { 0.0 }, 1)[0];
+    let fit = |nodes: Option<usize>| {
+        let nodes = nodes.map(|nodes| vec![nodes]);
+        let rough = LatticeChoice {
+            nodes,
+            smoothness: Some(Smoothness::One),
+            links: vec![Link::Log],
+            ..LatticeChoice::default()
+        };
+        Model { family: rough.into(), checked: false, ..Model::default() }.fit(events).unwrap()
+    };
+    let (found, coarse) = (fit(None), fit(Some(2048)));
+    let evidence = |fit: &Fit| fit.report.log_evidence.unwrap();
+    assert!(evidence(&found) > evidence(&coarse) + 1.0, "{} {}", evidence(&found), evidence(&coarse));
+    // Near an edge the rate is the cluster's inside, and far less outside.
+    let rate = found.posterior.rate(&Points::line(&[249.6, 250.2, 250.8, 251.4]).unwrap()).unwrap().mean;
+    assert!(rate[1].min(rate[2]) > 2.0 * rate[0].max(rate[3]), "{rate:?}");
+}
+
 #[test]
 fn it_is_a_mixture_of_families_and_its_weights_are_those_of_single_fits() {
     let unit = Window::interval(0.0, 1.0).unwrap();

@@ -42,8 +42,8 @@ const AUTO_MUCH: f64 = 0.01;
 const OUT_OF_REACH: f64 = 12.0;
 const OUT_OF_REACH_PER_EVENT: f64 = 5e-3;
 const LITTLE_FINER: f64 = 1.3;
-/// `auto` stops where it would need more nodes per event than this, …
-const AUTO_PER_EVENT: usize = 50;
+/// `auto` stops where it would need more nodes per event than this, on a line, in a plane and in space, …
+const AUTO_PER_EVENT: [usize; 3] = [200, 50, 50];
 /// … or more work than this many seconds of natural steps for few events, and for many, …
 const AUTO_SECONDS: [f64; 2] = [1.2, 60.0];
 /// … where there are at least so many events per second …
@@ -294,8 +294,9 @@ impl<'a> OnLattice<'a> {
     /// Whether there are far more nodes than events.
     fn too_many(&self, nodes: &[usize]) -> Option<String> {
         let size = nodes.iter().fold(1usize, |n, &axis| n.saturating_mul(axis));
-        let too_many = size > AUTO_PER_EVENT.saturating_mul(self.distinct);
-        too_many.then(|| format!("are more than {AUTO_PER_EVENT} per event, which is where auto stops"))
+        let most = AUTO_PER_EVENT[nodes.len() - 1];
+        let too_many = size > most.saturating_mul(self.distinct);
+        too_many.then(|| format!("are more than {most} per event, which is where auto stops"))
     }
 
     fn step_seconds(&self, nodes: &[usize], events: usize) -> f64 {
