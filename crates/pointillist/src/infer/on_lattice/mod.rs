@@ -37,6 +37,9 @@ const AUTO_TIMES: [f64; 3] = [4.0, 4.0, 3.4];
 const AUTO_FEWER: [f64; 3] = [2.8, 2.0, 1.5];
 /// … the last refinement gained this many nats per event.
 const AUTO_MUCH: f64 = 0.01;
+/// Where even those are too many, so many times as many, which may take so many times as long as another lattice, unless another family is out of
+/// reach.
+const AUTO_LAST: (f64, f64) = (1.3, 1.75);
 /// A family is not refined further that is so many nats, and so many more per event, behind another on a lattice that is at most so many times
 /// as fine.
 const OUT_OF_REACH: f64 = 12.0;
@@ -274,8 +277,8 @@ impl<'a> OnLattice<'a> {
         (0..nodes.len()).map(|r| nodes[r].min(most(r)).max(level.nodes[r])).collect()
     }
 
-    /// Why a lattice is more than `auto` uses.
-    fn too_much(&self, nodes: &[usize]) -> Option<String> {
+    /// Why a lattice is more than `auto` uses, if it may take so many times as long as usual.
+    fn too_much(&self, nodes: &[usize], times: f64) -> Option<String> {
         let (needed, most) = (bytes(nodes, self.wanted.smoothness), self.wanted.most_bytes as f64);
         let work = STEPS_PER_LATTICE * self.step_seconds(nodes, self.events);
         if needed > most {
@@ -284,7 +287,7 @@ impl<'a> OnLattice<'a> {
         }
         // In space a step takes longer than its products, and there are more of them.
         let share = if nodes.len() == 3 { 0.3 } else { 1.0 };
-        let most = share * (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1]);
+        let most = times * share * (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1]);
         if work > most {
             return Some(format!("would take about {work:.0} s, and auto stops at {most:.0}"));
         }
@@ -304,17 +307,21 @@ impl<'a> OnLattice<'a> {
     }
 
     /// The lattice that `auto` tries after a level with these ranges, or why none.
-    fn finer(&self, level: &Level, ranges: &[f64], last_gain: f64) -> std::result::Result<Vec<usize>, String> {
+    fn finer(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Vec<usize>, String> {
+        let (level, ranges) = (&run.level, &run.theta.ranges());
         let lengths: Vec<f64> = ranges.iter().zip(margin(ranges)).map(|(r, m)| (1.0 + 2.0 * m) / r).collect();
         let grown = |times: f64| self.not_too_fine(&grown(&level.nodes, &lengths, times), level);
         let next = grown(AUTO_TIMES[lengths.len() - 1]);
         if next == level.nodes {
             return Err(self.source.why_no_finer().into());
         }
-        let Some(why) = self.too_much(&next) else { return Ok(next) };
+        let Some(why) = self.too_much(&next, 1.0) else { return Ok(next) };
         let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.events as f64;
-        let mut fewer = AUTO_FEWER.iter().map(|times| grown(*times));
-        let fitting = fewer.find(|nodes| pays && self.too_much(nodes).is_none());
+        let best = self.wanted.rival.as_ref().map(|rival| rival.best);
+        let last = best.is_none_or(|best| !self.is_out_of_reach(run, best)).then_some(AUTO_LAST);
+        let fewer = AUTO_FEWER.iter().map(|times| (*times, 1.0)).chain(last);
+        let mut fewer = fewer.map(|(nodes, work)| (grown(nodes), work));
+        let fitting = fewer.find(|(nodes, work)| pays && self.too_much(nodes, *work).is_none()).map(|(nodes, _)| nodes);
         fitting.ok_or_else(|| format!("{} {why}", describe(&next)))
     }
 
@@ -323,7 +330,11 @@ impl<'a> OnLattice<'a> {
         let Some(rival) = &self.wanted.rival else { return false };
         let size = LITTLE_FINER * run.level.lattice.grid().size() as f64;
         let there = rival.levels.iter().filter(|(nodes, _)| *nodes as f64 <= size).map(|(_, bound)| *bound);
-        let behind = there.fold(f64::NEG_INFINITY, f64::max) - self.worth(run).unwrap_or(f64::INFINITY);
+        self.is_out_of_reach(run, there.fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    fn is_out_of_reach(&self, run: &Run<Self>, bound: f64) -> bool {
+        let behind = bound - self.worth(run).unwrap_or(f64::INFINITY);
         behind > OUT_OF_REACH + OUT_OF_REACH_PER_EVENT * self.events as f64
     }
 
@@ -563,7 +574,7 @@ impl Kind for OnLattice<'_> {
         if self.is_left_behind(run) {
             return Err(" nodes: too far below another family to go on".into());
         }
-        self.finer(&run.level, &run.theta.ranges(), last_gain).map_err(|why| {
+        self.finer(run, last_gain).map_err(|why| {
             self.more_would_show.set(self.is_short_of_nodes(&run.level));
             format!(" nodes: {why}")
         })
