@@ -45,8 +45,10 @@ const AUTO_LAST: (f64, f64) = (1.3, 1.75);
 const OUT_OF_REACH: f64 = 12.0;
 const OUT_OF_REACH_PER_EVENT: f64 = 5e-3;
 const LITTLE_FINER: f64 = 1.3;
-/// `auto` stops where it would need more nodes per event than this, on a line, in a plane and in space, …
-const AUTO_PER_EVENT: [usize; 3] = [200, 50, 50];
+/// `auto` stops where it would need more nodes per event than this, …
+const AUTO_PER_EVENT: usize = 50;
+/// … or than this, on a line, in a plane and in space, after a refinement that gained so much, …
+const AUTO_PER_EVENT_AFTER_MUCH: [usize; 3] = [200, 50, 50];
 /// … or more work than this many seconds of natural steps for few events, and for many, …
 const AUTO_SECONDS: [f64; 2] = [1.2, 60.0];
 /// … where there are at least so many events per second …
@@ -268,7 +270,7 @@ impl<'a> OnLattice<'a> {
         let nodes = &level.nodes;
         let twice: Vec<usize> = nodes.iter().map(|n| n.saturating_mul(2)).collect();
         let is_rounded = matches!(self.source, Source::Points(_)) && self.not_too_fine(&twice, level) == *nodes;
-        !is_rounded && self.too_many(&twice).is_none()
+        !is_rounded && self.too_many(&twice, AUTO_PER_EVENT).is_none()
     }
 
     /// A lattice with its nodes no nearer than coordinates are rounded, and no fewer than a level has.
@@ -277,8 +279,8 @@ impl<'a> OnLattice<'a> {
         (0..nodes.len()).map(|r| nodes[r].min(most(r)).max(level.nodes[r])).collect()
     }
 
-    /// Why a lattice is more than `auto` uses, if it may take so many times as long as usual.
-    fn too_much(&self, nodes: &[usize], times: f64) -> Option<String> {
+    /// Why a lattice is more than `auto` uses, if it may take so many times as long as usual and have so many nodes per event.
+    fn too_much(&self, nodes: &[usize], times: f64, per_event: usize) -> Option<String> {
         let (needed, most) = (bytes(nodes, self.wanted.smoothness), self.wanted.most_bytes as f64);
         let work = STEPS_PER_LATTICE * self.step_seconds(nodes, self.events);
         if needed > most {
@@ -291,15 +293,14 @@ impl<'a> OnLattice<'a> {
         if work > most {
             return Some(format!("would take about {work:.0} s, and auto stops at {most:.0}"));
         }
-        self.too_many(nodes)
+        self.too_many(nodes, per_event)
     }
 
     /// Whether there are far more nodes than events.
-    fn too_many(&self, nodes: &[usize]) -> Option<String> {
+    fn too_many(&self, nodes: &[usize], per_event: usize) -> Option<String> {
         let size = nodes.iter().fold(1usize, |n, &axis| n.saturating_mul(axis));
-        let most = AUTO_PER_EVENT[nodes.len() - 1];
-        let too_many = size > most.saturating_mul(self.distinct);
-        too_many.then(|| format!("are more than {most} per event, which is where auto stops"))
+        let too_many = size > per_event.saturating_mul(self.distinct);
+        too_many.then(|| format!("are more than {per_event} per event, which is where auto stops"))
     }
 
     fn step_seconds(&self, nodes: &[usize], events: usize) -> f64 {
@@ -315,13 +316,16 @@ impl<'a> OnLattice<'a> {
         if next == level.nodes {
             return Err(self.source.why_no_finer().into());
         }
-        let Some(why) = self.too_much(&next, 1.0) else { return Ok(next) };
         let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.events as f64;
+        let per_event = if pays { AUTO_PER_EVENT_AFTER_MUCH[next.len() - 1] } else { AUTO_PER_EVENT };
+        let Some(why) = self.too_much(&next, 1.0, per_event) else { return Ok(next) };
         let best = self.wanted.rival.as_ref().map(|rival| rival.best);
         let last = best.is_none_or(|best| !self.is_out_of_reach(run, best)).then_some(AUTO_LAST);
         let fewer = AUTO_FEWER.iter().map(|times| (*times, 1.0)).chain(last);
         let mut fewer = fewer.map(|(nodes, work)| (grown(nodes), work));
-        let fitting = fewer.find(|(nodes, work)| pays && self.too_much(nodes, *work).is_none()).map(|(nodes, _)| nodes);
+        let fitting = fewer
+            .find(|(nodes, work)| pays && self.too_much(nodes, *work, per_event).is_none())
+            .map(|(nodes, _)| nodes);
         fitting.ok_or_else(|| format!("{} {why}", describe(&next)))
     }
 
