@@ -67,9 +67,9 @@ const SHORTEST: f64 = 1e-5;
 const LONGEST: f64 = 4.0;
 /// … and for α = 4 at most in steps: beyond, digits are lost.
 const MOST_STEPS: f64 = 80.0;
-/// Where nothing is said of it, a range is shorter than this part of the window's side, and a standard deviation larger than what is vague, with
-/// this probability.
-const SHORT: f64 = 0.1;
+/// Where nothing is said of it, a range is shorter than this part of the window's side (of one axis, of two and of three that share it; half of all
+/// ranges of one or two are then shorter than 0.4 sides), and a standard deviation larger than what is vague, with this probability.
+const SHORT: [f64; 3] = [0.02, 0.1, 0.1];
 const UNLIKELY: f64 = 0.05;
 /// How far below the usual floor (of a logarithm) a variance with a prior may be.
 const SMALLER: f64 = 6.0;
@@ -371,7 +371,7 @@ fn believe(layout: &mut Layout, scaling: &Scaling, (wanted, ranges): (&Wanted, &
     let prior = |kind: &RangeSlot| match kind {
         RangeSlot::Common(axes) => {
             let shortest = axes.iter().map(|r| scaling.scale(*r)).fold(f64::INFINITY, f64::min);
-            crate::Prior::Length { dims: axes.len(), least: SHORT * shortest / RANGE, share: UNLIKELY }
+            crate::Prior::Length { dims: axes.len(), least: SHORT[axes.len() - 1] * shortest / RANGE, share: UNLIKELY }
         }
         RangeSlot::Ratio(..) => crate::Prior::LogNormal { location: 0.0, scale: RATIOS },
     };
