@@ -293,7 +293,7 @@ pub struct FitOptions {
         help_heading = "Model",
         long_help = "Prior on a hyper-parameter, as in 'lengthscale ~ lognormal(0, 1)'; repeatable.\n\
         Where nothing is said, there are penalised-complexity priors: a range (twice the length-scale) shorter than a tenth of the window's \
-        shortest side has a probability of 5 %, and so has a standard deviation of f above 3 (log link) or above the root of the mean rate (square \
+        shortest side, or than a fiftieth of the side of an axis by itself, has a probability of 5 %, and so has a standard deviation of f above 3 (log link) or above the root of the mean rate (square \
         link); axes that share a unit share a length-scale unless the events speak against it. `none` leaves these out: hyper-parameters then count by the bound alone, and with --average off the bound is maximised.\n\
         Parameters: variance, lengthscale (of all axes), lengthscale[1] or lengthscale[lat] (of one), mean; with inducing points also \
         those of other kernels (period, or periodic.period of one of them).\n\

@@ -15,11 +15,11 @@ const SETS: u64 = 80;
 struct Truth(Vec<f64>);
 
 impl Truth {
-    /// From the priors of a fit: P(range < 0.1) = P(sd > 3) = 0.05, a Matérn field of smoothness 2, a constant about the logarithm of 150.
+    /// From the priors of a fit: P(range < 0.02) = P(sd > 3) = 0.05, a Matérn field of smoothness 2, a constant about the logarithm of 150.
     fn draw(number: u64) -> Self {
         let mut rng = stream(21, number);
         let mut exponential = || -(1.0 - rng.random::<f64>()).ln();
-        let range = (-0.05f64.ln() * 0.1f64.sqrt() / exponential()).powi(2).min(4.0);
+        let range = (-0.05f64.ln() * 0.02f64.sqrt() / exponential()).powi(2).min(4.0);
         let sd = exponential() * 3.0 / -0.05f64.ln();
         let correlation = |i: usize, j: usize| {
             let x = 3f64.sqrt() * (i.abs_diff(j) as f64 * END / CELLS as f64) / (0.5 * range);

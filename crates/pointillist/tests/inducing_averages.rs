@@ -60,8 +60,8 @@ fn weights_differ_as_bounds_and_priors_do() {
     let average = model.fit(&events).unwrap().posterior;
     let weights = average.weights();
     assert!(weights.len() > 4 && (weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-    // P(range < 1) = P(sd > √6) = 0.05; densities of the logarithms
-    let (short, wide) = (-0.05f64.ln() * 0.5f64.sqrt(), -0.05f64.ln() / 6f64.sqrt());
+    // P(range < 0.2) = P(sd > √6) = 0.05; densities of the logarithms
+    let (short, wide) = (-0.05f64.ln() * 0.1f64.sqrt(), -0.05f64.ln() / 6f64.sqrt());
     let log_weight = |number: usize| {
         let kernel = average.component(number).unwrap().kernel().unwrap();
         let (length, variance) = (kernel.lengthscales()[0], kernel.variance());

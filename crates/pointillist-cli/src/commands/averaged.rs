@@ -151,7 +151,7 @@ impl<'a> Told<'a> {
         };
         let said = |r: usize| {
             let (mean, error) = of_axis(r);
-            let error = if error > 0.0 { format!(" ± {}", short(error)) } else { String::new() };
+            let error = give_or_take(mean, error);
             format!("{}{error}{}", short(mean), unit(r))
         };
         let ranges = match is_one && dims > 1 {
@@ -183,7 +183,7 @@ impl<'a> Told<'a> {
         let said = |link: &&str| {
             let own = components.clone().filter(|component| component.link == **link);
             let (mean, error) = moments(own.map(|component| (component.weight, component.sd)));
-            let error = if error > 0.0 { format!(" ± {}", short(error)) } else { String::new() };
+            let error = give_or_take(mean, error);
             match *link {
                 "log" => format!("{}{error} of the logarithm of the rate", short(mean)),
                 "square" => format!("{}{error} of the root of the rate", short(mean)),
@@ -207,6 +207,11 @@ fn short(value: f64) -> String {
         true => format!("{value:.*}", (2.0 - exponent).max(0.0) as usize),
         false => format!("{value:.2e}"),
     }
+}
+
+/// The error of a number, unless it is one of rounding: components that share a value have none.
+fn give_or_take(value: f64, error: f64) -> String {
+    if error > 1e-9 * value.abs() { format!(" ± {}", short(error)) } else { String::new() }
 }
 
 /// Weighted mean and standard deviation.

@@ -174,8 +174,8 @@ Whether intervals hold the truth as often as they say, on simulated events.";
 const FROM_THE_PRIOR: &str = "\
 ## Sets from the prior
 
-Range and standard deviation of a Matérn field of smoothness 2 are drawn from the penalised-complexity priors of an averaged fit (P(range < a tenth of the side) = \
-0.05; P(sd > 3) = 0.05 for the log link, P(sd > √n) = 0.05 for the square; no range above 4 sides, the longest of a lattice), f exactly on a grid far finer than \
+Range and standard deviation of a Matérn field of smoothness 2 are drawn from the penalised-complexity priors of an averaged fit (P(range < a fiftieth of the side) = \
+0.05 on a line, a tenth in a plane; P(sd > 3) = 0.05 for the log link, P(sd > √n) = 0.05 for the square; no range above 4 sides, the longest of a lattice), f exactly on a grid far finer than \
 any lattice of a fit, its constant from N(log n, 1), or N(√n, n/9) for the square, and events from λ = exp(f) or f² in the unit interval or square. Then the events are \
 fitted: *own* with the family that they come from, averaged over its hyper-parameters, *all* with every family that `fit` has without options. The fit's own prior of the constant is wider, \
 and centred on the number of events.

@@ -10,9 +10,9 @@ use pointillist::internals::sample::standard_normal;
 use rand::{Rng, RngExt};
 use std::f64::consts::PI;
 
-/// Where nothing is said of it, a range is shorter than this part of the window's side, and a standard deviation larger than what is vague, with
-/// this probability.
-const SHORT: f64 = 0.1;
+/// Where nothing is said of it, a range is shorter than this part of the window's side (on a line, in a plane), and a standard deviation larger
+/// than what is vague, with this probability.
+const SHORT: [f64; 2] = [0.02, 0.1];
 const UNLIKELY: f64 = 0.05;
 /// The standard deviation of f that is vague for the log link; for the square it is the root of the mean rate.
 const VAGUE: f64 = 3.0;
@@ -60,7 +60,7 @@ impl Source {
 
     pub(super) fn draw(&self, rng: &mut impl Rng) -> Drawn {
         // P(range < r) = exp(−rate r^{−d/2})
-        let (half, rate) = (0.5 * self.dims as f64, -UNLIKELY.ln() * SHORT.powf(0.5 * self.dims as f64));
+        let (half, rate) = (0.5 * self.dims as f64, -UNLIKELY.ln() * SHORT[self.dims - 1].powf(0.5 * self.dims as f64));
         let shorter = rng.random::<f64>() * (-rate * LONGEST.powf(-half)).exp();
         let range = (rate / -shorter.ln()).powf(1.0 / half);
         let vague = if self.is_log() { VAGUE } else { self.events.sqrt() };
@@ -174,7 +174,7 @@ mod tests {
                 LatticeChoice { links: vec![link], smoothness: Some(Smoothness::Two), ..LatticeChoice::default() };
             let fit = Model { family: lattice.into(), average: true, ..Model::default() }.fit(&events).unwrap();
             let best = fit.posterior.component(0).unwrap().lattice().unwrap();
-            let length = Prior::Length { dims: 1, least: SHORT / RANGE, share: UNLIKELY };
+            let length = Prior::Length { dims: 1, least: SHORT[0] / RANGE, share: UNLIKELY };
             let deviation = Prior::Deviation { most, share: UNLIKELY };
             let on_logs = (best.lengthscales[0] * best.variance).ln();
             let want = length.log_density(best.lengthscales[0]).0 + deviation.log_density(best.variance).0;
@@ -193,7 +193,7 @@ mod tests {
             short += f64::from(drawn.range < 0.3);
             large += f64::from(drawn.sd > 1.0);
         }
-        let below = |range: f64| (UNLIKELY.ln() * (SHORT / range).sqrt()).exp();
+        let below = |range: f64| (UNLIKELY.ln() * (SHORT[0] / range).sqrt()).exp();
         for (found, share) in [(short, below(0.3) / below(LONGEST)), (large, UNLIKELY.powf(1.0 / VAGUE))] {
             let (want, sd) = (share * count as f64, (share * (1.0 - share) * count as f64).sqrt());
             assert!((found - want).abs() < 3.5 * sd, "{found} {want}");

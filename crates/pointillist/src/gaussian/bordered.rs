@@ -236,9 +236,12 @@ impl<D: Design> Design for BorderedDesign<D> {
         let explained: Vec<Vec<f64>> = explained.collect();
         let mut left = vec![0.0; self.dense.len()];
         for (n, variance) in variance.iter_mut().enumerate() {
-            (0..left.len()).for_each(|k| left[k] = self.dense[k][n] - explained[k][n]);
-            linalg::solve_lower(&spread.corner, &mut left);
-            *variance += linalg::dot(&left, &left);
+            // By hand: there are few unknowns and many points, and a call of the library for each would cost more than all else here.
+            for k in 0..left.len() {
+                let known: f64 = (0..k).map(|l| spread.corner[(k, l)] * left[l]).sum();
+                left[k] = (self.dense[k][n] - explained[k][n] - known) / spread.corner[(k, k)];
+                *variance += left[k] * left[k];
+            }
         }
         (level, variance)
     }

@@ -5,8 +5,9 @@ use crate::window::{Scaling, Window};
 
 /// A range is this many length-scales.
 pub(super) const RANGE: f64 = 2.0;
-/// A range is shorter than this part of the window's side, and a standard deviation larger than what is vague, with this probability.
-const SHORT: f64 = 0.1;
+/// A range is shorter than this part of the window's side (of one axis, of two and of three or more that share it; half of all ranges of one or two
+/// are then shorter than 0.4 sides), and a standard deviation larger than what is vague, with this probability.
+const SHORT: [f64; 3] = [0.02, 0.1, 0.1];
 const UNLIKELY: f64 = 0.05;
 /// How far below the usual floor (of a logarithm) a variance with a prior may be.
 pub(super) const SMALLER: f64 = 6.0;
@@ -47,7 +48,8 @@ pub(super) fn groups(window: &Window, scaling: &Scaling, isotropy: Isotropy) -> 
 /// The prior of the length-scale along these axes.
 pub(super) fn length(axes: &[usize], scaling: &Scaling) -> Prior {
     let shortest = axes.iter().map(|r| scaling.scale(*r)).fold(f64::INFINITY, f64::min);
-    Prior::Length { dims: axes.len(), least: SHORT * shortest / RANGE, share: UNLIKELY }
+    let short = SHORT[axes.len().clamp(1, SHORT.len()) - 1];
+    Prior::Length { dims: axes.len(), least: short * shortest / RANGE, share: UNLIKELY }
 }
 
 /// The prior of a ratio of two length-scales.

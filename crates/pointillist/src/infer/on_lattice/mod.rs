@@ -37,6 +37,9 @@ const AUTO_TIMES: [f64; 3] = [4.0, 4.0, 3.4];
 const AUTO_FEWER: [f64; 3] = [2.8, 2.0, 1.5];
 /// … the last refinement gained this many nats per event.
 const AUTO_MUCH: f64 = 0.01;
+/// Where even those are too many, so many times as many, which may take so many times as long as another lattice, unless another family is out of
+/// reach.
+const AUTO_LAST: (f64, f64) = (1.3, 1.75);
 /// A family is not refined further that is so many nats, and so many more per event, behind another on a lattice that is at most so many times
 /// as fine.
 const OUT_OF_REACH: f64 = 12.0;
@@ -44,6 +47,8 @@ const OUT_OF_REACH_PER_EVENT: f64 = 5e-3;
 const LITTLE_FINER: f64 = 1.3;
 /// `auto` stops where it would need more nodes per event than this, …
 const AUTO_PER_EVENT: usize = 50;
+/// … or than this, on a line, in a plane and in space, after a refinement that gained so much, …
+const AUTO_PER_EVENT_AFTER_MUCH: [usize; 3] = [200, 50, 50];
 /// … or more work than this many seconds of natural steps for few events, and for many, …
 const AUTO_SECONDS: [f64; 2] = [1.2, 60.0];
 /// … where there are at least so many events per second …
@@ -264,7 +269,7 @@ impl<'a> OnLattice<'a> {
         let nodes = &level.nodes;
         let twice: Vec<usize> = nodes.iter().map(|n| n.saturating_mul(2)).collect();
         let is_rounded = matches!(self.source, Source::Points(_)) && self.not_too_fine(&twice, level) == *nodes;
-        !is_rounded && self.too_many(&twice).is_none()
+        !is_rounded && self.too_many(&twice, AUTO_PER_EVENT).is_none()
     }
 
     /// A lattice with its nodes no nearer than coordinates are rounded, and no fewer than a level has.
@@ -273,8 +278,8 @@ impl<'a> OnLattice<'a> {
         (0..nodes.len()).map(|r| nodes[r].min(most(r)).max(level.nodes[r])).collect()
     }
 
-    /// Why a lattice is more than `auto` uses.
-    fn too_much(&self, nodes: &[usize]) -> Option<String> {
+    /// Why a lattice is more than `auto` uses, if it may take so many times as long as usual and have so many nodes per event.
+    fn too_much(&self, nodes: &[usize], times: f64, per_event: usize) -> Option<String> {
         let (needed, most) = (bytes(nodes, self.wanted.smoothness), self.wanted.most_bytes as f64);
         let work = STEPS_PER_LATTICE * self.step_seconds(nodes, self.events);
         if needed > most {
@@ -283,18 +288,18 @@ impl<'a> OnLattice<'a> {
         }
         // In space a step takes longer than its products, and there are more of them.
         let share = if nodes.len() == 3 { 0.3 } else { 1.0 };
-        let most = share * (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1]);
+        let most = times * share * (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1]);
         if work > most {
             return Some(format!("would take about {work:.0} s, and auto stops at {most:.0}"));
         }
-        self.too_many(nodes)
+        self.too_many(nodes, per_event)
     }
 
     /// Whether there are far more nodes than events.
-    fn too_many(&self, nodes: &[usize]) -> Option<String> {
+    fn too_many(&self, nodes: &[usize], per_event: usize) -> Option<String> {
         let size = nodes.iter().fold(1usize, |n, &axis| n.saturating_mul(axis));
-        let too_many = size > AUTO_PER_EVENT.saturating_mul(self.distinct);
-        too_many.then(|| format!("are more than {AUTO_PER_EVENT} per event, which is where auto stops"))
+        let too_many = size > per_event.saturating_mul(self.distinct);
+        too_many.then(|| format!("are more than {per_event} per event, which is where auto stops"))
     }
 
     fn step_seconds(&self, nodes: &[usize], events: usize) -> f64 {
@@ -302,17 +307,24 @@ impl<'a> OnLattice<'a> {
     }
 
     /// The lattice that `auto` tries after a level with these ranges, or why none.
-    fn finer(&self, level: &Level, ranges: &[f64], last_gain: f64) -> std::result::Result<Vec<usize>, String> {
+    fn finer(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Vec<usize>, String> {
+        let (level, ranges) = (&run.level, &run.theta.ranges());
         let lengths: Vec<f64> = ranges.iter().zip(margin(ranges)).map(|(r, m)| (1.0 + 2.0 * m) / r).collect();
         let grown = |times: f64| self.not_too_fine(&grown(&level.nodes, &lengths, times), level);
         let next = grown(AUTO_TIMES[lengths.len() - 1]);
         if next == level.nodes {
             return Err(self.source.why_no_finer().into());
         }
-        let Some(why) = self.too_much(&next) else { return Ok(next) };
         let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.events as f64;
-        let mut fewer = AUTO_FEWER.iter().map(|times| grown(*times));
-        let fitting = fewer.find(|nodes| pays && self.too_much(nodes).is_none());
+        let per_event = if pays { AUTO_PER_EVENT_AFTER_MUCH[next.len() - 1] } else { AUTO_PER_EVENT };
+        let Some(why) = self.too_much(&next, 1.0, per_event) else { return Ok(next) };
+        let best = self.wanted.rival.as_ref().map(|rival| rival.best);
+        let last = best.is_none_or(|best| !self.is_out_of_reach(run, best)).then_some(AUTO_LAST);
+        let fewer = AUTO_FEWER.iter().map(|times| (*times, 1.0)).chain(last);
+        let mut fewer = fewer.map(|(nodes, work)| (grown(nodes), work));
+        let fitting = fewer
+            .find(|(nodes, work)| pays && self.too_much(nodes, *work, per_event).is_none())
+            .map(|(nodes, _)| nodes);
         fitting.ok_or_else(|| format!("{} {why}", describe(&next)))
     }
 
@@ -321,7 +333,11 @@ impl<'a> OnLattice<'a> {
         let Some(rival) = &self.wanted.rival else { return false };
         let size = LITTLE_FINER * run.level.lattice.grid().size() as f64;
         let there = rival.levels.iter().filter(|(nodes, _)| *nodes as f64 <= size).map(|(_, bound)| *bound);
-        let behind = there.fold(f64::NEG_INFINITY, f64::max) - self.worth(run).unwrap_or(f64::INFINITY);
+        self.is_out_of_reach(run, there.fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    fn is_out_of_reach(&self, run: &Run<Self>, bound: f64) -> bool {
+        let behind = bound - self.worth(run).unwrap_or(f64::INFINITY);
         behind > OUT_OF_REACH + OUT_OF_REACH_PER_EVENT * self.events as f64
     }
 
@@ -584,7 +600,7 @@ impl Kind for OnLattice<'_> {
         if self.is_left_behind(run) {
             return Err(" nodes: too far below another family to go on".into());
         }
-        self.finer(&run.level, &run.theta.ranges(), last_gain).map_err(|why| {
+        self.finer(run, last_gain).map_err(|why| {
             self.more_would_show.set(self.is_short_of_nodes(&run.level));
             format!(" nodes: {why}")
         })
