@@ -14,8 +14,8 @@ use crate::window::Nodes;
 
 /// So many entries of a row are looked through for an unknown that is there already.
 const NEAR: usize = 4;
-/// No cell is expected to hold more than e to this times as many events as before.
-const MOST: f64 = 30.0;
+/// The logarithm of the rate of a cell moves by no more than this: beyond, first order says nothing.
+const MOST: f64 = 1.5;
 
 /// Rows of cells, and the fit that follows.
 pub(super) struct Following {
@@ -55,14 +55,17 @@ impl Following {
             row.iter().for_each(|(unknown, value)| moved[*unknown] += (count - seen) * value);
         }
         self.field.solve(&mut moved);
-        self.rises(&moved).zip(expected).map(|(rise, mean)| rise.min(MOST).exp() * mean).collect()
+        self.rises(&moved).zip(expected).map(|(rise, mean)| rise.clamp(-MOST, MOST).exp() * mean).collect()
     }
 
     /// What is expected in each cell under each of some draws of q, whose mean over them is what is expected.
     pub(super) fn drawn(&self, expected: &[f64], draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
         let draw = |draw: usize| {
             let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), self.field.size());
-            Ok(self.rises(&self.field.deviations(noise)?).map(|rise| rise.min(MOST).exp()).collect::<Vec<f64>>())
+            Ok(self
+                .rises(&self.field.deviations(noise)?)
+                .map(|rise| rise.clamp(-MOST, MOST).exp())
+                .collect::<Vec<f64>>())
         };
         let mut all: Vec<Vec<f64>> = parallel::try_each(draws, draw)?;
         for (cell, mean) in expected.iter().enumerate() {

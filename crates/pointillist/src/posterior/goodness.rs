@@ -33,6 +33,8 @@ const REPLICATES: usize = 300;
 /// Components whose mean is taken at most, the heaviest.
 const MOST_COMPONENTS: usize = 30;
 const SEED: u64 = 0x60_0d;
+/// Standard deviations by which the count of a cell may be off and still be one that the fit followed.
+const PLAUSIBLE: f64 = 2.5;
 const DRAWN_SEED: u64 = 0xd_4a3;
 /// A box holds at most one part of this many of the cells of an axis.
 const WIDEST: usize = 4;
@@ -130,11 +132,17 @@ impl Posterior {
         let observed = boxes.largest(&counts, &expected);
         let drawn =
             following.as_ref().map(|following| following.drawn(&expected, REPLICATES, DRAWN_SEED)).transpose()?;
+        // What no rate of this model explains is not followed either.
+        let plausible = |(count, mean): (&f64, &f64)| {
+            let most = PLAUSIBLE * mean.max(1.0).sqrt();
+            mean + (count - mean).clamp(-most, most)
+        };
+        let seen: Vec<f64> = counts.iter().zip(&expected).map(plausible).collect();
         let replicate = |draw: usize| {
             let mut rng = sample::stream(SEED, draw as u64);
             let means = drawn.as_ref().map_or(&expected, |drawn| &drawn[draw]);
             let others: Vec<f64> = means.iter().map(|mean| thinning::poisson(&mut rng, *mean) as f64).collect();
-            let fitted = following.as_ref().map(|following| following.fitted(&expected, &counts, &others));
+            let fitted = following.as_ref().map(|following| following.fitted(&expected, &seen, &others));
             boxes.largest(&others, fitted.as_ref().unwrap_or(&expected)).map(|(distance, _)| distance)
         };
         let replicates = parallel::map(0..REPLICATES, REPLICATES * boxes.list.len(), replicate);
@@ -315,12 +323,13 @@ fn p_value(observed: [f64; 3], replicates: &[[f64; 3]]) -> (f64, Misfit) {
     let moments = [0, 1, 2].map(|kind| {
         let mean = replicates.iter().map(|distances| distances[kind]).sum::<f64>() / count;
         let square = replicates.iter().map(|distances| (distances[kind] - mean).powi(2)).sum::<f64>() / count;
-        (mean, square.sqrt().max(f64::MIN_POSITIVE))
+        (mean, square.sqrt())
     });
     let largest = |distances: &[f64; 3]| {
         let standardised = |kind: Misfit| {
             let (mean, sd) = moments[kind as usize];
-            ((distances[kind as usize] - mean) / sd, kind)
+            // There are no times in a plane.
+            (if sd > 0.0 { (distances[kind as usize] - mean) / sd } else { f64::NEG_INFINITY }, kind)
         };
         let all = [Misfit::Count, Misfit::Peak, Misfit::Times].map(standardised);
         all.into_iter().reduce(|best, one| if one.0 > best.0 { one } else { best }).unwrap_or(all[0])
