@@ -57,6 +57,43 @@ fn a_flattened_peak_is_seen() {
     }
     assert!(seen >= 8 && at_the_peak == seen, "{seen} {at_the_peak}");
 }
+
+/// Four responses of 47/s and 15 ms above a rate that goes up and down slowly, in 30 trials of 20 s: cells must be as short as these are.
+#[test]
+fn short_peaks_in_a_long_window_are_seen() {
+    let window = Window::interval(0.0, 20.0).unwrap().with_repeats(30).unwrap();
+    let centres = [3.3, 9.1, 13.8, 17.0];
+    let rate = |t: &[f64]| {
+        let peaks = centres.iter().map(|c| 47.0 * (-0.5 * ((t[0] - c) / 0.015).powi(2)).exp());
+        8.0 * (1.2 * (0.9 * t[0]).sin()).exp() + peaks.sum::<f64>()
+    };
+    for seed in 0..4 {
+        let fit = fitted(&lattice(Smoothness::Two, Link::Log), &window, rate, seed);
+        let goodness = fit.report.goodness.unwrap();
+        println!("{seed}: {goodness:?}");
+        assert!(goodness.p < 0.01 && centres.iter().any(|c| (goodness.place[0].lo - c).abs() < 0.1), "{goodness:?}");
+    }
+}
+
+/// Rates as rough as the model thinks, which a fit follows closely, raise no alarm.
+#[test]
+fn a_fit_that_follows_its_events_is_not_called_poor() {
+    let window = Window::interval(0.0, 1.0).unwrap().with_repeats(50).unwrap();
+    let model = lattice(Smoothness::Two, Link::Log);
+    let p_of_seed = |seed: u64| {
+        let wave = |t: f64, speed: f64, phase: f64| (speed * t + phase * seed as f64).sin();
+        let rate = |t: &[f64]| {
+            10.0 * (0.9 * wave(t[0], 40.0, 1.0) + 0.7 * wave(t[0], 67.0, 2.3) + 0.5 * wave(t[0], 23.0, 3.1)).exp()
+        };
+        p_of(&fitted(&model, &window, rate, seed))
+    };
+    let p: Vec<f64> = (0..60).map(p_of_seed).collect();
+    let below = |limit: f64| p.iter().filter(|p| **p < limit).count();
+    println!("{} below 0.01, {} below 0.05, {} below 0.5 of 60", below(0.01), below(0.05), below(0.5));
+    // 0.6 and 3 are expected at most: more than this has a probability of 0.3 and 3 %.
+    assert!(below(0.01) <= 3 && below(0.05) <= 6, "{p:?}");
+}
+
 #[test]
 fn events_that_a_rate_cannot_explain_are_seen_in_the_plane_and_in_summaries() {
     // A hundred events at nearly one place beside four hundred scattered ones, under a prior that cannot follow.

@@ -2,10 +2,13 @@
 //!
 //! The window is cut into cells, and boxes of cells at several scales are compared with what is expected there: the count of a box by itself,
 //! and its part of the count of a box three times as wide, which a flattened peak changes most. How large the largest difference may be is
-//! learned from counts drawn from the posterior mean, so that it holds for any window, exposure and number of events. On a line rescaled times
-//! are compared with even ones as well. The fit has seen the events, which are therefore nearer to it than new ones: p-values are cautious.
+//! learned from counts drawn from the fit, so that it holds for any window, exposure and number of events. On a line rescaled times are compared
+//! with even ones as well. The fit has seen the events, which are therefore nearer to it than new ones. On a lattice over a line rates are drawn
+//! from the posterior, counts from these, and what would be fitted to them is followed to first order (`following.rs`); elsewhere counts are
+//! drawn from the posterior mean and compared with it, and p-values are cautious.
 
 use super::Posterior;
+use super::following::Following;
 use crate::data::points::Points;
 use crate::data::seen::Data;
 use crate::data::summary::Summary;
@@ -18,7 +21,7 @@ use crate::window::{Axis, AxisRule, Nodes, Scaling, Span, Window, node_count};
 const FEWEST_EVENTS: usize = 10;
 /// Events per cell on the mean, and the fewest and most cells on each axis in one, two and three dimensions.
 const EVENTS_PER_CELL: f64 = 4.0;
-const CELLS: [(usize, usize); 3] = [(16, 512), (4, 32), (4, 8)];
+const CELLS: [(usize, usize); 3] = [(16, 8192), (4, 32), (4, 8)];
 /// Panels of quadrature on each axis at least, on lattices and with inducing points, whose nodes cost far more.
 const PANELS: [[usize; 3]; 2] = [[128, 32, 8], [64, 16, 4]];
 /// Nothing is said where the integral over the window comes out wrong by more than this.
@@ -29,9 +32,10 @@ const MOST_NODES: usize = 400_000;
 const REPLICATES: usize = 300;
 /// Components whose mean is taken at most, the heaviest.
 const MOST_COMPONENTS: usize = 30;
-/// The part of the p-value that boxes have; rescaled times have the rest.
-const SHARE_OF_BOXES: f64 = 0.9;
 const SEED: u64 = 0x60_0d;
+/// Standard deviations by which the count of a cell may be off and still be one that the fit followed.
+const PLAUSIBLE: f64 = 2.5;
+const DRAWN_SEED: u64 = 0xd_4a3;
 /// A box holds at most one part of this many of the cells of an axis.
 const WIDEST: usize = 4;
 /// What is expected is never taken for less.
@@ -41,8 +45,8 @@ const LEAST_EXPECTED: f64 = 1e-9;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Goodness {
-    /// How often events drawn from the fitted rate are as far from what is expected, at most; with 300 sets drawn it is seldom said to be below
-    /// 0.004.
+    /// How often events drawn from the fitted rate are as far from what is expected, at most; with 300 sets drawn it is never said to be below
+    /// 0.003.
     pub p: f64,
     /// What is furthest from what is expected.
     pub misfit: Misfit,
@@ -69,7 +73,7 @@ impl Goodness {
         };
         format!(
             "the events do not look like events of this rate (p = {p:.3}): {what} {seen} events where {expected:.1} are expected, {}; \
-             a rougher prior, another link or a finer lattice may show what is smoothed away",
+             a shorter window about that place, a rougher prior, another link or a finer lattice may show what is smoothed away",
             place.join(", ")
         )
     }
@@ -99,7 +103,8 @@ impl Misfit {
 }
 
 impl Posterior {
-    /// Whether `events` look like events drawn from this posterior's mean; nothing where they are too few, or the window has too many parts.
+    /// Whether `events`, from which this posterior was learned, look like events drawn from its mean; nothing where they are too few, or the
+    /// window has too many parts.
     pub fn goodness_of_fit(&self, events: &Points) -> Result<Option<Goodness>> {
         self.window().check_inside(events)?;
         let cells = Cells::for_events(events.len(), events.dims());
@@ -121,30 +126,32 @@ impl Posterior {
         if events < FEWEST_EVENTS {
             return Ok(None);
         }
-        let Some(expected) = self.expected_in(cells)? else { return Ok(None) };
-        let boxes = Boxes::new(cells, &expected);
+        let Some((expected, following)) = self.expected_in(cells)? else { return Ok(None) };
+        let boxes = Boxes::new(cells);
         let counts = counts();
-        let observed = boxes.largest(&counts);
+        let observed = boxes.largest(&counts, &expected);
+        let drawn =
+            following.as_ref().map(|following| following.drawn(&expected, REPLICATES, DRAWN_SEED)).transpose()?;
+        // What no rate of this model explains is not followed either.
+        let plausible = |(count, mean): (&f64, &f64)| {
+            let most = PLAUSIBLE * mean.max(1.0).sqrt();
+            mean + (count - mean).clamp(-most, most)
+        };
+        let seen: Vec<f64> = counts.iter().zip(&expected).map(plausible).collect();
         let replicate = |draw: usize| {
             let mut rng = sample::stream(SEED, draw as u64);
-            let counts: Vec<f64> = expected.iter().map(|mean| thinning::poisson(&mut rng, *mean) as f64).collect();
-            boxes.largest(&counts).map(|(deviance, _)| deviance.sqrt())
+            let means = drawn.as_ref().map_or(&expected, |drawn| &drawn[draw]);
+            let others: Vec<f64> = means.iter().map(|mean| thinning::poisson(&mut rng, *mean) as f64).collect();
+            let fitted = following.as_ref().map(|following| following.fitted(&expected, &seen, &others));
+            boxes.largest(&others, fitted.as_ref().unwrap_or(&expected)).map(|(distance, _)| distance)
         };
         let replicates = parallel::map(0..REPLICATES, REPLICATES * boxes.list.len(), replicate);
-        let (p, kind) = p_value(observed.map(|(deviance, _)| deviance.sqrt()), &replicates);
-        let p_of_boxes = p / SHARE_OF_BOXES;
-        let p_of_times = rescaled_times(&counts, &expected, cells) / (1.0 - SHARE_OF_BOXES);
-        let misfit = match kind {
-            _ if p_of_times < p_of_boxes => Misfit::Times,
-            0 => Misfit::Count,
-            _ => Misfit::Peak,
-        };
-        let p = p_of_boxes.min(p_of_times).min(1.0);
-        Ok(boxes.report(&counts, observed[kind].1, (p, misfit), self.scaling()))
+        let (p, misfit) = p_value(observed.map(|(distance, _)| distance), &replicates);
+        Ok(boxes.report(&counts, &expected, observed[misfit as usize].1, (p, misfit), self.scaling()))
     }
 
-    /// The expected number of events in each cell under the posterior mean.
-    fn expected_in(&self, cells: &Cells) -> Result<Option<Vec<f64>>> {
+    /// The expected number of events in each cell under the posterior mean, and how it follows them.
+    fn expected_in(&self, cells: &Cells) -> Result<Option<(Vec<f64>, Option<Following>)>> {
         let dims = cells.counts.len();
         let least = PANELS[usize::from(self.lattice().is_none())][dims.min(3) - 1];
         let window = self.window().scaled(self.scaling());
@@ -169,7 +176,9 @@ impl Posterior {
         expected.iter_mut().for_each(|mean| *mean = mean.max(0.0)); // rounding in cut cells
         let whole = heaviest.expected(heaviest.window())?;
         let is_fine = (expected.iter().sum::<f64>() / whole - 1.0).abs() < MOST_CRUDE;
-        Ok(is_fine.then_some(expected))
+        let first = heaviest.components()[0].lattice().filter(|_| is_fine && dims == 1);
+        let following = first.map(|field| Following::new(field, &nodes, (&places, cells.total()))).transpose()?;
+        Ok(is_fine.then_some((expected, following)))
     }
 }
 
@@ -253,14 +262,9 @@ struct CellBox {
     high: Vec<usize>,
     inner: Vec<(usize, f64)>,
     outer: Vec<(usize, f64)>,
-    /// What is expected in it, and the logarithm of that.
-    expected: f64,
-    log_expected: f64,
-    /// The logarithms of its part of the box around it and of the rest; nothing if there is no rest.
-    log_parts: Option<[f64; 2]>,
 }
 
-/// All boxes, with what is expected in them.
+/// All boxes.
 struct Boxes<'a> {
     cells: &'a Cells,
     list: Vec<CellBox>,
@@ -268,77 +272,85 @@ struct Boxes<'a> {
 }
 
 impl<'a> Boxes<'a> {
-    fn new(cells: &'a Cells, expected: &[f64]) -> Self {
+    fn new(cells: &'a Cells) -> Self {
         let narrowest = cells.counts.iter().copied().min().unwrap_or(1);
-        let table = cells.table(expected);
         let mut list: Vec<CellBox> = Vec::new();
         let widths = (0..).map(|power| 1 << power).take_while(|width| width * WIDEST <= narrowest);
         for width in widths {
             let step = (width / 2).max(1);
             let starts = |count: &usize| (0..=count - width).step_by(step).collect::<Vec<usize>>();
             let starts: Vec<Vec<usize>> = cells.counts.iter().map(starts).collect();
-            list.extend(combinations(&starts).into_iter().map(|low| CellBox::new(cells, low, width, &table)));
+            list.extend(combinations(&starts).into_iter().map(|low| CellBox::new(cells, low, width)));
         }
-        list.retain(|one| one.expected > LEAST_EXPECTED);
         Self { cells, list, n_log_n: NLogN::new() }
     }
 
-    /// The largest deviance of a count and of a peak, each with the number of its box.
-    fn largest(&self, counts: &[f64]) -> [(f64, usize); 2] {
-        let (table, mut largest) = (self.cells.table(counts), [(0.0, 0); 2]);
+    /// The largest root of a deviance of a count and of a peak, each with the number of its box; and how far rescaled times are from even
+    /// ones, beside the box whose count is furthest off.
+    fn largest(&self, counts: &[f64], expected: &[f64]) -> [(f64, usize); 3] {
+        let [seen, means] = [counts, expected].map(|values| self.cells.table(values));
+        let mut largest = [(0.0, 0); 3];
         for (number, one) in self.list.iter().enumerate() {
-            for (kind, deviance) in one.deviances(&table, &self.n_log_n).into_iter().enumerate() {
+            for (kind, deviance) in one.deviances(&seen, &means, &self.n_log_n).into_iter().enumerate() {
                 if deviance > largest[kind].0 {
                     largest[kind] = (deviance, number);
                 }
             }
         }
-        largest
+        let [(count, number), (peak, of_peak), _] = largest;
+        [(count.sqrt(), number), (peak.sqrt(), of_peak), (rescaled_times(counts, expected, self.cells), number)]
     }
 
-    fn report(&self, counts: &[f64], number: usize, (p, misfit): (f64, Misfit), scaling: &Scaling) -> Option<Goodness> {
+    fn report(
+        &self,
+        counts: &[f64],
+        expected: &[f64],
+        number: usize,
+        (p, misfit): (f64, Misfit),
+        scaling: &Scaling,
+    ) -> Option<Goodness> {
         let one = self.list.get(number)?;
         let end = |r: usize, cell: usize| scaling.outward(r, cell as f64 / self.cells.counts[r] as f64);
         let place = (0..one.low.len()).map(|r| Span { lo: end(r, one.low[r]), hi: end(r, one.high[r]) }).collect();
-        let seen = sum_over(&one.inner, &self.cells.table(counts));
-        Some(Goodness { p, misfit, place, seen, expected: one.expected })
+        let [seen, expected] = [counts, expected].map(|values| sum_over(&one.inner, &self.cells.table(values)));
+        Some(Goodness { p, misfit, place, seen, expected })
     }
 }
 
-/// The p-value of the larger of two standardised distances, and which one that is.
-fn p_value(observed: [f64; 2], replicates: &[[f64; 2]]) -> (f64, usize) {
+/// The p-value of the largest of the standardised distances, and which one that is.
+fn p_value(observed: [f64; 3], replicates: &[[f64; 3]]) -> (f64, Misfit) {
     let count = replicates.len() as f64;
-    let moments = [0, 1].map(|kind| {
+    let moments = [0, 1, 2].map(|kind| {
         let mean = replicates.iter().map(|distances| distances[kind]).sum::<f64>() / count;
         let square = replicates.iter().map(|distances| (distances[kind] - mean).powi(2)).sum::<f64>() / count;
-        (mean, square.sqrt().max(f64::MIN_POSITIVE))
+        (mean, square.sqrt())
     });
-    let larger = |distances: &[f64; 2]| {
-        let [count, peak] = [0, 1].map(|kind| (distances[kind] - moments[kind].0) / moments[kind].1);
-        if count >= peak { (count, 0) } else { (peak, 1) }
+    let largest = |distances: &[f64; 3]| {
+        let standardised = |kind: Misfit| {
+            let (mean, sd) = moments[kind as usize];
+            // There are no times in a plane.
+            (if sd > 0.0 { (distances[kind as usize] - mean) / sd } else { f64::NEG_INFINITY }, kind)
+        };
+        let all = [Misfit::Count, Misfit::Peak, Misfit::Times].map(standardised);
+        all.into_iter().reduce(|best, one| if one.0 > best.0 { one } else { best }).unwrap_or(all[0])
     };
-    let (distance, kind) = larger(&observed);
-    let as_far = replicates.iter().filter(|distances| larger(distances).0 >= distance).count() as f64;
-    ((1.0 + as_far) / (1.0 + count), kind)
+    let (distance, misfit) = largest(&observed);
+    let as_far = replicates.iter().filter(|distances| largest(distances).0 >= distance).count() as f64;
+    ((1.0 + as_far) / (1.0 + count), misfit)
 }
 
-/// The p-value of rescaled times on a line against even ones, by Kolmogorov's limit; 1 elsewhere.
+/// √N times the largest distance of rescaled times on a line from even ones, at the edges of cells; 0 elsewhere.
 fn rescaled_times(counts: &[f64], expected: &[f64], cells: &Cells) -> f64 {
     if cells.counts.len() > 1 {
-        return 1.0;
+        return 0.0;
     }
     let (total, all): (f64, f64) = (counts.iter().sum(), expected.iter().sum());
     let (mut seen, mut rescaled, mut apart) = (0.0, 0.0, 0.0f64);
     for (count, mean) in counts.iter().zip(expected) {
         (seen, rescaled) = (seen + count, rescaled + mean);
-        apart = apart.max((seen / total - rescaled / all).abs());
+        apart = apart.max((seen / total.max(1.0) - rescaled / all).abs());
     }
-    let x = apart * total.sqrt();
-    if x < 0.3 {
-        return 1.0; // the series needs more terms there, and is 1 to five digits
-    }
-    let term = |k: i32| 2.0 * f64::from(1 - 2 * ((k + 1) % 2)) * (-2.0 * f64::from(k * k) * x * x).exp();
-    (1..=20).map(term).sum::<f64>().clamp(0.0, 1.0)
+    apart * total.sqrt()
 }
 
 /// All rows with one of the numbers of each list.
@@ -401,28 +413,31 @@ impl NLogN {
 }
 
 impl CellBox {
-    /// `expected` is the table of sums of what is expected.
-    fn new(cells: &Cells, low: Vec<usize>, width: usize, expected: &[f64]) -> Self {
+    fn new(cells: &Cells, low: Vec<usize>, width: usize) -> Self {
         let high: Vec<usize> = low.iter().map(|low| low + width).collect();
         let wide_low: Vec<usize> = low.iter().map(|low| low.saturating_sub(width)).collect();
         let ends = high.iter().zip(&cells.counts);
         let wide_high: Vec<usize> = ends.map(|(high, count)| (high + width).min(*count)).collect();
         let (inner, outer) = (cells.corners(&low, &high), cells.corners(&wide_low, &wide_high));
-        let (own, around) = (sum_over(&inner, expected), sum_over(&outer, expected));
-        let part = own / around.max(LEAST_EXPECTED);
-        let log_parts = (LEAST_EXPECTED..1.0 - LEAST_EXPECTED).contains(&part).then(|| [part.ln(), (1.0 - part).ln()]);
-        Self { low, high, inner, outer, expected: own, log_expected: own.max(LEAST_EXPECTED).ln(), log_parts }
+        Self { low, high, inner, outer }
     }
 
-    /// Twice the logarithm of the likelihood ratio of a rate of its own in the box, and of a part of its own of the count around.
-    fn deviances(&self, table: &[f64], n_log_n: &NLogN) -> [f64; 2] {
-        let (inner, outer) = (sum_over(&self.inner, table).max(0.0), sum_over(&self.outer, table));
-        let rest = (outer - inner).max(0.0);
-        let own = n_log_n.at(inner);
-        let count = own - inner * (self.log_expected + 1.0) + self.expected;
-        let part = self.log_parts.map_or(0.0, |[inside, outside]| {
-            own + n_log_n.at(rest) - n_log_n.at(inner + rest) - inner * inside - rest * outside
-        });
+    /// Twice the logarithm of the likelihood ratio of a rate of its own in the box, and of a part of its own of the count around; from tables
+    /// of sums.
+    fn deviances(&self, seen: &[f64], means: &[f64], n_log_n: &NLogN) -> [f64; 2] {
+        let (expected, around) = (sum_over(&self.inner, means), sum_over(&self.outer, means));
+        if expected <= LEAST_EXPECTED {
+            return [0.0; 2];
+        }
+        let (inner, outer) = (sum_over(&self.inner, seen).max(0.0), sum_over(&self.outer, seen));
+        let (own, log_expected) = (n_log_n.at(inner), expected.ln());
+        let count = own - inner * (log_expected + 1.0) + expected;
+        let (rest, outside) = ((outer - inner).max(0.0), around - expected);
+        if outside <= LEAST_EXPECTED * around {
+            return [2.0 * count.max(0.0), 0.0]; // there is no rest
+        }
+        let split = own + n_log_n.at(rest) - n_log_n.at(inner + rest);
+        let part = split - inner * (log_expected - around.ln()) - rest * (outside / around).ln();
         [2.0 * count.max(0.0), 2.0 * part.max(0.0)]
     }
 }
@@ -449,14 +464,13 @@ mod tests {
         let cells = Cells { counts: vec![16] };
         let mut counts = vec![2.0; 16];
         counts[5] = 9.0;
-        let boxes = Boxes::new(&cells, &[3.0; 16]);
-        let [(count, number), (part, _)] = boxes.largest(&counts);
+        let boxes = Boxes::new(&cells);
+        let [(count, number), (part, _), _] = boxes.largest(&counts, &[3.0; 16]);
         assert_eq!((boxes.list[number].low[0], boxes.list[number].high[0]), (5, 6));
         let poisson = 2.0 * (9.0 * (9.0f64 / 3.0).ln() - 6.0);
         let binomial = 2.0 * (9.0 * (9.0 / (13.0 / 3.0f64)).ln() + 4.0 * (4.0 / (26.0 / 3.0f64)).ln());
-        assert!((count - poisson).abs() < 1e-12 && (part - binomial).abs() < 1e-12, "{count} {part}");
-        // Kolmogorov: P(√n D > 1.3581) = 0.05
-        let even = |apart: f64| rescaled_times(&[50.0 + apart, 50.0 - apart], &[50.0; 2], &Cells { counts: vec![2] });
-        assert!((even(13.581) - 0.05).abs() < 1e-4 && even(1.0) == 1.0, "{}", even(13.581));
+        assert!((count - poisson.sqrt()).abs() < 1e-12 && (part - binomial.sqrt()).abs() < 1e-12, "{count} {part}");
+        let apart = rescaled_times(&[63.0, 37.0], &[50.0; 2], &Cells { counts: vec![2] });
+        assert!((apart - 1.3).abs() < 1e-12, "{apart}");
     }
 }

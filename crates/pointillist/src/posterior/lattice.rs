@@ -264,6 +264,30 @@ impl LatticeField {
         self.factor.get().ok_or_else(|| Error::NotANumber { parameters: vec![] })
     }
 
+    /// Makes what [`Self::solve`] needs.
+    pub(super) fn ready(&self) -> Result<()> {
+        self.factor().map(|_| ())
+    }
+
+    /// P⁻¹v, once P was factored.
+    pub(super) fn solve(&self, v: &mut [f64]) {
+        self.factor.get().into_iter().for_each(|factor| factor.solve(v));
+    }
+
+    pub(super) fn link(&self) -> Link {
+        self.link
+    }
+
+    /// Visits the entries of the rows of points: the point, the unknown, and the value.
+    pub(super) fn for_each_entry(&self, points: &Points, mut visit: impl FnMut(usize, usize, f64)) -> Result<()> {
+        let hats = self.hats(points)?;
+        for n in 0..hats.len() {
+            hats.pairs(n).for_each(|(i, value)| visit(n, i, value));
+            self.lattice.constant().into_iter().for_each(|sd| visit(n, self.mean.len() - 1, sd));
+        }
+        Ok(())
+    }
+
     /// Hats as rows over the unknowns.
     fn rows<'a>(&self, hats: &'a Hats) -> Rows<'a> {
         self.lattice.rows(hats, &[])

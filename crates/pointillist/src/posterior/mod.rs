@@ -11,6 +11,7 @@ mod counts;
 mod draw;
 mod field;
 mod folding;
+mod following;
 mod goodness;
 mod inducing;
 mod lattice;
