@@ -235,7 +235,7 @@ pub struct FitOptions {
         help_heading = "Model",
         long_help = "What the intensity is made of: a `lattice` of small hats with a Matern prior, the paper's `inducing` points with a kernel, \
         or `auto`: a lattice, and inducing points with more than three axes. \
-        --kernel, --inducing and --optimise-inducing mean inducing points.\n\
+        --kernel, --inducing, --optimise-inducing, --method joint and --mean paper mean inducing points.\n\
         The paper's model is --basis inducing --prior none --average off, with --mean constant or --mean paper for its prior mean: one fit at the \
         maximum of the bound, the square link."
     )]
@@ -324,7 +324,7 @@ pub struct FitOptions {
         long_help = "Whether to average over hyper-parameters, links and degrees of smoothness on lattices, each by its evidence, so that what is not \
         known of them is in every band (`on`, what is done where nothing is said), or to take the best (`off`).\n\
         With more than 10,000 events, and wherever that moves no band by 1 % of its width, hyper-parameters stay at their best; the summary says so. \
-        Inducing points are always fitted at their best."
+        With inducing points there is one kernel, whose hyper-parameters are averaged over."
     )]
     pub average: Option<Switch>,
     /// Find standard errors of the hyper-parameters too: from the curvature of the bound, some ten evaluations more

@@ -1,6 +1,7 @@
 //! What an average over hyper-parameters and families has to say of them.
 
 use super::summary::{ErrorSummary, Summary};
+use pointillist::kernel::{Parameter, Part, Unit};
 use pointillist::{Link, Posterior, Prior};
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +52,11 @@ impl ComponentSummary {
         let kernel = component.kernel()?;
         let axes: Vec<&str> = component.window().axes().iter().map(|axis| axis.name.as_str()).collect();
         let lengths = kernel.lengthscales();
-        let has_one_each = kernel.terms.len() == 1 && lengths.len() == axes.len();
+        let is_length = |part: &Part| {
+            part.factor.parameters().iter().all(|one| one.unit == Unit::Length && one.name != Parameter::PERIOD.name)
+        };
+        let is_plain = kernel.terms.len() == 1 && kernel.terms[0].parts.iter().all(is_length);
+        let has_one_each = is_plain && lengths.len() == axes.len();
         Some(Self {
             weight,
             link: Link::Square.to_string(),

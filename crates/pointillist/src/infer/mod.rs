@@ -309,11 +309,10 @@ impl Asked {
                 };
                 let terms = &field.hyper.kernel.terms;
                 if terms.len() != asked.terms.len() || !terms.iter().zip(&asked.terms).all(same) {
-                    return Err(Error::setting(
-                        "kernel",
-                        "another",
-                        "must be that of the model which is updated: ask for the same",
-                    ));
+                    let axes: Vec<&str> = before.window().axes().iter().map(|axis| axis.name.as_str()).collect();
+                    let own = field.hyper.kernel.expression(&axes);
+                    let requirement = "is that of the model which is updated, and must be asked for again";
+                    return Err(Error::setting("kernel", own, requirement));
                 }
             }
             PosteriorBasis::Lattice(field) => {

@@ -19,8 +19,11 @@ use crate::terms::Marginals;
 use crate::window::Window;
 use std::cell::Cell;
 
-/// Coordinates (logarithms) are moved by this for the curvature of the bound …
+/// Coordinates (logarithms) are moved by this for the curvature of the bound, or by ever less where it then falls by more than so many nats, down to
+/// the least (a period is known far better than a length) …
 const STEP: f64 = 0.05;
+const MOST_FALL: f64 = 2.0;
+const LEAST_STEP: f64 = 1e-4;
 /// … at which q is brought this near (nats) to its optimum, less near by as much again for each so many events: they make the bound fall fast.
 const NEAR: f64 = 1e-6;
 const NEAR_EVENTS: f64 = 10.0;
@@ -559,19 +562,30 @@ impl<K: Kind> Search<'_, '_, K> {
         if !(0..count).all(is_inside) {
             return Ok(None);
         }
-        let gradient = |i: usize, by: f64| -> Result<Vec<f64>> {
+        let gradient = |i: usize, by: f64| -> Result<(f64, Vec<f64>)> {
             let (mut moved, mut gradient) = (x.clone(), vec![0.0; x.len()]);
             moved[i] += by;
             let theta = self.kind.unpack(&run.level, &moved, &run.theta);
             let near = NEAR * (1.0 + self.events as f64 / NEAR_EVENTS);
             let steps = (near, self.kind.tuning().most_steps);
-            self.evaluate(&run.level, &theta, run.sites.clone(), steps, Some((&moved, &mut gradient)))?;
-            Ok(gradient)
+            let found = self.evaluate(&run.level, &theta, run.sites.clone(), steps, Some((&moved, &mut gradient)))?;
+            Ok((found.value, gradient))
+        };
+        // The gradients on either side, and how far apart they are.
+        let around = |i: usize| -> Result<([Vec<f64>; 2], f64)> {
+            let mut step = STEP;
+            loop {
+                let [(high, above), (low, below)] = [gradient(i, step)?, gradient(i, -step)?];
+                if run.value - high.min(low) < MOST_FALL || step < LEAST_STEP {
+                    return Ok(([above, below], 2.0 * step));
+                }
+                step *= 0.25;
+            }
         };
         let mut curvature = Matrix::zeros(count, count);
         for i in 0..count {
-            let [above, below] = [gradient(i, STEP)?, gradient(i, -STEP)?];
-            (0..count).for_each(|j| curvature[(j, i)] = (below[j] - above[j]) / (2.0 * STEP));
+            let ([above, below], apart) = around(i)?;
+            (0..count).for_each(|j| curvature[(j, i)] = (below[j] - above[j]) / apart);
         }
         curvature.symmetrise();
         Ok(Some(curvature))
