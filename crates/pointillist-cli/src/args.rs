@@ -282,7 +282,7 @@ pub struct FitOptions {
         help_heading = "Model",
         long_help = "Prior mean of the Gaussian process.\n\
         `integrated`: a constant that is unknown like the rest of f, with a vague prior, so that its uncertainty counts; what happens if nothing is said. \
-        `constant`: the same everywhere, a hyper-parameter that is learned; lattices have it with --average off alone. \
+        `constant`: the same everywhere, a hyper-parameter that is learned; lattices have it with --average off alone, and then what is not known of it is in no band. \
         `paper`: as in the paper it holds only at the inducing points, and away from them the mean is 0."
     )]
     pub mean: Option<MeanName>,

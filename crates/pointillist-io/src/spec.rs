@@ -7,7 +7,9 @@ use pointillist::Axis;
 
 /// `200` or `100x100`: one count for each axis.
 pub fn counts(given: Given<'_>, axes: &[Axis]) -> Result<Vec<usize>, Message> {
-    let example = vec!["20"; axes.len()].join("x");
+    // As many as are allowed in all, on any number of axes.
+    let side = (5000f64.powf(1.0 / axes.len().max(1) as f64) as usize).clamp(2, 20).to_string();
+    let example = vec![side.as_str(); axes.len()].join("x");
     let counts: Option<Vec<usize>> = given.text.split(['x', '×']).map(|part| part.trim().parse().ok()).collect();
     match counts {
         Some(counts) if counts.contains(&0) => {

@@ -122,8 +122,8 @@ pub enum Error {
     },
     /// The bound became NaN, which no valid input explains.
     #[error(
-        "the bound is not a number at {parameters:?} (in units of the window): a value that is held, or a prior, may be far from anything \
-         the events allow"
+        "the bound is not a number{}: a value that is held, or a prior, may be far from anything the events allow",
+        place(.parameters)
     )]
     NotANumber {
         /// The hyper-parameters at which it happened.
@@ -165,3 +165,7 @@ fn shown(value: String) -> String {
 /// # Ok::<(), pointillist::Error>(())
 /// ```
 pub type Result<T> = std::result::Result<T, Error>;
+/// Where in Θ, if that is known.
+fn place(parameters: &[f64]) -> String {
+    if parameters.is_empty() { String::new() } else { format!(" at {parameters:?} (in units of the window)") }
+}

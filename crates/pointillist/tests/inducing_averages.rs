@@ -30,7 +30,7 @@ fn a_constant_in_q_is_a_mean_that_is_integrated_over() {
         (rising(), sets(&Window::new(&[(0.0, 2.0), (0.0, 1.0)]).unwrap(), |x| 40.0 * (1.0 + x[0]), 1).remove(0));
     for (events, points, length) in [(line, Inducing::Grid(vec![25]), 4.0), (plane, Inducing::Grid(vec![7, 7]), 0.9)] {
         let flat = (events.len() as f64 / events.window().measure()).sqrt();
-        let fixed = vec![("lengthscale".to_string(), length), ("variance".to_string(), 0.3 * flat * flat)];
+        let fixed = [("lengthscale".to_string(), length), ("variance".to_string(), 0.3 * flat * flat)];
         let bound = |prior_mean: PriorMean, more: Option<f64>| {
             let fixed = fixed.iter().cloned().chain(more.map(|mean| ("mean".to_string(), mean))).collect();
             let points = InducingPoints { points: points.clone(), prior_mean, ..InducingPoints::default() };

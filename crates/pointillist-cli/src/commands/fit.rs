@@ -137,6 +137,7 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     }
     let window = file.summary.window();
     let model = spec::model(options, window.axes(), context)?;
+    let model = before.as_ref().map_or_else(|| model.clone(), |before| as_before(model.clone(), before, options));
     let fit = watched(context, |watch| match &before {
         Some(before) => model.update_watched(&before.posterior, &file.summary, watch),
         None => model.fit_summary_watched(&file.summary, watch),
@@ -149,6 +150,14 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     let cells = file.summary.coarsened(&needed).ok().map(kept);
     let subject = Subject { window, event_count, events: None, cells, source, warnings };
     Ok(fitted(&model, fit, subject, context))
+}
+
+/// Whether to average, and whether there are priors where nothing is said: as for the model that is updated, unless it is said anew.
+fn as_before(model: Model, before: &ModelFile, options: &FitOptions) -> Model {
+    let Ok(said) = serde_json::from_value::<Summary>(before.summary.clone()) else { return model };
+    let average = if options.average.is_none() { said.averaged } else { model.average };
+    let penalise = if options.prior.is_empty() { !said.priors.is_empty() } else { model.penalise };
+    Model { average, penalise, ..model }
 }
 
 /// The events of a model and of a summary together, in the cells of the model.

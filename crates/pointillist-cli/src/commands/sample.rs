@@ -58,7 +58,7 @@ fn intensities(
 }
 
 fn event_sets(posterior: &Posterior, draws: usize, context: &Context) -> Result<Vec<Column>, Failure> {
-    let expected = posterior.count(posterior.window())?.mean;
+    let expected = posterior.expected(posterior.window())?;
     // A draw without events takes its time too.
     limit((expected.max(1.0) * draws as f64) as usize)?;
     let (mut numbers, mut coordinates) = (Vec::new(), Vec::new());

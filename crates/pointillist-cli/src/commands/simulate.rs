@@ -128,7 +128,7 @@ fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result
 
 fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
     let posterior = ModelFile::read(model)?.posterior;
-    let expected = posterior.count(posterior.window())?.mean;
+    let expected = posterior.expected(posterior.window())?;
     check_size(expected, args.draws, posterior.window())?;
     let events = drawn(posterior.window(), Some(expected), args.draws, context, |draw| {
         Ok(posterior.sample_events(context.seed(), draw)?)
@@ -139,7 +139,7 @@ fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result
 fn from_mean(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
     let posterior = ModelFile::read(model)?.posterior;
     let window = posterior.window();
-    let expected = posterior.count(window)?.mean;
+    let expected = posterior.expected(window)?;
     check_size(expected, args.draws, window)?;
     let simulation = Simulation::of_batches(window, |points| Ok(posterior.rate(points)?.mean))?;
     let events = drawn(window, Some(expected), args.draws, context, |draw| Ok(simulation.draw(context.seed(), draw)?))?;

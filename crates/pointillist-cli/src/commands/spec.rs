@@ -42,6 +42,12 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         let sentence = "--mean constant is learned as one value, and an average integrates over it; add --average off, or leave it out";
         return Err(sentence.to_string().into());
     }
+    let of_mean = options.fix.iter().map(|text| text.split('=').next().unwrap_or_default());
+    let of_mean = of_mean.chain(options.prior.iter().map(|text| text.split('~').next().unwrap_or_default()));
+    if options.mean == Some(MeanName::Integrated) && of_mean.into_iter().any(|name| name.trim() == "mean") {
+        let sentence = "--mean integrated integrates over the mean, and --fix or --prior says something of it; leave one of them out";
+        return Err(sentence.to_string().into());
+    }
     if options.average == Some(Switch::On) && options.method == MethodName::Joint {
         let sentence =
             "--method joint finds one answer and has no average; leave out one of --average on and --method joint";

@@ -386,8 +386,17 @@ impl Posterior {
         Ok(Count::mixed(&counts))
     }
 
-    /// ∫E[λ] over a window in the user's units, without its standard deviation: that costs less.
-    pub(crate) fn expected(&self, window: &Window) -> Result<f64> {
+    /// The expected number of events in a window inside that of the posterior, without its standard deviation: that costs far less.
+    ///
+    /// ```
+    /// # use pointillist::{Events, Model, Points, Window};
+    /// # let events = Events::new(Points::line(&[1.0, 1.2, 1.4, 1.9, 4.0])?, Window::interval(0.0, 5.0)?)?;
+    /// let posterior = Model::default().fit(&events)?.posterior;
+    /// let (expected, count) = (posterior.expected(events.window())?, posterior.count(events.window())?);
+    /// assert!((expected / count.mean - 1.0).abs() < 0.05);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn expected(&self, window: &Window) -> Result<f64> {
         let inner = window.scaled(&self.scaling);
         let parts = self.components.iter().map(|component| Ok(component.weight * component.field().expected(&inner)?));
         parts.sum()
