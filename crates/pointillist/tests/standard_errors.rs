@@ -1,7 +1,7 @@
 //! Standard errors of hyper-parameters, and an unknown constant.
 
 use pointillist::settings::{Inducing, LatticeMean, Smoothness};
-use pointillist::{Events, LatticeChoice, Model, Points, Prior, Window, simulate};
+use pointillist::{Events, InducingPoints, LatticeChoice, Model, Points, Prior, Window, simulate};
 
 fn events(seed: u64) -> Events {
     let window = Window::interval(0.0, 10.0).unwrap();
@@ -21,7 +21,8 @@ fn lattice(mean: LatticeMean) -> Model {
 /// it falls by half a nat at one standard error in the logarithm. (Not on a lattice, whose nodes move with the range that is held.)
 #[test]
 fn the_profile_of_the_bound_falls_by_half_a_nat() {
-    let model = Model { family: Inducing::Grid(vec![24]).into(), ..Model::of_maximum_likelihood() };
+    let points = InducingPoints { points: Inducing::Grid(vec![24]), ..InducingPoints::as_in_the_paper() };
+    let model = Model { family: points.into(), ..Model::of_maximum_likelihood() };
     let fit = Model { errors: true, ..model.clone() }.fit(&events(4)).unwrap();
     let errors = fit.report.standard_errors.clone().expect("a maximum in all of them");
     assert_eq!(errors.len(), 3);

@@ -300,7 +300,7 @@ impl Kind for OnInducing<'_> {
     }
 
     fn tuning(&self) -> &'static Tuning {
-        &tuning::INDUCING
+        if self.layout.has_priors() { &tuning::INDUCING_WITH_PRIORS } else { &tuning::INDUCING }
     }
 
     fn size(&self, level: &PointsLevel) -> usize {

@@ -191,6 +191,11 @@ impl KernelLayout {
         }
     }
 
+    /// Whether anything is believed of what is learned.
+    pub(super) fn has_priors(&self) -> bool {
+        !self.layout.priors().is_empty()
+    }
+
     /// The number of hyper-parameters that are learned.
     pub(super) fn free(&self) -> usize {
         self.layout.free()

@@ -59,8 +59,8 @@ pub(super) const INDUCING: Tuning = Tuning {
     afresh_steps: 8,
     afresh_first: false,
     hopeless: 8.0,
-    followed: 40.0,
-    given_up: f64::INFINITY,
+    followed: 15.0,
+    given_up: 15.0,
     per_event: 0.02,
     most_runs: 3,
     cheap: 1e8,
@@ -75,6 +75,10 @@ pub(super) const INDUCING: Tuning = Tuning {
     nearer: 0.0,
     promised_per_event: 0.0,
 };
+
+/// The same with priors of length-scales, under which short ones can be tried without finding a comb: a cycle that is short against the window has a peak of
+/// its own, far below long lengths until the rest of Θ follows.
+pub(super) const INDUCING_WITH_PRIORS: Tuning = Tuning { followed: 40.0, given_up: f64::INFINITY, ..INDUCING };
 
 /// On a lattice: lengths are ranges, and the cost of a step is in seconds of a machine of two cores (from numbers alone: the same on every
 /// machine).
