@@ -11,6 +11,7 @@ use super::AtBound;
 use super::at_bound::Bounded;
 use super::beliefs::{self, RANGE};
 use super::lbfgs::Curvature;
+use super::members::MANY_EVENTS;
 use super::search::{By, Found, Kind, Named, Run, Start, describe};
 use super::theta::{Layout, Slot, variances};
 use super::tuning::{self, Tuning};
@@ -37,8 +38,8 @@ const AUTO_TIMES: [f64; 3] = [4.0, 4.0, 3.4];
 const AUTO_FEWER: [f64; 3] = [2.8, 2.0, 1.5];
 /// … the last refinement gained this many nats per event.
 const AUTO_MUCH: f64 = 0.01;
-/// Where even those are too many, so many times as many, which may take so many times as long as another lattice, unless another family is out of
-/// reach.
+/// Where even those are too many, with many events so many times as many, which may take so many times as long as another lattice, unless another
+/// family is out of reach.
 const AUTO_LAST: (f64, f64) = (1.3, 1.75);
 /// A family is not refined further that is so many nats, and so many more per event, behind another on a lattice that is at most so many times
 /// as fine.
@@ -319,7 +320,8 @@ impl<'a> OnLattice<'a> {
         let per_event = if pays { AUTO_PER_EVENT_AFTER_MUCH[next.len() - 1] } else { AUTO_PER_EVENT };
         let Some(why) = self.too_much(&next, 1.0, per_event) else { return Ok(next) };
         let best = self.wanted.rival.as_ref().map(|rival| rival.best);
-        let last = best.is_none_or(|best| !self.is_out_of_reach(run, best)).then_some(AUTO_LAST);
+        let is_near = best.is_none_or(|best| !self.is_out_of_reach(run, best));
+        let last = (self.events > MANY_EVENTS && is_near).then_some(AUTO_LAST);
         let fewer = AUTO_FEWER.iter().map(|times| (*times, 1.0)).chain(last);
         let mut fewer = fewer.map(|(nodes, work)| (grown(nodes), work));
         let fitting = fewer
