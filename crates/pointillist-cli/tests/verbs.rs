@@ -360,9 +360,10 @@ fn a_rate_exceeds_its_quantile_with_the_probability_left() {
 
 #[test]
 fn a_model_of_several_components_says_so() {
-    let folder = Folder::new().with_model();
+    let folder = Folder::new();
+    folder.run("fit coal --inducing 12 --average off -o model.json").good();
     assert!(!folder.run("show model.json").good().out.contains("components"));
-    folder.run("fit coal --inducing 14 --fix lengthscale=4 -o other.json").good();
+    folder.run("fit coal --inducing 14 --fix lengthscale=4 --average off -o other.json").good();
     let [mut whole, other] = ["model.json", "other.json"]
         .map(|name| serde_json::from_slice::<serde_json::Value>(&folder.read(name)).unwrap());
     let mut parts = [&whole, &other].map(|model| model["posterior"]["components"][0].clone());
@@ -499,11 +500,16 @@ fn ctrl_c_ends_a_fit_and_leaves_nothing() {
 
 #[test]
 fn standard_errors_are_said_when_they_are_asked_for() {
-    let fit = |options: &str| Folder::new().run(&format!("fit coal --json --inducing 12 {options}")).good().json();
+    let fit = |options: &str| {
+        Folder::new()
+            .run(&format!("fit coal --json --inducing 12 --average off --mean constant {options}"))
+            .good()
+            .json()
+    };
     assert!(fit("")["standard_errors"].is_null());
     let errors = fit("--errors")["standard_errors"].as_array().cloned().unwrap();
     assert_eq!(errors.len(), 3, "{errors:?}");
     assert!(errors.iter().all(|error| error["se"].as_f64().unwrap() > 0.0), "{errors:?}");
-    let text = Folder::new().run("fit coal --inducing 12 --errors").good().out;
+    let text = Folder::new().run("fit coal --inducing 12 --average off --errors").good().out;
     assert!(text.contains("lengthscale") && text.contains('±'), "{text}");
 }
