@@ -137,7 +137,10 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     }
     let window = file.summary.window();
     let model = spec::model(options, window.axes(), context)?;
-    let model = before.as_ref().map_or_else(|| model.clone(), |before| as_before(model.clone(), before, options));
+    let model = match &before {
+        Some(before) => as_before(model, before, options),
+        None => model,
+    };
     let fit = watched(context, |watch| match &before {
         Some(before) => model.update_watched(&before.posterior, &file.summary, watch),
         None => model.fit_summary_watched(&file.summary, watch),

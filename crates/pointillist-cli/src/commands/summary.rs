@@ -543,10 +543,10 @@ impl Summary {
         if goodness.p >= Goodness::POOR {
             return String::new();
         }
-        let mut tries = vec![];
         if self.basis == "inducing" {
             return "; try more inducing points (--inducing), a kernel with a shorter length-scale, or a lattice (--basis lattice)".into();
         }
+        let mut tries = vec![];
         if self.weights.is_empty() {
             let is_line = self.window.axes.len() == 1;
             if is_line && self.smoothness != Some(1) {

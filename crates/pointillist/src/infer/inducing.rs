@@ -495,8 +495,7 @@ pub(crate) fn grid_optimum(
 ) -> Result<Optimum<BorderedSpread<Covariance>>> {
     let (features, unknowns) = (design.inner.features, design.dense.len());
     let mean = [&features.prior_mean[..], &vec![0.0; unknowns]].concat();
-    let sd = design.dense.first().and_then(|sd| sd.first()).copied();
-    let region = bordered::with_constant(features.region.clone(), sd);
+    let region = bordered::with_constant(features.region.clone(), design.sd());
     let said = vec![Said { design, weights, potential: &LOG_SQUARE }];
     let prior = PriorOf { precision: None, mean: &mean, log_determinant: 0.0, offset: features.offset };
     let identity = || Bordered::beside(Matrix::scaled_identity(features.prior_mean.len(), 1.0), unknowns);

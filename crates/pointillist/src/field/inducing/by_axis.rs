@@ -128,7 +128,7 @@ impl Apart {
 
 impl BorderedDesign<ByAxis<'_>> {
     /// The prior standard deviation of the constant.
-    fn sd(&self) -> Option<f64> {
+    pub(crate) fn sd(&self) -> Option<f64> {
         self.dense.first().and_then(|sd| sd.first()).copied()
     }
 
