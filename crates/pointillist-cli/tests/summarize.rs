@@ -149,6 +149,25 @@ fn a_model_is_updated_by_a_summary() {
 }
 
 #[test]
+fn an_update_goes_on_with_what_was_asked_of_hyperparameters() {
+    let (folder, all) = (Folder::new(), bump(3_000));
+    folder.write("a.csv", csv(&all[..2_000])).write("b.csv", csv(&all[2_000..]));
+    for name in ["a", "b"] {
+        folder.run(&format!("summarize {name}.csv {WINDOW} -o {name}.summary")).good();
+    }
+    let asked = "--nodes 16x16 --smoothness 2 --link log --average off --fix lengthscale=2 --prior variance~gamma(2,1)";
+    folder.run(&format!("fit a.summary {asked} -o a.json")).good();
+    let updated = folder.run("fit --update a.json b.summary -o ab.json --json").json();
+    let lengths = updated["hyperparameters"]["lengthscale"].as_array().unwrap();
+    assert!(lengths.iter().all(|length| length.as_f64() == Some(2.0)), "{lengths:?}");
+    assert_eq!(updated["asked"]["priors"][0][0], "variance");
+    assert_ne!(updated["log_prior"].as_f64(), Some(0.0));
+    // What is said anew counts.
+    let other = folder.run("fit --update ab.json b.summary --fix lengthscale=3 --json").json();
+    assert_eq!(other["hyperparameters"]["lengthscale"][0].as_f64(), Some(3.0));
+}
+
+#[test]
 fn every_format_and_number_of_threads_gives_the_same_bytes() {
     let (folder, text) = (Folder::new(), csv(&rows(300_000)));
     assert!(text.len() > 9 << 20, "several blocks of text");

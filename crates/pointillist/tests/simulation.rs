@@ -257,3 +257,14 @@ fn what_is_no_rate_is_refused_with_its_place() {
     let short = Simulation::of_batches(&window, |_| Ok(vec![1.0]));
     assert!(matches!(short.err(), Some(Error::Dimension { what: "rates", .. })));
 }
+
+#[test]
+fn an_expected_number_is_right_or_not_told() {
+    let window = Window::interval(0.0, 1000.0).unwrap();
+    // A narrow step: panels of a 256th of the window saw 136 of its 200 events.
+    let step = Simulation::new(&window, |x| if (250.0..251.0).contains(&x[0]) { 200.0 } else { 0.0 }).unwrap();
+    assert!(step.expected().is_none_or(|expected| (expected / 200.0 - 1.0).abs() < 0.01), "{:?}", step.expected());
+    let peak = Simulation::new(&window, |x| 50.0 * (-((x[0] - 333.3) / 0.5).powi(2)).exp()).unwrap();
+    let truth = 25.0 * std::f64::consts::PI.sqrt();
+    assert!((peak.expected().unwrap() / truth - 1.0).abs() < 1e-3, "{:?}", peak.expected());
+}

@@ -167,9 +167,9 @@ impl<'a> Told<'a> {
         format!("{ranges}, where the correlation of f has fallen to 0.13")
     }
 
-    /// The standard error of a length-scale at one Θ, where components have the same.
+    /// The standard error of a length-scale at the best Θ. Components are found until bands stay as they are, which may be before all that is likely of
+    /// Θ is among them: then their spread says too little.
     fn error_of(&self, summary: &Summary, r: usize) -> Option<f64> {
-        summary.alone.as_ref()?; // else the spread over components says it
         let name = &summary.window.axes.get(r)?.name;
         let is_meant = |error: &&ErrorSummary| {
             error.name == "lengthscale"
@@ -177,6 +177,13 @@ impl<'a> Told<'a> {
                 || error.name == format!("lengthscale[{r}]")
         };
         summary.standard_errors.iter().find(is_meant).map(|error| error.se)
+    }
+
+    /// The standard error of the standard deviation of f at the best Θ, if that has this link.
+    fn error_of_deviation(&self, link: &str) -> Option<f64> {
+        let heaviest = self.varying().next().filter(|component| component.link == link)?;
+        let of_variance = self.summary.standard_errors.iter().find(|error| error.name == "variance")?;
+        Some(0.5 * of_variance.se / heaviest.sd)
     }
 
     /// The prior standard deviation of f, for each link.
@@ -187,8 +194,8 @@ impl<'a> Told<'a> {
         links.dedup();
         let said = |link: &&str| {
             let own = components.clone().filter(|component| component.link == **link);
-            let (mean, error) = moments(own.map(|component| (component.weight, component.sd)));
-            let error = give_or_take(mean, error);
+            let (mean, spread) = moments(own.map(|component| (component.weight, component.sd)));
+            let error = give_or_take(mean, spread.max(self.error_of_deviation(link).unwrap_or(0.0)));
             match *link {
                 "log" => format!("{}{error} of the logarithm of the rate", short(mean)),
                 "square" => format!("{}{error} of the root of the rate", short(mean)),

@@ -155,12 +155,16 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     Ok(fitted(&model, fit, subject, context))
 }
 
-/// Whether to average, and whether there are priors where nothing is said: as for the model that is updated, unless it is said anew.
+/// Whether to average, what is held and what is believed: as for the model that is updated, unless it is said anew.
 fn as_before(model: Model, before: &ModelFile, options: &FitOptions) -> Model {
     let Ok(said) = serde_json::from_value::<Summary>(before.summary.clone()) else { return model };
     let average = if options.average.is_none() { said.averaged } else { model.average };
-    let penalise = if options.prior.is_empty() { !said.priors.is_empty() } else { model.penalise };
-    Model { average, penalise, ..model }
+    let fixed = if options.fix.is_empty() { said.asked.fixed } else { model.fixed };
+    let (penalise, priors) = match options.prior.is_empty() {
+        true => (said.asked.penalise, said.asked.priors),
+        false => (model.penalise, model.priors),
+    };
+    Model { average, penalise, fixed, priors, ..model }
 }
 
 /// The events of a model and of a summary together, in the cells of the model.

@@ -23,7 +23,7 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
     let default = Model::default();
     let is_none = |text: &&String| text.trim() == NO_PRIOR;
     let penalise = !options.prior.iter().any(|text| is_none(&text));
-    let priors =
+    let priors: Vec<(String, Prior)> =
         options.prior.iter().filter(|text| !is_none(text)).map(|text| prior(text)).collect::<Result<_, _>>()?;
     let fixed = options.fix.iter().map(|text| fixed(text)).collect::<Result<Vec<_>, _>>()?;
     if let Some(name) = repeated(&fixed.iter().map(|(name, _)| name).collect::<Vec<_>>()) {
@@ -42,9 +42,8 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         let sentence = "--mean constant is learned as one value, and an average integrates over it; add --average off, or leave it out";
         return Err(sentence.to_string().into());
     }
-    let of_mean = options.fix.iter().map(|text| text.split('=').next().unwrap_or_default());
-    let of_mean = of_mean.chain(options.prior.iter().map(|text| text.split('~').next().unwrap_or_default()));
-    if options.mean == Some(MeanName::Integrated) && of_mean.into_iter().any(|name| name.trim() == "mean") {
+    let is_believed = priors.iter().any(|(name, _)| name == "mean");
+    if options.mean == Some(MeanName::Integrated) && (is_held || is_believed) {
         let sentence = "--mean integrated integrates over the mean, and --fix or --prior says something of it; leave one of them out";
         return Err(sentence.to_string().into());
     }

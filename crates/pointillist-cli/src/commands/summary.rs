@@ -6,7 +6,7 @@ use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::report::{AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
 use pointillist::settings::{LatticeMean, Method, PriorMean};
 use pointillist::window::{Exposure, Piece};
-use pointillist::{Axis, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Window};
+use pointillist::{Axis, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Prior, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -122,6 +122,9 @@ pub struct Summary {
     /// The priors in force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub priors: Vec<PriorSummary>,
+    /// What was asked of Θ: an update goes on with it.
+    #[serde(default)]
+    pub asked: AskedSummary,
     /// Where events were looked for.
     pub window: WindowSummary,
     /// Relative jitter on K.
@@ -140,6 +143,26 @@ pub struct Summary {
     pub coverage: Option<CoverageSummary>,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// What was asked of Θ.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AskedSummary {
+    /// Whether what nothing is said of has penalised-complexity priors.
+    pub penalise: bool,
+    /// What is held.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<(String, f64)>,
+    /// Priors that were given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub priors: Vec<(String, Prior)>,
+}
+
+impl AskedSummary {
+    fn new(model: &Model) -> Self {
+        Self { penalise: model.penalise, fixed: model.fixed.clone(), priors: model.priors.clone() }
+    }
 }
 
 /// Whether events look like events drawn from the answer.
@@ -431,6 +454,7 @@ impl Summary {
             parameters,
             log_prior: report.log_prior,
             priors: report.priors.iter().map(PriorSummary::new).collect(),
+            asked: AskedSummary::new(model),
             window: WindowSummary::new(window, report.integral_error),
             jitter: report.jitter,
             at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),

@@ -6,7 +6,7 @@
 //! ring does not, the best Θ alone is the answer. A point costs a few natural steps.
 
 use super::StandardError;
-use super::search::{Found, Kind, Run, Search};
+use super::search::{Found, Kind, Look, Run, Search};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::gaussian::Sites;
@@ -111,7 +111,7 @@ impl<K: Kind> Search<'_, '_, K> {
         };
         let searched = self.work.get();
         let grid = Grid::new(self, run)?;
-        let middle = self.point(run, &grid, vec![0; grid.root.rows()], run.sites.clone())?;
+        let middle = self.points(run, &grid, vec![(vec![0; grid.root.rows()], run.sites.clone())])?.pop();
         let Some(middle) = middle else { return Err(Error::NotANumber { parameters: vec![] }) };
         let (points, alone) = match alone {
             Some(why) => (vec![middle], Some(why)),
@@ -142,18 +142,15 @@ impl<K: Kind> Search<'_, '_, K> {
             let before = self.work.get();
             let bands = Bands::of(&points);
             let ended = points.len();
-            for at in ring.clone() {
-                if points[at].value < best_of(&points) - LEADS_ON {
-                    continue;
-                }
-                for place in neighbours(&points[at].place) {
-                    if points.len() == MOST || !seen.insert(place.clone()) {
-                        continue;
-                    }
-                    let sites = points[at].sites.clone();
-                    let best = best_of(&points);
-                    let point = self.point(run, grid, place, sites)?;
-                    points.extend(point.filter(|point| point.value > best - COUNTS));
+            let least = best_of(&points) - LEADS_ON;
+            let mut next = vec![];
+            for at in ring.clone().filter(|at| points[*at].value >= least) {
+                let new = neighbours(&points[at].place).into_iter().filter(|place| seen.insert(place.clone()));
+                next.extend(new.map(|place| (place, points[at].sites.clone())));
+            }
+            for point in self.points(run, grid, next)? {
+                if points.len() < MOST && point.value > best_of(&points) - COUNTS {
+                    points.push(point);
                 }
             }
             let is_first = ended == 1;
@@ -168,20 +165,22 @@ impl<K: Kind> Search<'_, '_, K> {
         Ok((points, None))
     }
 
-    /// A point of the grid; none beyond the bounds of the search, or where q cannot be found.
-    fn point(&self, run: &Run<K>, grid: &Grid, place: Vec<i32>, sites: Sites) -> Result<Option<Point<K::Member>>> {
-        let Some(x) = grid.at(&place) else { return Ok(None) };
-        let theta = self.kind.unpack(&run.level, &x, &run.theta);
-        let found = |Found { value, sites, kept }| {
-            let member = self.kind.member(&run.level, &theta, &sites, kept)?;
-            let f = self.kind.marginals(&run.level, &member, &grid.places)?;
-            Ok(Point { place, value, sites, member, f })
+    /// These points of the grid, each from its sites, in their order; none beyond the bounds of the search, or where q cannot be found.
+    fn points(&self, run: &Run<K>, grid: &Grid, wanted: Vec<(Vec<i32>, Sites)>) -> Result<Vec<Point<K::Member>>> {
+        let look = |(place, sites): (Vec<i32>, Sites)| {
+            let x = grid.at(&place)?;
+            Some((place, Look { theta: self.kind.unpack(&run.level, &x, &run.theta), sites, by: None }))
         };
-        let steps = (NEAR, self.kind.tuning().most_steps);
-        match self.evaluate(&run.level, &theta, sites, steps, None).and_then(found) {
-            Err(Error::Cancelled) => Err(Error::Cancelled),
-            other => Ok(other.ok()),
+        let (places, looks): (Vec<Vec<i32>>, Vec<Look<K::Theta>>) = wanted.into_iter().filter_map(look).unzip();
+        let seen = self.evaluate_each(&run.level, &looks, (NEAR, self.kind.tuning().most_steps))?;
+        let mut points = Vec::with_capacity(seen.len());
+        for ((place, look), seen) in places.into_iter().zip(&looks).zip(seen) {
+            let Ok((Found { value, sites, kept }, _)) = seen else { continue };
+            let Ok(member) = self.kind.member(&run.level, &look.theta, &sites, kept) else { continue };
+            let Ok(f) = self.kind.marginals(&run.level, &member, &grid.places) else { continue };
+            points.push(Point { place, value, sites, member, f });
         }
+        Ok(points)
     }
 }
 

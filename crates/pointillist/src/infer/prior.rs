@@ -17,6 +17,7 @@ use std::f64::consts::PI;
 /// assert_eq!(model.priors.len(), 1);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Prior {
     /// log x ~ N(location, scale²).

@@ -15,9 +15,11 @@ use crate::error::{Error, Result};
 use crate::gaussian::Sites;
 use crate::gaussian::step::{Clamp, Until};
 use crate::numerics::linalg::{self, Matrix};
+use crate::parallel;
 use crate::terms::Marginals;
 use crate::window::Window;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Coordinates (logarithms) are moved by this for the curvature of the bound, or by ever less where it then falls by more than so many nats, down to
 /// the least (a period is known far better than a length) …
@@ -31,15 +33,15 @@ const NEAR_EVENTS: f64 = 10.0;
 const NOTHING_NEW: f64 = 0.3;
 
 /// A kind of field, as the search sees it.
-pub(super) trait Kind: Sized {
+pub(super) trait Kind: Sized + Sync {
     /// How fine it is: points or nodes per axis.
     type Fineness: Clone;
     /// A field that fine, with what is seen of the events on it.
-    type Level;
+    type Level: Sync;
     /// Θ (and Z).
-    type Theta: Clone;
+    type Theta: Clone + Sync;
     /// What is kept of q at its optimum.
-    type Kept;
+    type Kept: Send;
     /// The posterior at one Θ, as an average holds it.
     type Member;
 
@@ -183,6 +185,16 @@ pub(super) struct Found<Q> {
     pub(super) sites: Sites,
     pub(super) kept: Q,
 }
+
+/// A Θ to look at: where its natural steps begin, and the optimiser's vector if the gradient by it is asked for.
+pub(super) struct Look<T> {
+    pub(super) theta: T,
+    pub(super) sites: Sites,
+    pub(super) by: Option<Vec<f64>>,
+}
+
+/// What natural steps found at a Θ, with the gradient that was asked for.
+pub(super) type Seen<Q> = Result<(Found<Q>, Vec<f64>)>;
 
 /// A point of the search on its field.
 pub(super) struct Start<K: Kind> {
@@ -483,6 +495,52 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         Ok(found)
     }
 
+    /// The same at several Θ that do not need each other, two at a time where a step is dear. What is found does not depend on that.
+    pub(super) fn evaluate_each(
+        &self,
+        level: &K::Level,
+        looks: &[Look<K::Theta>],
+        (tolerance, most): (f64, usize),
+    ) -> Result<Vec<Seen<K::Kept>>> {
+        let (kind, cost, clamp) = (&self.kind, self.kind.cost(level), self.kind.clamp(level));
+        self.tally.resize(kind.size(level));
+        let (steps, cancelled) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let look = |i: usize, pulse: &dyn Fn() -> Result<()>| -> Seen<K::Kept> {
+            let Look { theta, sites, by } = &looks[i];
+            let pulse = || {
+                steps.fetch_add(1, Ordering::Relaxed);
+                pulse()
+            };
+            let until = Until { tolerance, most, clamp, pulse: &pulse };
+            let mut gradient = vec![0.0; by.as_ref().map_or(0, Vec::len)];
+            let by = by.as_ref().map(|x| (x.as_slice(), gradient.as_mut_slice()));
+            let found = kind.evaluate(level, theta, sites.clone(), until, by)?;
+            Ok((found, gradient))
+        };
+        let own = || {
+            let told = self.tally.pulse();
+            cancelled.fetch_or(told.is_err(), Ordering::Relaxed);
+            told
+        };
+        let other = || if cancelled.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) };
+        let before = self.tally.steps();
+        let seen = match cost < kind.tuning().cheap {
+            true => (0..looks.len()).map(|i| look(i, &own)).collect(),
+            false => parallel::beside(looks.len(), |i| look(i, &own), |i| look(i, &other)),
+        };
+        let steps = steps.into_inner();
+        self.tally.count_unseen(before + steps - self.tally.steps());
+        self.work.set(self.work.get() + (looks.len() + steps) as f64 * cost);
+        for one in &seen {
+            match one {
+                Ok((found, _)) => self.tally.theta(found.value)?,
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(_) => {}
+            }
+        }
+        Ok(seen)
+    }
+
     /// L-BFGS over Θ on one field; the best Θ that was seen.
     pub(super) fn climb(&mut self, start: Start<K>) -> Result<Run<K>> {
         if let Some(scheme) = self.kind.otherwise() {
@@ -562,21 +620,22 @@ impl<K: Kind> Search<'_, '_, K> {
         if !(0..count).all(is_inside) {
             return Ok(None);
         }
-        let gradient = |i: usize, by: f64| -> Result<(f64, Vec<f64>)> {
-            let (mut moved, mut gradient) = (x.clone(), vec![0.0; x.len()]);
+        let moved = |i: usize, by: f64| {
+            let mut moved = x.clone();
             moved[i] += by;
             let theta = self.kind.unpack(&run.level, &moved, &run.theta);
-            let near = NEAR * (1.0 + self.events as f64 / NEAR_EVENTS);
-            let steps = (near, self.kind.tuning().most_steps);
-            let found = self.evaluate(&run.level, &theta, run.sites.clone(), steps, Some((&moved, &mut gradient)))?;
-            Ok((found.value, gradient))
+            Look { theta, sites: run.sites.clone(), by: Some(moved) }
         };
+        let near = NEAR * (1.0 + self.events as f64 / NEAR_EVENTS);
+        let steps = (near, self.kind.tuning().most_steps);
         // The gradients on either side, and how far apart they are.
         let around = |i: usize| -> Result<([Vec<f64>; 2], f64)> {
             let mut step = STEP;
             loop {
-                let [(high, above), (low, below)] = [gradient(i, step)?, gradient(i, -step)?];
-                if run.value - high.min(low) < MOST_FALL || step < LEAST_STEP {
+                let mut sides = self.evaluate_each(&run.level, &[moved(i, step), moved(i, -step)], steps)?.into_iter();
+                let mut side = || sides.next().unwrap_or(Err(Error::NotANumber { parameters: vec![] }));
+                let [(high, above), (low, below)] = [side()?, side()?];
+                if run.value - high.value.min(low.value) < MOST_FALL || step < LEAST_STEP {
                     return Ok(([above, below], 2.0 * step));
                 }
                 step *= 0.25;

@@ -45,6 +45,11 @@ impl<'a> Tally<'a> {
         self.tell()
     }
 
+    /// So many natural steps were made where nobody could be told.
+    pub(super) fn count_unseen(&self, steps: usize) {
+        self.steps.set(self.steps.get() + steps);
+    }
+
     /// A Θ was evaluated. The first of its natural steps had no pulse.
     pub(super) fn theta(&self, value: f64) -> Result<()> {
         self.thetas.set(self.thetas.get() + 1);

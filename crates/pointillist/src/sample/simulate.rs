@@ -53,6 +53,8 @@ const EVALUATION: usize = 40;
 const PANELS: [usize; MOST_AXES] = [256, 64, 16, 6, 3, 2, 1, 1];
 /// So many candidates an expected event mean that the nodes miss spikes.
 const UNSEEN: f64 = 8.0;
+/// The expected number is known if half as many panels more change it by at most this part.
+const SETTLED: f64 = 1e-3;
 /// Most nodes for the expected number.
 const MOST_NODES: usize = 3_000_000;
 
@@ -204,12 +206,34 @@ impl<'a> Simulation<'a> {
         self.cells.iter().map(Cell::candidates).sum()
     }
 
-    /// The mean number of events of a draw, by Gauss-Legendre quadrature: exact to many digits if the rate is smooth over 1/256 of the
-    /// window's side (two axes: 1/64; three: 1/16). None if it fails: where the cells found spikes that it does not see, where the
-    /// exposure's grid is too fine for it, or where the rate is no number just outside the window's outline.
+    /// The mean number of events of a draw, by Gauss-Legendre quadrature over ever narrower panels until more of them change nothing: exact to
+    /// many digits if the rate is smooth over 1/256 of the window's side (two axes: 1/64; three: 1/16). None if it fails: where it does not settle,
+    /// where the cells found spikes that it does not see, where the exposure's grid is too fine for it, or where the rate is no number just
+    /// outside the window's outline.
     pub fn expected(&self) -> Option<f64> {
+        let is_seen = |expected: &f64| expected.is_finite() && self.candidates() <= UNSEEN * expected;
+        let mut panels = PANELS[self.window.dims() - 1];
+        let finer = |panels: usize| panels + panels.div_ceil(2);
+        let mut last = self.integral(panels)?;
+        let mut settled = 0;
+        // Twice, since one step may agree with the last by chance where the rate jumps.
+        while settled < 2 {
+            panels = finer(panels);
+            let Some(next) = self.integral(panels) else { break };
+            settled = if (next - last).abs() <= SETTLED * next { settled + 1 } else { 0 };
+            if next.is_nan() {
+                return None;
+            }
+            last = next;
+        }
+        // On many axes there is no room for finer panels: then the first must do.
+        let is_known = settled > 0 || panels == finer(PANELS[self.window.dims() - 1]);
+        Some(last).filter(|last| is_known && is_seen(last))
+    }
+
+    /// The integral of repeats · exposure · rate with so many panels per axis; none where these are too many.
+    fn integral(&self, panels: usize) -> Option<f64> {
         let spans = self.window.bounding_box();
-        let panels = PANELS[spans.len() - 1];
         let cut = |lo: f64, length: f64| (1..panels).map(|i| lo + length * i as f64 / panels as f64).collect();
         let cuts: Vec<Vec<f64>> = spans.iter().map(|span| cut(span.lo, span.length())).collect();
         let rules: Vec<AxisRule> = cuts.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
@@ -218,8 +242,7 @@ impl<'a> Simulation<'a> {
             return None;
         }
         let Nodes { points, weights } = Nodes::of_pieces(&pieces);
-        let expected: f64 = self.rates_at(&points).ok()?.iter().zip(&weights).map(|(rate, w)| w * rate).sum();
-        (expected.is_finite() && self.candidates() <= UNSEEN * expected).then_some(expected)
+        Some(self.rates_at(&points).ok()?.iter().zip(&weights).map(|(rate, w)| w * rate).sum())
     }
 
     /// The events of draw number `draw` of `seed`. On one axis they rise; on several they come in no order.

@@ -20,6 +20,7 @@ use crate::infer::tuning::LATTICE;
 use crate::infer::{AtBound, Prior, Stop};
 use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
+use std::sync::atomic::Ordering;
 
 pub(crate) use super::source::Source;
 
@@ -207,7 +208,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             (None, Some(nodes)) => {
                 self.refuse_unresolved(nodes, &self.kind.steps_asked(nodes))?;
                 let run = self.by_way_of_coarser(nodes)?;
-                self.kind.more_would_show.set(self.kind.is_short_of_nodes(&run.level));
+                self.kind.more_would_show.store(self.kind.is_short_of_nodes(&run.level), Ordering::Relaxed);
                 let choice = match run.level.nodes == *nodes {
                     true => format!("{} nodes, as asked for", describe(nodes)),
                     false => format!("{} nodes: {}, to fit the summary", describe(nodes), describe(&run.level.nodes)),

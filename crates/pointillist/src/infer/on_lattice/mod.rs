@@ -28,7 +28,7 @@ use learn::Wanted;
 use level::{Level, margin, steps};
 use ranges::{AxisBounds, RangeSlot, Ranges};
 use source::{Detail, Source};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nodes on each axis with which `auto` starts, in one, two and three dimensions.
 const AUTO_FIRST: [usize; 3] = [128, 24, 8];
@@ -98,7 +98,7 @@ pub(super) struct OnLattice<'a> {
     /// Whether the present lattice only leads to a finer one.
     on_the_way: bool,
     /// Whether a finer lattice might show what this one does not: it was not tried, and events are there to show it.
-    more_would_show: Cell<bool>,
+    more_would_show: AtomicBool,
 }
 
 impl<'a> OnLattice<'a> {
@@ -147,7 +147,7 @@ impl<'a> OnLattice<'a> {
             ranges,
             finest: source.finest(),
             on_the_way: false,
-            more_would_show: Cell::new(false),
+            more_would_show: AtomicBool::new(false),
         })
     }
 
@@ -344,7 +344,7 @@ impl<'a> OnLattice<'a> {
     }
 
     fn at_bounds(&self, level: &Level, theta: &Theta) -> Vec<AtBound> {
-        let unresolved = self.more_would_show.get();
+        let unresolved = self.more_would_show.load(Ordering::Relaxed);
         // as the summary has it: half the range
         let length = |range: f64| Bounded::Length { axis: String::new(), sides: range / RANGE, unresolved };
         let at_bounds = self.layout_on(level).at_bounds(&self.values(theta), length);
@@ -603,7 +603,7 @@ impl Kind for OnLattice<'_> {
             return Err(" nodes: too far below another family to go on".into());
         }
         self.finer(run, last_gain).map_err(|why| {
-            self.more_would_show.set(self.is_short_of_nodes(&run.level));
+            self.more_would_show.store(self.is_short_of_nodes(&run.level), Ordering::Relaxed);
             format!(" nodes: {why}")
         })
     }
