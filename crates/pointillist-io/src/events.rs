@@ -565,7 +565,9 @@ pub fn read_held_out(asked: &HeldOut<'_>, window: &Window) -> Result<HeldOutEven
     let (own, count) = match &trials {
         Some(trials) => (trials_inside(trials, window, asked.clip)?, trials.len()),
         None => {
-            let repeats = repeats_held_out(asked, &table, window, &mut taken)?;
+            let labelled = if table.labels.is_empty() { None } else { Some(numbered(&table.labels).1) };
+            let said = Repeats { said: asked.repeats, labelled, bundled: datasets::find(path).map(|set| set.repeats) };
+            let repeats = repeats_held_out(said, given.0, asked.said_by, window, &mut taken)?;
             (window.clone().looked_at_once().with_repeats(repeats)?, repeats)
         }
     };
@@ -580,17 +582,28 @@ pub fn read_held_out(asked: &HeldOut<'_>, window: &Window) -> Result<HeldOutEven
     Ok(HeldOutEvents { events: Events::new(placed.points, own)?, trials: count, warnings, notes: taken })
 }
 
+/// What is known of how many looks held-out events come from.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Repeats {
+    /// What was said.
+    pub said: Option<usize>,
+    /// How many trials their labels tell apart.
+    pub labelled: Option<usize>,
+    /// That of a bundled set.
+    pub bundled: Option<usize>,
+}
+
 /// How many looks at the window held-out events come from, if nothing says when each trial was looked at. What cannot be told is refused:
 /// with another number the scores would be those of other events.
-fn repeats_held_out(
-    asked: &HeldOut<'_>,
-    table: &Table,
+pub fn repeats_held_out(
+    known: Repeats,
+    source: &str,
+    said_by: LooksSaidBy,
     window: &Window,
     taken: &mut Vec<Message>,
 ) -> Result<usize, Message> {
-    let (source, setting) = (&table.source, asked.said_by.repeats());
-    let labelled = if table.labels.is_empty() { None } else { Some(numbered(&table.labels).1) };
-    if let Some(repeats) = asked.repeats {
+    let (setting, labelled) = (said_by.repeats(), known.labelled);
+    if let Some(repeats) = known.said {
         return match (repeats, labelled) {
             (0, _) => Err(message![setting.given(0), " means that nobody looked; give at least 1"]),
             // One look may be all trials together.
@@ -598,14 +611,14 @@ fn repeats_held_out(
             _ => Ok(repeats),
         };
     }
-    if let Some(set) = datasets::find(asked.path) {
-        return Ok(set.repeats);
+    if let Some(repeats) = known.bundled {
+        return Ok(repeats);
     }
     let often: Vec<f64> = window.pieces().iter().map(|piece| piece.repeats).collect();
     if often.iter().any(|repeats| *repeats != often[0]) {
         return Err(message![
             "the trials that were fitted differ in their times, so those of {source} must be known: give ",
-            asked.said_by.trials(),
+            said_by.trials(),
             ", or ",
             setting,
             " if each was looked at over the whole window"
