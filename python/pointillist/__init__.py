@@ -5,7 +5,7 @@
 >>> post = pt.IntensityModel().fit(coal)
 >>> rate = post.rate([1870.0, 1950.0])
 >>> print([f"{mean:.1f}" for mean in rate.mean])
-['3.2', '1.0']
+['3.5', '0.7']
 """
 
 from __future__ import annotations

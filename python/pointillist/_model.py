@@ -24,6 +24,7 @@ class Estimator:
     """What scikit-learn asks of an estimator: parameters by the names of the constructor's arguments."""
 
     posterior_: Any
+    n_features_in_: int
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -202,7 +203,8 @@ class IntensityModel(Estimator):
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """The logarithm of the posterior mean rate at points."""
-        return np.log(self.posterior_.rate(X, quantiles=[]).mean)
+        mean: npt.NDArray[np.float64] = self.posterior_.rate(X, quantiles=[]).mean
+        return np.log(mean)
 
     def score(self, X: Any, y: Any = None, **how: Any) -> Any:
         """The log-likelihood of held-out events at the posterior mean of the rate, which scikit-learn maximises.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._coordinates import coordinates
+from ._core import Posterior as CorePosterior
 from ._errors import InputError, PointillistWarning, SettingError
 from ._events import check_crs, held_out_events, region_list
 from ._optional import needed
@@ -254,11 +255,11 @@ def _one(counts: Any, which: str) -> OneCount:
 class Posterior:
     """What is known of an intensity once events were seen: what `IntensityModel().fit(events)` finds, and what a model file holds."""
 
-    _core: _core.Posterior
+    _core: CorePosterior
     crs: Any
     time_zone: Any
 
-    def __init__(self, core: _core.Posterior, crs: Any = None, time_zone: Any = None) -> None:
+    def __init__(self, core: CorePosterior, crs: Any = None, time_zone: Any = None) -> None:
         self._core, self.crs, self.time_zone = core, crs, time_zone
 
     # What it is
@@ -478,5 +479,3 @@ def _printed(part: float | None, evaluations: int | None = None, bound: float | 
     line = f"{100 * part:.0f} %" if part is not None else f"{evaluations} evaluations, bound {bound:.4f}, {size} unknowns"
     print(f"\rpointillist: {line}\x1b[K", end="\r", file=sys.stderr, flush=True)
 
-
-Quantiles = Sequence[float]

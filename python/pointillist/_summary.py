@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _core
 from ._coordinates import coordinates
+from ._core import Summary as CoreSummary
 from ._errors import InputError, WindowError
 from ._events import SOURCE, check_crs
 from ._window import Exposure, Window, as_window
@@ -26,10 +27,10 @@ class Summary:
     >>> post = IntensityModel().fit(both)
     """
 
-    _core: _core.Summary
+    _core: CoreSummary
     crs: Any
 
-    def __init__(self, core: _core.Summary, crs: Any = None) -> None:
+    def __init__(self, core: CoreSummary, crs: Any = None) -> None:
         self._core, self.crs = core, crs
 
     @classmethod

@@ -52,7 +52,7 @@ class Exposure:
     Make one with `grid`, `weights` or `trajectory`.
 
     >>> effort = Exposure.grid([0, 5, 10], [1.0, 1.0, 0.5])   # less and less on one axis
-    >>> Window(0, 10, exposure=effort).measure
+    >>> round(Window(0, 10, exposure=effort).measure, 6)
     8.75
     """
 

@@ -146,7 +146,7 @@ pub fn warn(py: Python<'_>, kind: &str, sentences: impl IntoIterator<Item = Stri
     for sentence in sentences {
         let sentence = CString::new(sentence.replace('\0', " ")).unwrap_or_default();
         // Past the glue in Python, to the line that called it.
-        PyErr::warn(py, &class, &sentence, 3)?;
+        PyErr::warn(py, &class, &sentence, 2)?;
     }
     Ok(())
 }

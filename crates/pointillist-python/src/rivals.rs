@@ -204,7 +204,7 @@ impl Sgcp {
 }
 
 /// The contender of this name.
-fn contender(name: &str, model: &pointillist::Model, seed: u64) -> PyResult<Contender> {
+fn contender(name: &str, model: &pointillist::Model) -> PyResult<Contender> {
     Ok(match name {
         "vbpp" => Contender::Variational(model.clone()),
         "paper" => Contender::Variational(as_in_the_paper(on_inducing(model.clone()))),
@@ -212,7 +212,7 @@ fn contender(name: &str, model: &pointillist::Model, seed: u64) -> PyResult<Cont
         "ks+ec" => Contender::Smoother(EdgeCorrection::Truncate),
         "ks-ec" => Contender::Smoother(EdgeCorrection::None),
         "homogeneous" => Contender::Homogeneous,
-        "sgcp" => Contender::Sgcp(sgcp::Settings { seed, ..sgcp::Settings::default() }),
+        "sgcp" => Contender::Sgcp(sgcp::Settings::default()),
         other => {
             return Err(errors::setting(format!(
                 "methods=: '{other}' is not known; take some of vbpp, paper, inducing, ks+ec, ks-ec, homogeneous, sgcp"
@@ -237,7 +237,7 @@ pub fn compare<'py>(
 ) -> PyResult<Vec<Vec<Bound<'py, PyDict>>>> {
     let (events, held_out) = (&events.0.events, held_out.as_ref().map(|held_out| &held_out.0.events));
     let model = settings.meant()?.model(events.window().axes()).map_err(errors::of_setting)?;
-    let contenders = methods.iter().map(|name| contender(name, &model, 0)).collect::<PyResult<Vec<_>>>()?;
+    let contenders = methods.iter().map(|name| contender(name, &model)).collect::<PyResult<Vec<_>>>()?;
     let nowhere = pointillist::Points::new(events.window().dims(), vec![]).map_err(errors::of_library)?;
     let splits = if held_out.is_some() { 1 } else { splits };
     let all = (splits as f64 * contenders.len() as f64).max(1.0);

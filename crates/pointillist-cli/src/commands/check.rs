@@ -64,7 +64,7 @@ pub fn check(
     sampling: Sampling,
     context: &Context,
 ) -> Result<Checked, Failure> {
-    shown("exact draws", context, |watch| check::check(posterior, events, sampling, watch))
+    Ok(shown("exact draws", context, |watch| check::check(posterior, events, sampling, watch))?)
 }
 
 fn shown_k(checked: &Checked) -> String {

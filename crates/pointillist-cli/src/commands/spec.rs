@@ -1,6 +1,6 @@
 //! Small languages of the options: thresholds, sigmoidal processes; and the model that options make.
 
-pub use crate::io::spec::{measure_name, plural, quantiles};
+pub use crate::io::spec::{plural, quantiles};
 
 use super::{Context, Failure};
 use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName, Switch};
