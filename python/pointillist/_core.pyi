@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +11,50 @@ _Floats = npt.NDArray[np.float64]
 _Given = Any
 _Told = Callable[..., None] | None
 
+__all__ = [
+    "Counts",
+    "Events",
+    "Posterior",
+    "Sgcp",
+    "Smoother",
+    "Summary",
+    "Window",
+    "__version__",
+    "bound",
+    "calibrate",
+    "compare",
+    "datasets",
+    "fit",
+    "fit_summary",
+    "points_on",
+    "read_events",
+    "resolve_window",
+    "simulate",
+    "summarise",
+]
+
 __version__: str
 
+@final
 class Window:
-    measure: float
-    volume: float
-    dims: int
-    is_repeated: bool
-    has_exposure: bool
-    bounding_box: list[tuple[float, float]]
-    axes: list[tuple[str, str | None, float | None]]
-    pieces: list[tuple[list[tuple[float, float]], float]]
-    outlines: list[list[list[list[float]]]]
+    @property
+    def measure(self) -> float: ...
+    @property
+    def volume(self) -> float: ...
+    @property
+    def dims(self) -> int: ...
+    @property
+    def is_repeated(self) -> bool: ...
+    @property
+    def has_exposure(self) -> bool: ...
+    @property
+    def bounding_box(self) -> list[tuple[float, float]]: ...
+    @property
+    def axes(self) -> list[tuple[str, str | None, float | None]]: ...
+    @property
+    def pieces(self) -> list[tuple[list[tuple[float, float]], float]]: ...
+    @property
+    def outlines(self) -> list[list[list[list[float]]]]: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Window: ...
     def to_bytes(self) -> bytes: ...
@@ -33,14 +65,20 @@ class Window:
 
 def resolve_window(words: Any, dims: int) -> Window: ...
 
+@final
 class Events:
     """Events in their window, as a fit takes them."""
 
-    points: _Floats
-    window: Window
-    trials: npt.NDArray[np.int64] | None
-    source: str
-    warnings: list[str]
+    @property
+    def points(self) -> _Floats: ...
+    @property
+    def window(self) -> Window: ...
+    @property
+    def trials(self) -> npt.NDArray[np.int64] | None: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...
     @staticmethod
     def of(given: _Given, trials: npt.NDArray[np.int64] | None, words: Any, clip: bool, source: str) -> Events: ...
     @staticmethod
@@ -55,6 +93,7 @@ def datasets() -> list[dict[str, Any]]: ...
 def fit(events: Events, settings: Any, threads: int | None, progress: _Told) -> Posterior: ...
 def fit_summary(summary: Summary, settings: Any, threads: int | None, progress: _Told) -> Posterior: ...
 
+@final
 class Posterior:
     window: Window
     source: str
@@ -85,6 +124,7 @@ class Posterior:
     def check(self, given: _Given, draws: int, seed: int, progress: _Told) -> str: ...
     def goodness_of_fit(self, given: _Given) -> str | None: ...
 
+@final
 class Counts:
     names: list[str]
     boxes: list[list[tuple[float, float]]]
@@ -97,6 +137,7 @@ class Counts:
     def new_count_quantiles(self, probabilities: list[float]) -> _Floats: ...
     def contrast(self, a: int, other: Counts | None, b: int, probabilities: list[float]) -> dict[str, Any]: ...
 
+@final
 class Summary:
     events: int
     dropped: int
@@ -113,6 +154,7 @@ class Summary:
 
 def summarise(given: _Given, words: Any, cells: list[int] | None, clip: bool, source: str) -> Summary: ...
 
+@final
 class Smoother:
     bandwidth: _Floats
     loo: float
@@ -123,6 +165,7 @@ class Smoother:
     def expected(self, region: Window) -> float: ...
     def log_likelihood(self, held_out: Events) -> float: ...
 
+@final
 class Sgcp:
     window: Window
     @staticmethod
