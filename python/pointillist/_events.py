@@ -58,7 +58,6 @@ def window_words(
     meant = as_window(window)
     check_crs(found.crs, meant.crs)
     words = Window(meant)
-    words.trials = meant.trials
     if exposure is not None:
         words = _with_exposure(words, exposure)
     if repeats is not None:

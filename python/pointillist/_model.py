@@ -28,8 +28,9 @@ class Estimator:
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        arguments = inspect.signature(cls.__init__).parameters
-        return sorted(name for name in arguments if name != "self")
+        if cls not in _ARGUMENTS:
+            _ARGUMENTS[cls] = sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
+        return _ARGUMENTS[cls]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name."""
@@ -73,6 +74,10 @@ class Estimator:
     def __dir__(self) -> list[str]:
         fitted = dir(self.__dict__["posterior_"]) if "posterior_" in self.__dict__ else []
         return sorted({*super().__dir__(), *(name for name in fitted if not name.startswith("_"))})
+
+
+#: The arguments of constructors: to ask takes longer than all other glue of a fit.
+_ARGUMENTS: dict[type, list[str]] = {}
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -287,5 +292,8 @@ def _crs_of(data: Any, window: Any) -> Any:
 
 
 def _time_zone_of(data: Any) -> Any:
-    return getattr(getattr(data, "dtype", None), "tz", None)
+    """The time zone of dates of pandas."""
+    own = getattr(data, "dtype", None)
+    kinds = list(getattr(data, "dtypes", [])) if own is None else [own]
+    return next((kind.tz for kind in kinds if getattr(kind, "tz", None) is not None), None)
 

@@ -50,8 +50,8 @@ class Rate:
     ) -> None:
         self.points, self.axes, self.mean, self.sd = points, axes, mean, sd
         self.probabilities, self.quantiles = probabilities, quantiles
-        #: The shape of the grid that the points form, if they do.
-        self.grid: tuple[int, ...] | None = None
+        #: The time zone in which dates are given back, if events had one.
+        self.time_zone: Any = None
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -77,7 +77,11 @@ class Rate:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row for each point; times that count from a date are dates again."""
-        return needed("pandas", "Rate.to_frame").DataFrame(self.columns())
+        frame = needed("pandas", "Rate.to_frame").DataFrame(self.columns())
+        for name, _, origin in self.axes:
+            if origin is not None and self.time_zone is not None:
+                frame[name] = frame[name].dt.tz_localize("UTC").dt.tz_convert(self.time_zone)
+        return frame
 
     def to_xarray(self) -> Any:
         """An xarray Dataset: over the axes of the grid if the points form one, else over the points."""
@@ -333,7 +337,9 @@ class Posterior:
         given, probabilities = self._given(x), probabilities_of(quantiles)
         mean, sd, bands = self._core.rate(given, probabilities, watcher(progress))
         points = given if isinstance(given, np.ndarray) else _core.points_on(given, self._core.window)
-        return Rate(points, self._core.window.axes, mean, sd, probabilities, bands)
+        rate = Rate(points, self._core.window.axes, mean, sd, probabilities, bands)
+        rate.time_zone = self.time_zone
+        return rate
 
     def quantile(self, x: Any, q: Any) -> Floats:
         """Quantiles of the rate at points: an array for one probability, a row for each of several."""

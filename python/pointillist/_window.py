@@ -176,6 +176,7 @@ class Window:
             given = ends[0]
             self.parts, self.crs = list(given.parts), crs if crs is not None else given.crs
             repeats = given.repeats if repeats is None else repeats
+            trials = given.trials if trials is None else trials
             exposure = given.exposure if exposure is None else exposure
             names, units, time_unit = names or given.names, units or given.units, given.time_unit
         elif ends:

@@ -56,6 +56,10 @@ def test_posteriors_pickle_and_copy(coal: pt.IntensityModel) -> None:
     window = pt.Window([(0, 10), (0, 5)], repeats=3, names=["x", "y"])
     assert pickle.loads(pickle.dumps(window)) == window
     assert pickle.loads(pickle.dumps(coal.posterior_.window)) == coal.posterior_.window
+    events = pickle.loads(pickle.dumps(pt.datasets.load("spikes")))
+    assert len(events) == 1052 and events.trials.max() == 39 and pt.Window._of(events.window).measure == 80.0
+    smoother = pt.KernelSmoother().fit(TIMES, window=(0, 10))
+    assert (pickle.loads(pickle.dumps(smoother)).rate(TIMES) == smoother.rate(TIMES)).all()
     summary = pt.Summary.of(TIMES, window=(0, 10))
     assert pickle.loads(pickle.dumps(summary)).to_bytes() == summary.to_bytes()
 
@@ -373,6 +377,26 @@ def test_the_sampler_agrees_with_itself() -> None:
     rate = sampler.rate([2.0, 9.0], draws=200)
     assert rate.mean[0] > rate.mean[1] > 0 and sampler.sample([2.0], 3).shape == (3, 1)
     assert np.isfinite(sampler.score([2.0, 3.0])) and sampler.diagnostics_["sweeps"] > 0
+    assert (pickle.loads(pickle.dumps(sampler)).rate([2.0, 9.0], draws=200).mean == rate.mean).all()
+
+
+def test_a_forked_process_fits_too(coal: pt.IntensityModel) -> None:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        fitted = pt.IntensityModel(average=False).fit(TIMES, window=(0, 10))
+        os.write(writer, f"{fitted.elbo:.6f} {fitted.expected_log_rate([1.0])[0]:.6f}".encode())
+        os._exit(0)
+    os.close(writer)
+    deadline = time.monotonic() + 60
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            pytest.fail("the forked process hangs")
+        time.sleep(0.01)
+    here = pt.IntensityModel(average=False).fit(TIMES, window=(0, 10))
+    assert os.read(reader, 100).decode() == f"{here.elbo:.6f} {here.expected_log_rate([1.0])[0]:.6f}"
 
 
 def test_checks_and_calibration(coal: pt.IntensityModel) -> None:

@@ -145,8 +145,10 @@ def test_dates(command: Command, tmp_path: Path) -> None:
     raw = naive.to_numpy()
     assert without_words(model.fit(raw, window=window, names="when").to_json()) == theirs
     post = model.fit(series, window=window)
-    frame = post.rate(series[:3]).to_frame()
-    assert (frame["when"].to_numpy().astype("datetime64[s]") == raw[:3].astype("datetime64[s]")).all()
+    zoned = model.fit(berlin, window=window).rate(berlin[:3]).to_frame()
+    assert (zoned["when"] == berlin[:3]).all() and str(zoned["when"].dt.tz) == "Europe/Berlin"
+    frame = post.rate(naive[:3]).to_frame()
+    assert (frame["when"].dt.tz_localize(None) == naive[:3]).all()
 
 
 def test_answers_are_the_same(command: Command, tmp_path: Path) -> None:

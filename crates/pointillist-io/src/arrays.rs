@@ -36,7 +36,7 @@ impl WindowPart {
     fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Border { name, ends, .. } => [&[name.clone()], &ends[..]].concat().join(","),
+            Self::Border { name, ends, .. } => [std::slice::from_ref(name), ends].concat().join(","),
             Self::Ready(window) => super::window::show_window(window),
         }
     }
@@ -317,21 +317,42 @@ impl ArrayEvents {
         remedy: Option<Setting>,
         mut warnings: Vec<Message>,
     ) -> Result<Loaded, InputError> {
-        let Self { points, trials, dates, source, .. } = self;
-        let has_dates = dates.contains(&true);
-        let outside = |misplaced: &Misplaced, points: &Points| {
-            let words = Words::outside(&window, points, &show_box(ends(points), window.axes()), remedy);
-            misplaced.judge(words, clip)
-        };
+        let has_dates = self.dates.contains(&true);
+        let is_inside = |row: &[f64]| window.contains(row);
+        let around = |points: &Points| show_box(ends(points), window.axes());
+        let outside = |points: &Points| Words::outside(&window, points, &around(points), remedy);
+        let inside = self.sifted(window.axes(), clip, is_inside, outside, &mut warnings)?;
         let is_seen = |row: &[f64]| window.exposure_at(row) > 0.0;
-        let sifted = sift(points, trials, &source, window.axes(), |row| window.contains(row), outside, &mut warnings)?;
-        let unseen = |misplaced: &Misplaced, _: &Points| misplaced.judge(Words::unseen(), clip);
-        let (points, trials) = match window.exposure() {
-            None => sifted,
-            Some(_) => sift(sifted.0, sifted.1, &source, window.axes(), is_seen, unseen, &mut warnings)?,
+        let Self { points, trials, source, .. } = match window.exposure() {
+            None => inside,
+            Some(_) => inside.sifted(window.axes(), clip, is_seen, |_| Words::unseen(), &mut warnings)?,
         };
         let events = Events::new(points, window)?;
         Ok(Loaded { events, trials, has_dates, source, warnings })
+    }
+
+    /// Those for which `keep` holds: all of them without a copy, or with `clip` those that are left, and a warning of the others.
+    fn sifted(
+        self,
+        axes: &[Axis],
+        clip: bool,
+        keep: impl Fn(&[f64]) -> bool,
+        words: impl Fn(&Points) -> Words,
+        warnings: &mut Vec<Message>,
+    ) -> Result<Self, InputError> {
+        let Some(first) = self.points.rows().position(|row| !keep(row)) else { return Ok(self) };
+        let misplaced = Misplaced {
+            count: self.points.rows().filter(|row| !keep(row)).count() as u64,
+            total: self.points.len() as u64,
+            source: self.source.clone(),
+            first: format!("row {first}"),
+            at: show_point(self.points.row(first), axes),
+        };
+        warnings.insert(0, misplaced.judge(words(&self.points), clip)?);
+        let kept = |trials: Vec<usize>| {
+            trials.into_iter().zip(self.points.rows()).filter(|(_, row)| keep(row)).map(|(trial, _)| trial).collect()
+        };
+        Ok(Self { trials: self.trials.map(kept), points: self.points.filter(keep), ..self })
     }
 
     /// Held-out events for what was fitted over `window`: they come from there, but were looked for as often as they themselves say.
@@ -343,32 +364,6 @@ impl ArrayEvents {
         let own = window.clone().looked_at_once().with_repeats(times)?;
         self.within(own, clip, None, warnings)
     }
-}
-
-/// The points for which `keep` holds, with their trials: all of them without a copy, or those that `judge` lets pass.
-fn sift(
-    points: Points,
-    trials: Option<Vec<usize>>,
-    source: &str,
-    axes: &[Axis],
-    keep: impl Fn(&[f64]) -> bool,
-    judge: impl Fn(&Misplaced, &Points) -> Result<Message, Message>,
-    warnings: &mut Vec<Message>,
-) -> Result<(Points, Option<Vec<usize>>), InputError> {
-    let Some(first) = points.rows().position(|row| !keep(row)) else { return Ok((points, trials)) };
-    let misplaced = Misplaced {
-        count: points.rows().filter(|row| !keep(row)).count() as u64,
-        total: points.len() as u64,
-        source: source.into(),
-        first: format!("row {first}"),
-        at: show_point(points.row(first), axes),
-    };
-    let said = judge(&misplaced, &points)?;
-    warnings.insert(0, said);
-    let trials = trials.map(|trials| {
-        trials.into_iter().zip(points.rows()).filter(|(_, row)| keep(row)).map(|(trial, _)| trial).collect()
-    });
-    Ok((points.filter(keep), trials))
 }
 
 /// How far points reach.

@@ -40,6 +40,15 @@ pub enum Mean {
     Integrated,
 }
 
+/// Degrees of smoothness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Degrees {
+    /// All of them, by their evidence.
+    All,
+    /// This one.
+    One(Smoothness),
+}
+
 /// Where inducing points stand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InducingSetting {
@@ -71,7 +80,7 @@ pub struct FitSettings {
     /// The name of a link, or `auto`.
     pub link: Option<String>,
     /// Smoothness of a lattice; all degrees if nothing is said.
-    pub smoothness: Option<Smoothness>,
+    pub smoothness: Option<Degrees>,
     /// The kernel, as in `se(t)*periodic(t, period=1!)`.
     pub kernel: Option<String>,
     /// Inducing points.
@@ -304,7 +313,10 @@ impl FitSettings {
         let nodes = |text: &str| counts(Given { setting: Setting::Nodes, text }, axes);
         Ok(LatticeChoice {
             nodes: self.nodes.as_deref().map(nodes).transpose()?,
-            smoothness: self.smoothness,
+            smoothness: match self.smoothness {
+                None | Some(Degrees::All) => None,
+                Some(Degrees::One(degree)) => Some(degree),
+            },
             mean: match self.mean {
                 Some(Mean::Constant) => LatticeMean::Learned,
                 _ => LatticeMean::Integrated,

@@ -6,11 +6,12 @@
 use super::errors;
 use pointillist::{Error, Progress};
 use pyo3::prelude::*;
+use rayon::ThreadPool;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How often the waiting thread looks up.
@@ -79,13 +80,40 @@ pub struct Manner {
     pub threads: Option<usize>,
 }
 
+/// The process whose threads rayon's own pool has.
+static FIRST: OnceLock<u32> = OnceLock::new();
+/// A pool of a process that was forked from it, which inherits none of these threads: work given to them would never end.
+static OF_FORK: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// The pool to work in: one of so many threads, a new one after a fork, else none, which means rayon's own.
+fn pool_for(threads: Option<usize>) -> PyResult<Option<Arc<ThreadPool>>> {
+    if let Some(threads) = threads {
+        return pool(threads).map(|pool| Some(Arc::new(pool)));
+    }
+    let process = std::process::id();
+    if *FIRST.get_or_init(|| process) == process {
+        return Ok(None);
+    }
+    let mut kept = OF_FORK.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, pool)) = kept.as_ref()
+        && *of == process
+    {
+        return Ok(Some(pool.clone()));
+    }
+    // As many threads as rayon would take.
+    let own = Arc::new(pool(0)?);
+    // That of a process further up has no threads here either, and must not be waited for.
+    std::mem::forget(kept.replace((process, own.clone())));
+    Ok(Some(own))
+}
+
 /// Does the work without Python, and gives its answer back.
 pub fn long<T: Send>(
     py: Python<'_>,
     manner: &Manner,
     work: impl FnOnce(&Watch) -> Result<T, PyErr> + Send,
 ) -> PyResult<T> {
-    let pool = manner.threads.map(pool).transpose()?;
+    let pool = pool_for(manner.threads)?;
     let (watch, progress) = (Watch::default(), manner.progress.as_ref());
     let on_pool = || match pool {
         Some(pool) => pool.install(|| work(&watch)),
@@ -96,10 +124,15 @@ pub fn long<T: Send>(
 
 /// The same for work that is short, in the thread that asks.
 pub fn short<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, PyErr> + Send) -> PyResult<T> {
-    py.detach(|| catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(errors::internal())))
+    let pool = pool_for(None)?;
+    let on_pool = || match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
+    };
+    py.detach(|| catch_unwind(AssertUnwindSafe(on_pool)).unwrap_or_else(|_| Err(errors::internal())))
 }
 
-fn pool(threads: usize) -> PyResult<rayon::ThreadPool> {
+fn pool(threads: usize) -> PyResult<ThreadPool> {
     let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     built.map_err(|error| errors::setting(format!("threads={threads}: {error}; take fewer")))
 }

@@ -1,14 +1,15 @@
 //! Events: arrays or tables in their window.
 
+use super::Reduced;
 use super::arrays::{self, Column, Given};
 use super::call;
 use super::errors;
 use super::window::{Window, Words, numbered, time_unit};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pointillist::Points;
 use pointillist_io::arrays::{ArrayEvents, points_of_columns};
 use pointillist_io::datasets::{DATASETS, find};
-use pointillist_io::{Epoch, EventSettings, Loaded, RowSettings, TimeAxis, TimeUnit};
+use pointillist_io::{Epoch, EventSettings, Loaded, RowSettings, TimeAxis, TimeUnit, time_axis};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -102,6 +103,26 @@ impl Events {
         let loaded = held_out.held_out(&window.0, repeats, clip).map_err(errors::of_input)?;
         errors::warn_of(py, &loaded.warnings)?;
         Ok(Self(loaded))
+    }
+
+    /// As they were when they were pickled.
+    #[staticmethod]
+    fn restored(
+        given: PyReadonlyArray2<'_, f64>,
+        trials: Option<PyReadonlyArray1<'_, i64>>,
+        window: PyRef<'_, Window>,
+        source: String,
+        warnings: Vec<String>,
+    ) -> PyResult<Self> {
+        let events = pointillist::Events::new(arrays::points(&given)?, window.0.clone()).map_err(errors::of_library)?;
+        let has_dates = window.0.axes().iter().any(|axis| time_axis(axis).is_some());
+        let warnings = warnings.into_iter().map(Into::into).collect();
+        Ok(Self(Loaded { events, trials: numbers(trials)?, has_dates, source, warnings }))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let state = (self.points(py)?, self.trials(py), self.window(), self.source(), self.warnings());
+        Ok((py.get_type::<Self>().getattr("restored")?, state.into_pyobject(py)?))
     }
 
     fn __len__(&self) -> usize {

@@ -13,6 +13,10 @@ mod summary;
 mod window;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// What pickle asks for: a function, and its arguments.
+type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
 
 /// What `pointillist` is made of. Use that.
 #[pymodule]

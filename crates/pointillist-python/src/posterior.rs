@@ -1,5 +1,6 @@
 //! Fits, and everything that is asked of their posterior.
 
+use super::Reduced;
 use super::arrays::{self, Given};
 use super::call::{self, Manner, Watch};
 use super::errors::{self, Arguments};
@@ -170,9 +171,9 @@ impl Posterior {
         call::short(py, || self.file.write(&path).map_err(errors::of_output))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, &'static str))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let bytes = PyBytes::new(py, self.to_json().as_bytes());
-        Ok((py.get_type::<Self>().getattr("from_bytes")?, (bytes, "the pickled model")))
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (bytes, "the pickled model").into_pyobject(py)?))
     }
 
     /// The JSON of `fit`.
@@ -288,6 +289,7 @@ impl Posterior {
     }
 
     /// Joint draws of the numbers of events in regions.
+    #[allow(clippy::too_many_arguments)] // those of the command
     fn count(
         &self,
         py: Python<'_>,

@@ -1,5 +1,6 @@
 //! What the model is compared with.
 
+use super::Reduced;
 use super::arrays::{self, Given};
 use super::call::{self, Manner};
 use super::errors;
@@ -13,11 +14,11 @@ use pointillist_rivals::compare::{Contender, Performance, as_in_the_paper, halve
 use pointillist_rivals::sgcp::{self, SgcpPosterior, Thinning};
 use pointillist_rivals::{EdgeCorrection, KernelSmoother};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
-/// Kernel smoothing.
+/// Kernel smoothing, with what it was made of.
 #[pyclass(frozen, module = "pointillist._core")]
-pub struct Smoother(KernelSmoother);
+pub struct Smoother(KernelSmoother, Py<Events>);
 
 fn edges(name: &str) -> PyResult<EdgeCorrection> {
     match name {
@@ -30,13 +31,8 @@ fn edges(name: &str) -> PyResult<EdgeCorrection> {
 #[pymethods]
 impl Smoother {
     #[staticmethod]
-    fn fit(
-        py: Python<'_>,
-        events: PyRef<'_, Events>,
-        edge_correction: &str,
-        bandwidth: Option<Vec<f64>>,
-    ) -> PyResult<Self> {
-        let (edges, loaded) = (edges(edge_correction)?, &events.0);
+    fn fit(py: Python<'_>, given: Py<Events>, edge_correction: &str, bandwidth: Option<Vec<f64>>) -> PyResult<Self> {
+        let (edges, loaded) = (edges(edge_correction)?, &given.get().0);
         errors::warn_of(py, &loaded.warnings)?;
         let events = &loaded.events;
         let smoother = call::long(py, &Manner::default(), |_| {
@@ -47,7 +43,17 @@ impl Smoother {
             fit.map_err(errors::of_library)
         })?;
         errors::warn(py, "PointillistWarning", smoother.warnings.iter().cloned())?;
-        Ok(Self(smoother))
+        Ok(Self(smoother, given))
+    }
+
+    /// Made again of its events, at the bandwidth that was found.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let edges = match self.0.edge_correction() {
+            EdgeCorrection::Truncate => "truncate",
+            EdgeCorrection::None => "none",
+        };
+        let state = (self.1.clone_ref(py), edges, self.0.bandwidth().to_vec());
+        Ok((py.get_type::<Self>().getattr("fit")?, state.into_pyobject(py)?))
     }
 
     #[getter]
@@ -81,9 +87,12 @@ impl Smoother {
     }
 }
 
-/// The sigmoidal Gaussian Cox process, sampled.
+/// The sigmoidal Gaussian Cox process, sampled: the run, and what it found.
 #[pyclass(frozen, module = "pointillist._core")]
-pub struct Sgcp(SgcpPosterior);
+pub struct Sgcp {
+    run: sgcp::Sgcp,
+    posterior: SgcpPosterior,
+}
 
 /// By the attributes of `pointillist.SGCP`.
 #[derive(FromPyObject)]
@@ -127,11 +136,14 @@ impl Sgcp {
             ..sgcp::Settings::default()
         };
         let most = settings.most_sweeps.max(1) as f64;
-        let posterior = call::long(py, &Manner { progress, threads }, |watch| {
+        let run = call::long(py, &Manner { progress, threads }, |watch| {
             let mut told =
                 |_: &sgcp::Sgcp, progress: &sgcp::SgcpProgress| watch.part((progress.sweeps as f64 / most).min(1.0));
-            sgcp::Sgcp::fit(&loaded.events, &settings, &mut told).map_err(errors::of_library)
+            let mut run = sgcp::Sgcp::new(&loaded.events, &settings).map_err(errors::of_library)?;
+            run.run(&mut told).map_err(errors::of_library)?;
+            Ok(run)
         })?;
+        let posterior = run.posterior();
         if posterior.diagnostics().draws == 0 {
             return Err(errors::setting("no draw was kept, so there is nothing to say; allow more with max_sweeps="));
         }
@@ -140,17 +152,32 @@ impl Sgcp {
                 "the chains did not reach the R-hat and the effective draws asked for; allow more with max_sweeps=";
             errors::warn(py, "NotConvergedWarning", [sentence.to_string()])?;
         }
-        Ok(Self(posterior))
+        Ok(Self { run, posterior })
+    }
+
+    /// From the bytes of a run.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let damaged = |why: String| errors::input(format!("these bytes are no run of SGCP ({why}); pickle it again"));
+        let state = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
+        let run = sgcp::Sgcp::from_state(state).map_err(|error| damaged(error.to_string()))?;
+        let posterior = run.posterior();
+        Ok(Self { run, posterior })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let bytes = serde_json::to_vec(&self.run.state()).map_err(|error| errors::input(error.to_string()))?;
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (PyBytes::new(py, &bytes),).into_pyobject(py)?))
     }
 
     /// JSON.
     fn diagnostics(&self) -> PyResult<String> {
-        serde_json::to_string(self.0.diagnostics()).map_err(|error| errors::input(error.to_string()))
+        serde_json::to_string(self.posterior.diagnostics()).map_err(|error| errors::input(error.to_string()))
     }
 
     #[getter]
     fn window(&self) -> Window {
-        Window(self.0.window().clone())
+        Window(self.posterior.window().clone())
     }
 
     #[allow(clippy::type_complexity)]
@@ -162,9 +189,9 @@ impl Sgcp {
         draws: usize,
         seed: u64,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
-        let points = given.on_axes(self.0.window().axes(), "the points")?;
+        let points = given.on_axes(self.posterior.window().axes(), "the points")?;
         let (rate, quantiles) = call::long(py, &Manner::default(), |_| {
-            self.0.rate_and_quantiles(&points, &probabilities, draws, seed).map_err(errors::of_library)
+            self.posterior.rate_and_quantiles(&points, &probabilities, draws, seed).map_err(errors::of_library)
         })?;
         Ok((rate.mean.to_pyarray(py), rate.sd.to_pyarray(py), arrays::table(py, &quantiles, points.len())?))
     }
@@ -176,9 +203,9 @@ impl Sgcp {
         draws: usize,
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let points = given.on_axes(self.0.window().axes(), "the points")?;
+        let points = given.on_axes(self.posterior.window().axes(), "the points")?;
         let drawn = call::long(py, &Manner::default(), |_| {
-            self.0.rate_draws(&points, draws, seed).map_err(errors::of_library)
+            self.posterior.rate_draws(&points, draws, seed).map_err(errors::of_library)
         })?;
         arrays::table(py, &drawn, points.len())
     }
@@ -191,8 +218,9 @@ impl Sgcp {
         seed: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let events = &held_out.0.events;
-        let score =
-            call::long(py, &Manner::default(), |_| self.0.score(events, draws, seed).map_err(errors::of_library))?;
+        let score = call::long(py, &Manner::default(), |_| {
+            self.posterior.score(events, draws, seed).map_err(errors::of_library)
+        })?;
         let known = PyDict::new(py);
         known.set_item("events", score.events)?;
         known.set_item("log_likelihood", score.plug_in)?;

@@ -3,7 +3,7 @@
 use super::{arrays, errors};
 use numpy::PyReadonlyArray2;
 use pointillist::settings::{Method, Smoothness};
-use pointillist_io::{Basis, FitSettings, InducingSetting, Mean, Message, Setting, message};
+use pointillist_io::{Basis, Degrees, FitSettings, InducingSetting, Mean, Message, Setting, message};
 use pyo3::prelude::*;
 
 /// By the attributes of `pointillist._settings.Settings`.
@@ -57,8 +57,12 @@ impl Settings<'_> {
 
     fn words(&self) -> Result<FitSettings, Message> {
         let bases = [("auto", Basis::Auto), ("inducing", Basis::Inducing), ("lattice", Basis::Lattice)];
-        let degrees =
-            [("auto", None), ("1", Some(Smoothness::One)), ("2", Some(Smoothness::Two)), ("4", Some(Smoothness::Four))];
+        let degrees = [
+            ("auto", Degrees::All),
+            ("1", Degrees::One(Smoothness::One)),
+            ("2", Degrees::One(Smoothness::Two)),
+            ("4", Degrees::One(Smoothness::Four)),
+        ];
         let means = [("constant", Mean::Constant), ("paper", Mean::Paper), ("integrated", Mean::Integrated)];
         let methods = [("collapsed", Method::Collapsed), ("joint", Method::Joint)];
         let links = [("auto", ()), ("square", ()), ("log", ())];
@@ -70,7 +74,7 @@ impl Settings<'_> {
             basis: one_of(Setting::Basis, &self.basis, &bases)?,
             nodes: self.nodes.clone(),
             link: self.link.clone(),
-            smoothness: smoothness.transpose()?.flatten(),
+            smoothness: smoothness.transpose()?,
             kernel: self.kernel.clone(),
             inducing: None,
             optimise_inducing: self.optimise_inducing,

@@ -2,7 +2,7 @@
 
 use super::arrays::Given;
 use super::window::{Window, Words, numbered};
-use super::{call, errors};
+use super::{Reduced, call, errors};
 use pointillist_io::arrays::ArrayEvents;
 use pointillist_io::{On, Opened, SummaryFile};
 use pyo3::prelude::*;
@@ -87,8 +87,9 @@ impl Summary {
         })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, &'static str))> {
-        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py), "the pickled summary")))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let state = (self.to_bytes(py), "the pickled summary");
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, state.into_pyobject(py)?))
     }
 
     #[getter]

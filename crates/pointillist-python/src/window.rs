@@ -1,6 +1,6 @@
 //! Windows: words of Python become pieces on axes.
 
-use super::{arrays, errors};
+use super::{Reduced, arrays, errors};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pointillist::Axis;
 use pointillist_io::arrays::{ArrayExposure, Looked, WindowPart, WindowWords};
@@ -131,8 +131,8 @@ impl Window {
         PyBytes::new(py, &serde_json::to_vec(&self.0).unwrap_or_default())
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py),)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py),).into_pyobject(py)?))
     }
 
     fn __eq__(&self, other: &Self) -> bool {

@@ -5,7 +5,7 @@ pub use crate::io::spec::{plural, quantiles};
 use super::{Context, Failure};
 use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName, Switch};
 use crate::io::spec::repeated;
-use crate::io::{Basis, FitSettings, InducingSetting, Mean, Shape};
+use crate::io::{Basis, Degrees, FitSettings, InducingSetting, Mean, Shape};
 use crate::options::Mode;
 use crate::spelling::spelled;
 use pointillist::settings::{Method, Smoothness};
@@ -23,12 +23,12 @@ impl FitOptions {
             },
             nodes: self.nodes.clone(),
             link: self.link.clone(),
-            smoothness: match self.smoothness {
-                None | Some(SmoothnessName::Auto) => None,
-                Some(SmoothnessName::One) => Some(Smoothness::One),
-                Some(SmoothnessName::Two) => Some(Smoothness::Two),
-                Some(SmoothnessName::Four) => Some(Smoothness::Four),
-            },
+            smoothness: self.smoothness.map(|name| match name {
+                SmoothnessName::Auto => Degrees::All,
+                SmoothnessName::One => Degrees::One(Smoothness::One),
+                SmoothnessName::Two => Degrees::One(Smoothness::Two),
+                SmoothnessName::Four => Degrees::One(Smoothness::Four),
+            }),
             kernel: self.kernel.clone(),
             inducing: self.inducing.clone().map(InducingSetting::Text),
             optimise_inducing: self.optimise_inducing,
