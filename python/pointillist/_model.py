@@ -97,6 +97,7 @@ class IntensityModel(Estimator):
     191
 
     `fit` returns the model itself, which then answers everything that its `posterior_` answers: `rate`, `quantile`, `count`, `sample`, `score`, ...
+    Another `fit` replaces that; keep `posterior_` where one model is fitted several times.
 
     Parameters mirror the options of the command. `link`: "square", "log" or "auto". `basis`: "lattice", "inducing" or "auto". `nodes` and `inducing`:
     a number, one for each axis as in `(20, 30)`, or for `inducing` places. `prior`: `{"lengthscale": "lognormal(0, 1)"}`, or "none". `fix`:

@@ -144,7 +144,7 @@ def test_dates(command: Command, tmp_path: Path) -> None:
         assert without_words(model.fit(events, window=window).to_json()) == theirs
     raw = naive.to_numpy()
     assert without_words(model.fit(raw, window=window, names="when").to_json()) == theirs
-    post = model.fit(series, window=window)
+    post = model.fit(series, window=window).posterior_
     zoned = model.fit(berlin, window=window).rate(berlin[:3]).to_frame()
     assert (zoned["when"] == berlin[:3]).all() and str(zoned["when"].dt.tz) == "Europe/Berlin"
     frame = post.rate(naive[:3]).to_frame()
