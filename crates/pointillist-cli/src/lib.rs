@@ -2,7 +2,6 @@
 
 mod args;
 mod commands;
-mod fault;
 mod interrupt;
 mod io;
 mod options;

@@ -18,7 +18,7 @@ impl Spelling for Options {
         let option = self.setting(setting);
         match setting {
             // They have blanks in them more often than not.
-            Setting::Filter | Setting::DateFormat => format!("{option} '{value}'"),
+            Setting::Filter | Setting::DateFormat | Setting::Fix | Setting::Prior => format!("{option} '{value}'"),
             _ => format!("{option} {value}"),
         }
     }

@@ -44,8 +44,10 @@ fn packages(arguments: &[&str]) -> Vec<Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
+/// Those of the workspace that go to crates.io; the Python package goes elsewhere.
 fn own_packages() -> Vec<Value> {
-    packages(&["--no-deps"])
+    let is_published = |package: &Value| package["publish"].as_array().is_none_or(|places| !places.is_empty());
+    packages(&["--no-deps"]).into_iter().filter(is_published).collect()
 }
 
 fn name(package: &Value) -> &str {

@@ -22,6 +22,9 @@ pub const TRIAL_COLUMN: &str = "trial";
 /// The column that tells the draws of `simulate` and `sample` apart, which are taken as trials.
 pub const DRAW_COLUMN: &str = "draw";
 
+/// Names of columns that say how many events a row stands for.
+const COUNTS: [&str; 8] = ["count", "counts", "n", "cases", "weight", "weights", "freq", "frequency"];
+
 /// Which rows of a table are taken, and how its dates are written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowSettings {
@@ -126,9 +129,13 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
         coordinates: settings.columns.as_deref(),
     };
     let read = ReadOptions { label: trial.find(source, bytes, &read.dates)?, ..read };
-    let table = read_bytes(source, bytes, &read)?;
+    if settings.columns.is_none() && dataset.is_none() {
+        refuse_counts(source, read_header(source, bytes, &read.dates)?.iter().map(|(name, _)| name.as_str()))?;
+    }
+    let mut table = read_bytes(source, bytes, &read)?;
+    count_from_window(&mut table, &settings.window);
     let axes = axes(&table.names, &table.time, dataset, &settings.unit)?;
-    // A number would be taken for a count of days since the first event's midnight, which nobody knows beforehand.
+    // A number would be taken for a count of days since a midnight that nobody was told of.
     let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
     let on = On { axes: &axes, dates_only: &dates_only };
     let mut warnings: Vec<Message> =
@@ -159,6 +166,30 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     let events = Events::new(placed.points, window)?;
     let has_dates = dates_only.contains(&true);
     Ok(Loaded { events, trials: placed.trials, has_dates, source: file_name(path), warnings })
+}
+
+/// Counts dates from the midnight before the window that is given, whatever events there are: models of one window then agree on time.
+fn count_from_window(table: &mut Table, window: &[String]) {
+    for r in 0..table.dims {
+        let (Some(time), Some(origin)) = (table.time[r], observed::first_midnight(r, window)) else { continue };
+        let shift = (time.origin_unix_seconds - origin) / time.unit.seconds();
+        table.rows.iter_mut().skip(r).step_by(table.dims).for_each(|value| *value += shift);
+        table.time[r] = Some(TimeAxis { origin_unix_seconds: origin, ..time });
+    }
+}
+
+/// Refuses a table in which a row seems to stand for several events, unless columns are named: taken for one event, or the number for a place, it would
+/// give a wrong answer.
+pub fn refuse_counts<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Message> {
+    let is_count = |name: &&str| COUNTS.contains(&name.trim().to_lowercase().as_str());
+    let mut names = names;
+    let Some(name) = names.find(is_count) else { return Ok(()) };
+    Err(message![
+        "{source} has a column `{name}`: a row is one event here, whatever a column says of their number; repeat each row as often as it counts, or \
+         name the columns of the coordinates with ",
+        Setting::Columns,
+        " to leave `{name}` out"
+    ])
 }
 
 /// What is read of a table.
@@ -565,7 +596,9 @@ pub fn read_held_out(asked: &HeldOut<'_>, window: &Window) -> Result<HeldOutEven
     let (own, count) = match &trials {
         Some(trials) => (trials_inside(trials, window, asked.clip)?, trials.len()),
         None => {
-            let repeats = repeats_held_out(asked, &table, window, &mut taken)?;
+            let labelled = if table.labels.is_empty() { None } else { Some(numbered(&table.labels).1) };
+            let said = Repeats { said: asked.repeats, labelled, bundled: datasets::find(path).map(|set| set.repeats) };
+            let repeats = repeats_held_out(said, given.0, asked.said_by, window, &mut taken)?;
             (window.clone().looked_at_once().with_repeats(repeats)?, repeats)
         }
     };
@@ -580,17 +613,28 @@ pub fn read_held_out(asked: &HeldOut<'_>, window: &Window) -> Result<HeldOutEven
     Ok(HeldOutEvents { events: Events::new(placed.points, own)?, trials: count, warnings, notes: taken })
 }
 
+/// What is known of how many looks held-out events come from.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Repeats {
+    /// What was said.
+    pub said: Option<usize>,
+    /// How many trials their labels tell apart.
+    pub labelled: Option<usize>,
+    /// That of a bundled set.
+    pub bundled: Option<usize>,
+}
+
 /// How many looks at the window held-out events come from, if nothing says when each trial was looked at. What cannot be told is refused:
 /// with another number the scores would be those of other events.
-fn repeats_held_out(
-    asked: &HeldOut<'_>,
-    table: &Table,
+pub fn repeats_held_out(
+    known: Repeats,
+    source: &str,
+    said_by: LooksSaidBy,
     window: &Window,
     taken: &mut Vec<Message>,
 ) -> Result<usize, Message> {
-    let (source, setting) = (&table.source, asked.said_by.repeats());
-    let labelled = if table.labels.is_empty() { None } else { Some(numbered(&table.labels).1) };
-    if let Some(repeats) = asked.repeats {
+    let (setting, labelled) = (said_by.repeats(), known.labelled);
+    if let Some(repeats) = known.said {
         return match (repeats, labelled) {
             (0, _) => Err(message![setting.given(0), " means that nobody looked; give at least 1"]),
             // One look may be all trials together.
@@ -598,14 +642,14 @@ fn repeats_held_out(
             _ => Ok(repeats),
         };
     }
-    if let Some(set) = datasets::find(asked.path) {
-        return Ok(set.repeats);
+    if let Some(repeats) = known.bundled {
+        return Ok(repeats);
     }
     let often: Vec<f64> = window.pieces().iter().map(|piece| piece.repeats).collect();
     if often.iter().any(|repeats| *repeats != often[0]) {
         return Err(message![
             "the trials that were fitted differ in their times, so those of {source} must be known: give ",
-            asked.said_by.trials(),
+            said_by.trials(),
             ", or ",
             setting,
             " if each was looked at over the whole window"

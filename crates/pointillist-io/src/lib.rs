@@ -1,5 +1,5 @@
 //! Files for [`pointillist`]: tables of events, trials and exposure, borders, dates as numbers, models, summaries, results written whole or not
-//! at all; and bundled data sets.
+//! at all; bundled data sets; and what a user says of a model, with what a fit says of itself.
 //!
 //! ```
 //! use pointillist_io::{EventSettings, read_events};
@@ -18,6 +18,8 @@
 //! Everything that is written leaves through [`write_atomically`]. The crate fits nothing and draws nothing, and it never prints: an error is
 //! a [`Message`] for the caller to show.
 
+pub mod arrays;
+mod averaged;
 mod base64;
 mod checkpoint_file;
 mod checksum;
@@ -25,13 +27,16 @@ mod columns;
 pub mod datasets;
 pub mod events;
 mod exposure;
+pub mod fault;
 mod filter;
 mod finite;
+pub mod fit_summary;
 mod geojson;
 mod input_error;
 mod memory;
 mod message;
 mod model_file;
+mod model_settings;
 pub mod observed;
 mod output;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
@@ -63,6 +68,7 @@ pub use input_error::InputError;
 pub use memory::{given_limit, set_limit};
 pub use message::{Action, Message, Plain, Setting, Spelling};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};
+pub use model_settings::{Basis, Degrees, FitSettings, InducingSetting, Mean, Shape};
 pub use output::{OutputError, Written, begin_writing, check_name, check_target, give_up, write_atomically};
 pub use pattern::Pattern;
 pub use regions::{Region, RegionGroup};

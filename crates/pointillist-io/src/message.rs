@@ -6,10 +6,14 @@
 
 use std::fmt;
 
-/// What a user can say of how files are read and windows are meant, whatever a front end calls it.
+/// What a user can say of how files are read, windows are meant and models are fitted, whatever a front end calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Setting {
+    /// Whether to average.
+    Average,
+    /// What f is made of.
+    Basis,
     /// Cells of a summary.
     Cells,
     /// Where a sampler saves itself.
@@ -24,10 +28,14 @@ pub enum Setting {
     Epoch,
     /// The length of bins.
     Every,
+    /// Never replace events by weighted nodes.
+    Exact,
     /// The table of exposures.
     Exposure,
     /// Which rows are taken.
     Filter,
+    /// Hyper-parameters held at a value.
+    Fix,
     /// A grid of places.
     Grid,
     /// How often the window was looked at for held-out events.
@@ -36,10 +44,26 @@ pub enum Setting {
     HeldOutTrials,
     /// Inducing points.
     Inducing,
+    /// What is added to the diagonal of a kernel matrix.
+    Jitter,
+    /// The kernel.
+    Kernel,
+    /// How the intensity is made from f.
+    Link,
+    /// How many evaluations are allowed.
+    MaxEvaluations,
     /// How much memory may be taken.
     MaxMemory,
+    /// The prior mean of f.
+    Mean,
+    /// How the bound is maximised.
+    Method,
     /// Nodes of a lattice.
     Nodes,
+    /// Whether inducing points are moved.
+    OptimiseInducing,
+    /// Priors of hyper-parameters.
+    Prior,
     /// Which quantiles are given.
     Quantiles,
     /// The regions that are counted.
@@ -48,8 +72,12 @@ pub enum Setting {
     Repeats,
     /// How many bad rows are passed over.
     SkipBad,
+    /// How smooth f is on a lattice.
+    Smoothness,
     /// The unit in which dates are counted.
     TimeUnit,
+    /// What weighted nodes may leave out.
+    Tolerance,
     /// The column that names the trial of an event.
     TrialColumn,
     /// The table of trials.
@@ -62,7 +90,9 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 38] = [
+        Self::Average,
+        Self::Basis,
         Self::Cells,
         Self::Checkpoint,
         Self::Clip,
@@ -70,19 +100,31 @@ impl Setting {
         Self::DateFormat,
         Self::Epoch,
         Self::Every,
+        Self::Exact,
         Self::Exposure,
         Self::Filter,
+        Self::Fix,
         Self::Grid,
         Self::HeldOutRepeats,
         Self::HeldOutTrials,
         Self::Inducing,
+        Self::Jitter,
+        Self::Kernel,
+        Self::Link,
+        Self::MaxEvaluations,
         Self::MaxMemory,
+        Self::Mean,
+        Self::Method,
         Self::Nodes,
+        Self::OptimiseInducing,
+        Self::Prior,
         Self::Quantiles,
         Self::Regions,
         Self::Repeats,
         Self::SkipBad,
+        Self::Smoothness,
         Self::TimeUnit,
+        Self::Tolerance,
         Self::TrialColumn,
         Self::Trials,
         Self::Unit,
@@ -92,6 +134,8 @@ impl Setting {
     /// Its name in words joined by underscores.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Average => "average",
+            Self::Basis => "basis",
             Self::Cells => "cells",
             Self::Checkpoint => "checkpoint",
             Self::Clip => "clip",
@@ -99,19 +143,31 @@ impl Setting {
             Self::DateFormat => "date_format",
             Self::Epoch => "epoch",
             Self::Every => "every",
+            Self::Exact => "exact",
             Self::Exposure => "exposure",
             Self::Filter => "filter",
+            Self::Fix => "fix",
             Self::Grid => "grid",
             Self::HeldOutRepeats => "heldout_repeats",
             Self::HeldOutTrials => "heldout_trials",
             Self::Inducing => "inducing",
+            Self::Jitter => "jitter",
+            Self::Kernel => "kernel",
+            Self::Link => "link",
+            Self::MaxEvaluations => "max_evaluations",
             Self::MaxMemory => "max_memory",
+            Self::Mean => "mean",
+            Self::Method => "method",
             Self::Nodes => "nodes",
+            Self::OptimiseInducing => "optimise_inducing",
+            Self::Prior => "prior",
             Self::Quantiles => "quantiles",
             Self::Regions => "regions",
             Self::Repeats => "repeats",
             Self::SkipBad => "skip_bad",
+            Self::Smoothness => "smoothness",
             Self::TimeUnit => "time_unit",
+            Self::Tolerance => "tolerance",
             Self::TrialColumn => "trial_column",
             Self::Trials => "trials",
             Self::Unit => "unit",

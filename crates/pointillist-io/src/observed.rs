@@ -1,7 +1,8 @@
 //! The window that settings describe: boxes, borders, trials, repeats, exposure; and what may be wrong when events miss it.
 
 use super::datasets;
-use super::exposure::{ExposureTable, choose_columns, exposure_table};
+pub use super::exposure::ExposureTable;
+use super::exposure::{choose_columns, exposure_table};
 use super::geojson::{self, Feature, Ring, read_features, read_polygons, ring_name};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
@@ -25,6 +26,11 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 /// The window that the values of a setting describe together.
 pub fn union(setting: Setting, texts: &[String], on: On<'_>) -> Result<Window, InputError> {
     let windows = texts.iter().map(|text| region(Given { setting, text }, on)).collect::<Result<Vec<_>, _>>()?;
+    joined(setting, texts, windows, on.axes)
+}
+
+/// Windows as one; `texts` stand for them in messages.
+pub fn joined(setting: Setting, texts: &[String], windows: Vec<Window>, axes: &[Axis]) -> Result<Window, InputError> {
     if let [only] = &windows[..] {
         return Ok(only.clone());
     }
@@ -34,7 +40,7 @@ pub fn union(setting: Setting, texts: &[String], on: On<'_>) -> Result<Window, I
             let reach = |(axis, (lo, hi)): (&Axis, &(f64, f64))| {
                 format!("{} {} to {}", axis.name, place(axis, *lo), place(axis, *hi))
             };
-            let place: Vec<String> = on.axes.iter().zip(&at).map(reach).collect();
+            let place: Vec<String> = axes.iter().zip(&at).map(reach).collect();
             let place = place.join(", ");
             message![first, " and ", second, " overlap in {place}; give windows that do not overlap"].into()
         }
@@ -89,7 +95,12 @@ fn seconds(text: &str) -> Option<f64> {
 /// What lies inside the polygons of a file, and between `ends` on the axes after the second.
 fn border(given: Given<'_>, file: &str, ends: &[&str], on: On<'_>) -> Result<Window, InputError> {
     let bytes = border_bytes(given, file)?;
-    let rings = read_polygons(source_name(file), &bytes).map_err(Message::from)?;
+    border_of(given, file, &bytes, ends, on)
+}
+
+/// The same with the bytes of the file at hand.
+pub fn border_of(given: Given<'_>, file: &str, bytes: &[u8], ends: &[&str], on: On<'_>) -> Result<Window, InputError> {
+    let rings = read_polygons(source_name(file), bytes).map_err(Message::from)?;
     within(given, file, rings, ends, on)
 }
 
@@ -232,15 +243,35 @@ fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<M
     for (column, &r) in there.iter().enumerate() {
         onto_axis(&mut table, column, &axes[r], dates_only[r])?;
     }
-    let exposure = match exposure_table(&table, &chosen).map_err(Message::from)? {
+    let said = exposure_table(&table, &chosen).map_err(Message::from)?;
+    with_exposure(window, path, there, said, warnings)
+}
+
+/// The window with an exposure along these of its axes; `name` stands for it in messages.
+pub fn with_exposure(
+    window: Window,
+    name: &str,
+    there: Vec<usize>,
+    exposure: ExposureTable,
+    warnings: &mut Vec<Message>,
+) -> Result<Window, InputError> {
+    let (source, dims) = (source_name(name), window.dims());
+    let exposure = match exposure {
         ExposureTable::Grid { lines, values } => {
             check_covers(source, &window, &there, &lines)?;
             Exposure::grid(there, lines, values)
         }
         ExposureTable::Weights { rows, weights } => {
-            let spread = Points::new(axes.len(), rows).and_then(|places| Exposure::spread(&window, &places, &weights));
+            let lost: f64 = rows
+                .chunks(dims)
+                .zip(&weights)
+                .filter(|(place, _)| !window.contains(place))
+                .map(|(_, weight)| weight)
+                .sum();
+            let share = lost / weights.iter().sum::<f64>();
+            let spread = Points::new(dims, rows).and_then(|places| Exposure::spread(&window, &places, &weights));
             spread.map(|Spread { exposure, left_out }| {
-                warnings.extend(outside_words(source, left_out, weights.len()));
+                warnings.extend(outside_words(source, (left_out, weights.len()), share));
                 exposure
             })
         }
@@ -251,14 +282,15 @@ fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<M
             Error::Setting { requirement, .. } => requirement,
             error => error.to_string(),
         };
-        message![Setting::Exposure.given(path), ": {why}"].into()
+        message![Setting::Exposure.given(name), ": {why}"].into()
     })
 }
 
 /// What to say of weights outside the window.
-fn outside_words(source: &str, outside: usize, all: usize) -> Option<Message> {
+fn outside_words(source: &str, (outside, all): (usize, usize), share: f64) -> Option<Message> {
     let lie = if outside == 1 { "lies outside the window and does" } else { "lie outside the window and do" };
-    (outside > 0).then(|| message!["{outside} of {all} weights in {source} {lie} not count"])
+    let percent = format!("{:.1}", 100.0 * share);
+    (outside > 0).then(|| message!["{outside} of {all} weights in {source} {lie} not count: {percent} % of their sum"])
 }
 
 /// Refuses a grid that leaves a part of the window out.

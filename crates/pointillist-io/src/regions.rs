@@ -2,15 +2,17 @@
 
 use super::datasets;
 use super::events::bytes_of;
+use super::fit_summary::brief;
 use super::geojson::Feature;
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed;
+use super::spec::measure_name;
 use super::table::{Dates, ReadOptions, read_bytes, read_header, source_name};
 use super::time::TimeUnit;
 use super::window::{Given, On, is_end, onto_axis, place, show_box, show_window, time_axis};
 use crate::message;
-use pointillist::{Axis, Window};
+use pointillist::{Axis, Posterior, Window};
 use serde_json::Value;
 use std::path::Path;
 
@@ -39,7 +41,8 @@ pub struct Region {
 }
 
 impl Region {
-    fn plain(name: String, window: Window) -> Self {
+    /// One that is known by its place alone.
+    pub fn plain(name: String, window: Window) -> Self {
         Self { name, is_named: false, properties: Vec::new(), counted: window.clone(), window }
     }
 }
@@ -76,6 +79,70 @@ pub fn regions(texts: &[String], every: Option<&str>, whole: &Window) -> Result<
         group.regions = bins.into_iter().flatten().collect();
     }
     Ok(groups)
+}
+
+/// A part outside the window so small may be the rounding of a border.
+const NOT_WORTH_A_WORD: f64 = 1e-6;
+/// So many regions are warned of one by one.
+const FEW: usize = 3;
+
+/// Each region of a group as it is counted, with what there is to say. What lies outside the window is said, and what cannot be counted at
+/// all is left out, unless that is everything.
+pub fn counted(group: RegionGroup, posterior: &Posterior) -> Result<(Vec<Region>, Vec<Message>), Message> {
+    let (window, RegionGroup { asked_by, regions: group }) = (posterior.window(), group);
+    let shown = show_window(window);
+    let (total, mut outside, mut lost) = (group.len(), Vec::new(), Vec::new());
+    let mut regions = Vec::with_capacity(total);
+    for region in group {
+        let part = |of: Option<Window>| of.map_or(0.0, |part| part.volume() / region.window.volume());
+        let beyond = 1.0 - part(window.intersection(&region.window));
+        let Some(counted) = posterior.counted(&region.window) else {
+            lost.push(region.name);
+            continue;
+        };
+        if beyond > NOT_WORTH_A_WORD {
+            outside.push((region.name.clone(), beyond));
+        }
+        regions.push(Region { counted, ..region });
+    }
+    if regions.is_empty() {
+        return Err(message![asked_by, " lies outside the window {shown}; give a part of it"]);
+    }
+    let mut said = Vec::new();
+    if !lost.is_empty() {
+        let (count, names) = (lost.len(), shortened(&lost));
+        said.push(message![
+            "{count} of the {total} regions of ",
+            asked_by.clone(),
+            " lie outside the window {shown} and are left out: {names}"
+        ]);
+    }
+    let fate = if posterior.counts_beyond_the_window() {
+        "where the count is a forecast: its quantiles say more than its mean"
+    } else {
+        "and not counted"
+    };
+    let what = measure_name(window.dims());
+    for (name, part) in outside.iter().take(if outside.len() <= FEW { FEW } else { 0 }) {
+        let percent = brief(100.0 * part);
+        let whose = if total == 1 { asked_by.clone() } else { message![asked_by.clone(), " ({name})"] };
+        said.push(message!["{percent} % of the {what} of ", whose, " is outside the window {shown}, {fate}"]);
+    }
+    if outside.len() > FEW {
+        let count = outside.len();
+        said.push(message![
+            "{count} of the {total} regions of ",
+            asked_by,
+            " lie at least partly outside the window {shown}, {fate}"
+        ]);
+    }
+    Ok((regions, said))
+}
+
+/// The first few names.
+fn shortened(names: &[String]) -> String {
+    let rest = if names.len() > FEW { ", ..." } else { "" };
+    format!("{}{rest}", names[..names.len().min(FEW)].join(", "))
 }
 
 /// Whether a part of the window was looked at more than once.

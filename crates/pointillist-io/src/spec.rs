@@ -56,6 +56,15 @@ pub fn quantiles(text: &str) -> Result<Vec<f64>, Message> {
     }
 }
 
+/// What a window of so many axes is measured by.
+pub fn measure_name(dims: usize) -> &'static str {
+    match dims {
+        1 => "length",
+        2 => "area",
+        _ => "volume",
+    }
+}
+
 /// `1 event`, `2 events`.
 pub fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })

@@ -7,6 +7,7 @@
 //!
 //! Memory: some 50 MB for a batch of text and its rows, whatever the size of the file.
 
+use super::events::refuse_counts;
 use super::input_error::InputError;
 use super::parquet::Groups;
 use super::source::{Opened, endless};
@@ -145,8 +146,13 @@ impl Stream {
             ReadOptions { label, ..options.clone() }
         };
         let source = opened.source().to_string();
+        let refuse_counts_in = |names: &[String]| match &options.columns {
+            Some(_) => Ok(()),
+            None => refuse_counts(&source, names.iter().map(String::as_str)),
+        };
         let (names, dates, notes, body) = if opened.is_parquet() {
             let parquet = opened.parquet()?;
+            refuse_counts_in(parquet.columns())?;
             // Labels are not read, only kept from being taken for numbers: the columns are chosen by name after that.
             let options = set_aside(parquet.columns());
             let groups = parquet.choose(&options)?.without_labels();
@@ -154,6 +160,7 @@ impl Stream {
         } else {
             let text = Text::open(&source, opened, set_aside, options)?;
             let Form { layout, wanted, .. } = &text.form;
+            refuse_counts_in(&layout.names)?;
             let dates = wanted.chosen.iter().map(|&column| layout.kinds[column] == Value::Date).collect();
             (wanted.names.clone(), dates, wanted.notes.clone(), Body::Text(Box::new(text)))
         };

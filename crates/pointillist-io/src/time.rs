@@ -104,9 +104,9 @@ impl TimeAxis {
         Self::starting_before(self.origin_micros().saturating_add(since_origin), self.unit)
     }
 
-    /// The axis for a column whose earliest instant is `earliest`: it starts at the midnight (UTC) before, so that
+    /// The axis for a column whose earliest instant is `earliest`, in microseconds since 1970: it starts at the midnight (UTC) before, so that
     /// the numbers stay small and whole days stay whole.
-    pub(super) fn starting_before(earliest: i64, unit: TimeUnit) -> Self {
+    pub fn starting_before(earliest: i64, unit: TimeUnit) -> Self {
         let midnight = earliest.div_euclid(MICROS_PER_DAY) * MICROS_PER_DAY;
         Self { origin_unix_seconds: (midnight / MICROS_PER_SECOND) as f64, unit }
     }
@@ -130,8 +130,13 @@ impl TimeAxis {
     }
 
     /// The value at an instant in microseconds since 1970.
-    pub(super) fn value_at(self, instant: i64) -> f64 {
+    pub fn value_at(self, instant: i64) -> f64 {
         instant.saturating_sub(self.origin_micros()) as f64 / self.unit.micros() as f64
+    }
+
+    /// The instant at a value, in microseconds since 1970.
+    pub fn instant_at(self, value: f64) -> i64 {
+        self.origin_micros().saturating_add((value * self.unit.micros() as f64).round() as i64)
     }
 
     fn origin_micros(self) -> i64 {

@@ -11,7 +11,8 @@ use pointillist::Points;
 use pointillist::Posterior;
 use pointillist::estimates::LogMean;
 use pointillist::internals::{parallel, sample};
-use pointillist::{Error, Result};
+use pointillist::settings::PriorMean;
+use pointillist::{Error, Family, InducingPoints, Result};
 use rand::RngExt;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -37,6 +38,26 @@ pub enum Contender {
     Homogeneous,
     /// The sigmoidal Gaussian Cox process, sampled.
     Sgcp(Settings),
+}
+
+/// A model with inducing points, whatever it had.
+pub fn on_inducing(model: Model) -> Model {
+    let family = match model.family {
+        Family::Inducing(points) => Family::Inducing(points),
+        _ => Family::Inducing(InducingPoints::default()),
+    };
+    Model { family, ..model }
+}
+
+/// A model with inducing points at the maximum of the bound, with the mean that is asked for.
+pub fn as_in_the_paper(model: Model) -> Model {
+    let family = match model.family {
+        Family::Inducing(points) if points.prior_mean == PriorMean::Integrated => {
+            InducingPoints { prior_mean: PriorMean::Constant, ..points }.into()
+        }
+        other => other,
+    };
+    Model { family, average: false, penalise: false, ..model }
 }
 
 /// A contender that has seen its training events.

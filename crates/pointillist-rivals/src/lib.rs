@@ -3,7 +3,7 @@
 //! [`Homogeneous`] knows one rate. [`KernelSmoother`] puts a Gaussian on every event; its bandwidth is that which predicts each event
 //! best from the others. [`sgcp`] samples the sigmoidal Gaussian Cox process. All score held-out events in the units in which
 //! [`Posterior::score`](pointillist::Posterior::score) does, and [`compare`] runs them side by side.
-//! [`calibrate`] asks how often intervals of a fit hold the truth, on simulated events.
+//! [`check`](mod@check) lays a posterior beside exact draws of it, and [`calibrate`] asks how often intervals of a fit hold the truth, on simulated events.
 //!
 //! ```
 //! use pointillist::{Events, Points, Window};
@@ -19,6 +19,7 @@
 //! ```
 
 pub mod calibrate;
+pub mod check;
 pub mod compare;
 mod gamma;
 mod gauss_cells;

@@ -7,9 +7,8 @@ use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column, Written};
 use crate::options::Mode;
-use pointillist::settings::PriorMean;
-use pointillist::{Axis, Events, Family, InducingPoints, Model, Points};
-use pointillist_rivals::compare::{Contender, Performance, halves, paired};
+use pointillist::{Axis, Events, Model, Points};
+use pointillist_rivals::compare::{Contender, Performance, as_in_the_paper, halves, on_inducing, paired};
 use pointillist_rivals::{EdgeCorrection, sgcp};
 use serde::Serialize;
 
@@ -119,26 +118,6 @@ fn refuse_idle(args: &CompareArgs, context: &Context) -> Result<(), Failure> {
         context.refuse_idle(Mode::NothingHeldOut)?;
     }
     Ok(())
-}
-
-/// A model with inducing points, whatever it had.
-fn on_inducing(model: Model) -> Model {
-    let family = match model.family {
-        Family::Inducing(points) => Family::Inducing(points),
-        _ => Family::Inducing(InducingPoints::default()),
-    };
-    Model { family, ..model }
-}
-
-/// A model with inducing points at the maximum of the bound, with the mean that is asked for.
-fn as_in_the_paper(model: Model) -> Model {
-    let family = match model.family {
-        Family::Inducing(points) if points.prior_mean == PriorMean::Integrated => {
-            InducingPoints { prior_mean: PriorMean::Constant, ..points }.into()
-        }
-        other => other,
-    };
-    Model { family, average: false, penalise: false, ..model }
 }
 
 fn contenders(args: &CompareArgs, events: &Events, context: &Context) -> Result<Vec<(String, Contender)>, Failure> {

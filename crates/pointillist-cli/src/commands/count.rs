@@ -5,7 +5,7 @@ use super::score::check_draws;
 use super::summary::{brief, is_repeated};
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::CountArgs;
-use crate::io::{self, Column, ModelFile, Region, RegionGroup};
+use crate::io::{self, Column, ModelFile, Region};
 use crate::spelling::spelled;
 use pointillist::watch::{CountProgress, CountStage};
 use pointillist::{Axis, JointCounts, Posterior, Window};
@@ -13,11 +13,6 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-
-/// A part outside the window so small may be the rounding of a border.
-const NOT_WORTH_A_WORD: f64 = 1e-6;
-/// So many regions are warned of one by one.
-const FEW: usize = 3;
 
 /// The JSON of one region; scripts rely on the names.
 #[derive(Serialize)]
@@ -117,64 +112,12 @@ pub(super) fn regions(
     context: &Context,
 ) -> Result<Vec<Region>, Failure> {
     let mut regions = Vec::new();
-    for RegionGroup { asked_by, regions: group } in io::regions::regions(texts, every, posterior.window())? {
-        regions.extend(counted(&spelled(&asked_by), group, posterior, context)?);
+    for group in io::regions::regions(texts, every, posterior.window())? {
+        let (counted, said) = io::regions::counted(group, posterior)?;
+        said.iter().for_each(|message| context.warn(&spelled(message)));
+        regions.extend(counted);
     }
     Ok(regions)
-}
-
-/// Each region as it is counted. What lies outside the window is said, and what cannot be counted at all is left out, unless that is
-/// everything.
-fn counted(text: &str, group: Vec<Region>, posterior: &Posterior, context: &Context) -> Result<Vec<Region>, Failure> {
-    let window = posterior.window();
-    let shown = io::show_window(window);
-    let (total, mut outside, mut lost) = (group.len(), Vec::new(), Vec::new());
-    let mut regions = Vec::with_capacity(total);
-    for region in group {
-        let part = |of: Option<Window>| of.map_or(0.0, |part| part.volume() / region.window.volume());
-        let beyond = 1.0 - part(window.intersection(&region.window));
-        let Some(counted) = posterior.counted(&region.window) else {
-            lost.push(region.name);
-            continue;
-        };
-        if beyond > NOT_WORTH_A_WORD {
-            outside.push((region.name.clone(), beyond));
-        }
-        regions.push(Region { counted, ..region });
-    }
-    if regions.is_empty() {
-        return Err(format!("{text} lies outside the window {shown}; give a part of it").into());
-    }
-    if !lost.is_empty() {
-        let (count, names) = (lost.len(), shortened(&lost));
-        context.warn(&format!(
-            "{count} of the {total} regions of {text} lie outside the window {shown} and are left out: {names}"
-        ));
-    }
-    let fate = if posterior.counts_beyond_the_window() {
-        "where the count is a forecast: its quantiles say more than its mean"
-    } else {
-        "and not counted"
-    };
-    let what = spec::measure_name(window.dims());
-    for (name, part) in outside.iter().take(if outside.len() <= FEW { FEW } else { 0 }) {
-        let percent = brief(100.0 * part);
-        let whose = if total == 1 { text.to_string() } else { format!("{text} ({name})") };
-        context.warn(&format!("{percent} % of the {what} of {whose} is outside the window {shown}, {fate}"));
-    }
-    if outside.len() > FEW {
-        let count = outside.len();
-        context.warn(&format!(
-            "{count} of the {total} regions of {text} lie at least partly outside the window {shown}, {fate}"
-        ));
-    }
-    Ok(regions)
-}
-
-/// The first few names.
-fn shortened(names: &[String]) -> String {
-    let rest = if names.len() > FEW { ", ..." } else { "" };
-    format!("{}{rest}", names[..names.len().min(FEW)].join(", "))
 }
 
 /// What is said of one of the regions.

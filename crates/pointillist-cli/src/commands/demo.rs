@@ -3,6 +3,7 @@
 use super::{Context, Failure, Outcome, colour, figure, fit, input, json_line, terminal};
 use crate::args::{Cli, Verb};
 use crate::io;
+use crate::spelling::Options;
 use clap::Parser;
 use std::path::Path;
 
@@ -32,9 +33,9 @@ pub fn run(context: &Context) -> Result<Outcome, Failure> {
         io::stdout_text(&json_line(&fitted.summary)?)?;
     } else {
         let picture = figure.terminal(terminal().0, 18, colour());
-        io::stdout_text(&format!("{}\n{picture}\n", fitted.summary.text(SET)))?;
+        io::stdout_text(&format!("{}\n{picture}\n", fitted.summary.text(SET, &Options)))?;
     }
     context.note(&format!("wrote {FIGURE} in this directory\n"));
     context.note(NEXT.trim_end());
-    Ok(fitted.outcome())
+    Ok(fit::outcome(&fitted))
 }

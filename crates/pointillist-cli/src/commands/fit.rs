@@ -3,12 +3,13 @@
 use super::input::{self, Loaded, Peeked};
 use super::meter::Meter;
 use super::summarize::{self, Summarised};
-use super::summary::{Summary, grid};
+use super::summary::{Fitted, Subject, Summary, grid};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
-use crate::io::{self, KeptEvents, MOST_EVENTS, ModelFile, SummaryFile, Written};
+use crate::io::{self, ModelFile, SummaryFile, Written};
 use crate::options::Mode;
-use pointillist::{Error, Fit, Model, Progress, Window};
+use crate::spelling::{Options, spelled};
+use pointillist::{Error, Fit, Model, Progress};
 use std::ops::ControlFlow;
 
 /// Tables of more bytes than this are summarised first, ...
@@ -18,19 +19,9 @@ const MANY_ROWS: u64 = 5_000_000;
 /// What a byte of gzip holds, about.
 const GZIP_GAIN: u64 = 4;
 
-/// A model just fitted, and what there is to say.
-pub struct Fitted {
-    /// As it goes into a file.
-    pub model: ModelFile,
-    /// What it has to say.
-    pub summary: Summary,
-}
-
-impl Fitted {
-    /// 0 or 1.
-    pub fn outcome(&self) -> Outcome {
-        if self.summary.converged { Outcome::Done } else { Outcome::NotConverged }
-    }
+/// 0 or 1.
+pub fn outcome(fitted: &Fitted) -> Outcome {
+    if fitted.summary.converged { Outcome::Done } else { Outcome::NotConverged }
 }
 
 /// Does what was asked for.
@@ -55,7 +46,7 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         Some(_) => {}
         None => context.note("the model was not saved; to keep it, add -o model.json"),
     }
-    Ok(fitted.outcome())
+    Ok(outcome(&fitted))
 }
 
 /// The summary of a model, with a picture on a terminal; or as JSON.
@@ -64,7 +55,7 @@ pub fn print(summary: &Summary, model: &ModelFile, context: &Context) -> Result<
         return Ok(io::stdout_text(&json_line(summary)?)?);
     }
     let (width, is_terminal) = terminal();
-    let mut text = summary.text(&model.source);
+    let mut text = summary.text(&model.source, &Options);
     if is_terminal && let Ok(figure) = figure::of_model(model, &Default::default()) {
         text += &format!("\n{}", figure.terminal(width, 14, colour()));
     }
@@ -135,6 +126,11 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
         file = added(before, path, file, &args.events[0])?;
         source = format!("{} and {source}", before.source);
     }
+    if let Some(name) = spec::repeated(&file.sources) {
+        context.warn(&format!(
+            "two of the sources are called {name}: if they are the same, its events count twice; give it once"
+        ));
+    }
     let window = file.summary.window();
     let model = spec::model(options, window.axes(), context)?;
     let model = match &before {
@@ -146,12 +142,7 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
         None => model.fit_summary_watched(&file.summary, watch),
     });
     let fit = fit.map_err(|error| spec::fault(error, options))?;
-    let event_count = usize::try_from(file.summary.events()).unwrap_or(usize::MAX);
-    let needed = fit.report.summarised.as_ref().map_or_else(|| file.summary.cells(), |nodes| nodes.cells.clone());
-    let SummaryFile { sources, skipped, dropped, .. } = &file;
-    let kept = |summary| SummaryFile { summary, sources: sources.clone(), skipped: *skipped, dropped: *dropped };
-    let cells = file.summary.coarsened(&needed).ok().map(kept);
-    let subject = Subject { window, event_count, events: None, cells, source, warnings };
+    let subject = Subject::of_summary(&file, &fit, source, warnings);
     Ok(fitted(&model, fit, subject, context))
 }
 
@@ -204,42 +195,19 @@ pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fi
     let model = spec::model(options, events.window().axes(), context)?;
     let fit =
         watched(context, |watch| model.fit_watched(&events, watch)).map_err(|error| spec::fault(error, options))?;
-    let kept = (events.len() <= MOST_EVENTS).then(|| KeptEvents { points: events.points().clone(), trials });
-    let (window, event_count) = (events.window(), events.len());
-    let subject = Subject { window, event_count, events: kept, cells: None, source, warnings };
+    let subject = Subject::of_events(&events, trials, source, warnings);
     Ok(fitted(&model, fit, subject, context))
-}
-
-/// What was fitted.
-struct Subject<'a> {
-    window: &'a Window,
-    event_count: usize,
-    events: Option<KeptEvents>,
-    cells: Option<SummaryFile>,
-    source: String,
-    warnings: Vec<String>,
 }
 
 /// What is to be kept and said of a fit; its warnings are said.
 fn fitted(model: &Model, fit: Fit, subject: Subject, context: &Context) -> Fitted {
-    let Subject { window, event_count, events, cells, source, warnings } = subject;
     for (lengthscale, bound) in &fit.report.starts {
         context.detail(&format!("start: length-scale {lengthscale} of the window, bound {bound:.4}"));
     }
-    let summary = Summary::new(model, event_count, window, &fit, warnings);
-    for warning in &summary.warnings {
-        context.warn(warning);
-    }
-    if !summary.converged {
-        context.warn(match summary.stop.as_str() {
-            "max_evaluations" => {
-                "the fit did not converge: the evaluations allowed were used up; allow more with --max-evaluations"
-            }
-            _ => "the fit did not converge: no better point was found; try fewer inducing points or nodes, or a larger --jitter",
-        });
-    }
-    let model = ModelFile { source, summary: summary.for_file(), posterior: fit.posterior, event_count, events, cells };
-    Fitted { model, summary }
+    let fitted = Fitted::new(model, fit, subject);
+    let doubt = fitted.summary.not_converged().as_ref().map(spelled);
+    fitted.summary.warnings.iter().chain(&doubt).for_each(|warning| context.warn(warning));
+    fitted
 }
 
 /// The fit itself, which can be interrupted and shows its progress on a terminal.

@@ -1,6 +1,5 @@
 //! The verbs. Each takes its arguments, calls the library, and writes data to stdout or a file and talk to stderr.
 
-mod averaged;
 mod calibrate;
 mod check;
 mod compare;
@@ -27,13 +26,13 @@ mod sgcp;
 mod smooth;
 mod spec;
 mod summarize;
-mod summary;
 
 use crate::args::{Cli, Global, Verb, none_of, not_yet};
 use crate::options::{Mode, Typed};
 use crate::spelling::spelled;
-use crate::{fault, interrupt, io};
+use crate::{interrupt, io};
 use clap::{CommandFactory, FromArgMatches};
+use pointillist_io::{fault, fit_summary as summary};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -249,7 +248,7 @@ fn guarded(work: impl FnOnce() -> Result<Outcome, Failure>) -> u8 {
         Ok(Err(Failure::Interrupted)) => interrupt::end(),
         Err(_) => {
             io::give_up();
-            say(&format!("error: {}", fault::report()));
+            say(&format!("error: {}", fault::report("command")));
             fault::EXIT_CODE
         }
     }

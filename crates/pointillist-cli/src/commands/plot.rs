@@ -85,7 +85,7 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
     }
     refuse_for_axes(loaded.events.window().dims(), context)?;
     let fitted = fit::fit(loaded, &args.options, context)?;
-    let outcome = fitted.outcome();
+    let outcome = fit::outcome(&fitted);
     Ok((fitted.model, outcome))
 }
 

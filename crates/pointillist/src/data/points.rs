@@ -1,6 +1,53 @@
 //! Points: rows of coordinates. No window, no weights, no meaning.
 
 use crate::error::{Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// Numbers that somebody else holds, such as the array of another language.
+pub type SharedNumbers = Arc<dyn AsRef<[f64]> + Send + Sync>;
+
+/// Where coordinates are kept.
+#[derive(Clone)]
+enum Kept {
+    Own(Vec<f64>),
+    Shared(SharedNumbers),
+}
+
+impl Kept {
+    fn all(&self) -> &[f64] {
+        match self {
+            Kept::Own(numbers) => numbers,
+            Kept::Shared(numbers) => (**numbers).as_ref(),
+        }
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.all().fmt(f)
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        self.all() == other.all()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Kept {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.all().serialize(serializer)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Kept {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Kept::Own)
+    }
+}
 
 /// A list of points in R dimensions, one row per point.
 ///
@@ -17,36 +64,50 @@ use crate::error::{Error, Result};
 #[cfg_attr(feature = "serde", serde(remote = "Self"))]
 pub struct Points {
     dims: usize,
-    coordinates: Vec<f64>,
+    coordinates: Kept,
 }
 
 crate::reading::checked_when_read!(Points);
 
 impl Points {
     /// No points.
-    pub(crate) const NONE: Self = Self { dims: 1, coordinates: Vec::new() };
+    pub(crate) const NONE: Self = Self { dims: 1, coordinates: Kept::Own(Vec::new()) };
 
     /// Points from coordinates in row order; every coordinate must be finite.
     pub fn new(dims: usize, coordinates: Vec<f64>) -> Result<Self> {
+        Self { dims, coordinates: Kept::Own(coordinates) }.checked()
+    }
+
+    /// The same of coordinates that somebody else holds, without a copy. They must not change as long as there are such points.
+    ///
+    /// ```
+    /// use pointillist::Points;
+    /// use std::sync::Arc;
+    ///
+    /// let places = Points::shared(2, Arc::new(vec![0.5, 2.0, 1.5, 3.0]))?;
+    /// assert_eq!(places, Points::from_rows(&[[0.5, 2.0], [1.5, 3.0]])?);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn shared(dims: usize, coordinates: SharedNumbers) -> Result<Self> {
+        Self { dims, coordinates: Kept::Shared(coordinates) }.checked()
+    }
+
+    fn checked(self) -> Result<Self> {
+        let (dims, coordinates) = (self.dims, self.coordinates());
         if dims == 0 || !coordinates.len().is_multiple_of(dims) {
             return Err(Error::Dimension { what: "points", expected: dims, found: coordinates.len() % dims.max(1) });
         }
         if let Some(at) = coordinates.iter().position(|v| !v.is_finite()) {
             return Err(Error::NotFinite { index: at / dims, axis: at % dims, value: coordinates[at] });
         }
-        Ok(Self { dims, coordinates })
-    }
-
-    #[cfg(feature = "serde")]
-    fn checked(self) -> Result<Self> {
-        Self::new(self.dims, self.coordinates)
+        Ok(self)
     }
 
     /// Points from coordinates in row order that are known to be finite and whole rows.
     #[doc(hidden)]
     pub fn of_rows(dims: usize, coordinates: Vec<f64>) -> Self {
         debug_assert!(coordinates.len().is_multiple_of(dims));
-        Self { dims, coordinates }
+        Self { dims, coordinates: Kept::Own(coordinates) }
     }
 
     /// Points on a line.
@@ -75,7 +136,7 @@ impl Points {
                 index[r] = 0;
             }
         }
-        Self { dims: lo.len(), coordinates }
+        Self { dims: lo.len(), coordinates: Kept::Own(coordinates) }
     }
 
     /// Number of axes.
@@ -85,27 +146,27 @@ impl Points {
 
     /// Number of points.
     pub fn len(&self) -> usize {
-        self.coordinates.len() / self.dims
+        self.coordinates().len() / self.dims
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.coordinates.is_empty()
+        self.coordinates().is_empty()
     }
 
     /// Point `n`.
     pub fn row(&self, n: usize) -> &[f64] {
-        &self.coordinates[n * self.dims..(n + 1) * self.dims]
+        &self.coordinates()[n * self.dims..(n + 1) * self.dims]
     }
 
     /// All points in order.
     pub fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
-        self.coordinates.chunks_exact(self.dims)
+        self.coordinates().chunks_exact(self.dims)
     }
 
     /// All coordinates, row after row.
     pub fn coordinates(&self) -> &[f64] {
-        &self.coordinates
+        self.coordinates.all()
     }
 
     /// The coordinates on one axis.
@@ -116,19 +177,19 @@ impl Points {
     /// The points for which `keep` holds.
     pub fn filter(&self, keep: impl Fn(&[f64]) -> bool) -> Self {
         let coordinates = self.rows().filter(|row| keep(row)).flatten().copied().collect();
-        Self { dims: self.dims, coordinates }
+        Self { dims: self.dims, coordinates: Kept::Own(coordinates) }
     }
 
     /// These points, then those.
     #[doc(hidden)]
     pub fn followed_by(&self, others: &Points) -> Self {
-        Self { dims: self.dims, coordinates: [self.coordinates(), others.coordinates()].concat() }
+        Self::of_rows(self.dims, [self.coordinates(), others.coordinates()].concat())
     }
 
     /// Every point sent through `map`, in place (R coordinates in, R out).
     pub(crate) fn map(&self, mut map: impl FnMut(usize, f64) -> f64) -> Self {
-        let coordinates = self.coordinates.iter().enumerate().map(|(i, &v)| map(i % self.dims, v)).collect();
-        Self { dims: self.dims, coordinates }
+        let coordinates = self.coordinates().iter().enumerate().map(|(i, &v)| map(i % self.dims, v)).collect();
+        Self { dims: self.dims, coordinates: Kept::Own(coordinates) }
     }
 }
 

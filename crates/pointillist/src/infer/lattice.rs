@@ -143,6 +143,15 @@ fn continued<'a>(
     Some(Before { nodes: field.nodes(), margin: field.margin(), theta, f: Box::new(f) })
 }
 
+/// What to say where the lattice hardly sees inside the parts of the window.
+fn blindness(learned: &Learned) -> Option<String> {
+    learned.is_blind.then(|| {
+        "the parts of the window are so short beside what lies between them that the nodes of the lattice hardly see inside: what varies there is \
+         missing; fit the parts one by one, or ask for more nodes"
+            .into()
+    })
+}
+
 fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
     Report {
         bound: parts(learned, tally.log_units()),
@@ -169,7 +178,7 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
         starts: learned.starts.clone(),
         coverage: None,
         goodness: None,
-        warnings: at_bound::sentences(&learned.at_bounds),
+        warnings: at_bound::sentences(&learned.at_bounds).into_iter().chain(blindness(learned)).collect(),
         at_bounds: learned.at_bounds.clone(),
     }
 }

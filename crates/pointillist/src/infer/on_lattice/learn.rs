@@ -5,7 +5,7 @@
 
 use super::level::{Level, margin};
 use super::source::Detail;
-use super::{AUTO_FIRST, Member, OnLattice};
+use super::{Member, OnLattice};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::lattice::size::{bytes, describe_bytes, largest};
@@ -121,6 +121,8 @@ pub(crate) struct Learned {
     pub(crate) log_rate: f64,
     /// What ended at a bound of its search.
     pub(crate) at_bounds: Vec<AtBound>,
+    /// Whether the lattice hardly sees inside the parts of the window.
+    pub(crate) is_blind: bool,
 }
 
 /// Mean and variance of f at points.
@@ -216,9 +218,8 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
                 Ok((run, choice))
             }
             (None, None) => {
-                let dims = self.kind.window.dims();
                 let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
-                self.auto(Some(&largest(&vec![AUTO_FIRST[dims - 1]; dims], fits)))
+                self.auto(Some(&largest(&self.kind.first_nodes(), fits)))
             }
         }
     }
@@ -260,6 +261,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         }
         let error = summary.as_ref().map_or(0.0, |summary| summary.error);
         Ok(Learned {
+            is_blind: self.kind.is_blind_inside_parts(&run.level.steps()),
             log_rate: run.kept.log_rate + error,
             said: run.level.precision_of(&run.sites),
             stop: if run.kept.converged { run.end.into() } else { Stop::Evaluations },

@@ -23,7 +23,7 @@ use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Diagonals, Sites};
 use crate::kernel::Affine;
 use crate::terms::{Link, LinkStart, Marginals};
-use crate::window::{Scaling, Window};
+use crate::window::{Piece, Scaling, Window};
 use learn::Wanted;
 use level::{Level, margin, steps};
 use ranges::{AxisBounds, RangeSlot, Ranges};
@@ -32,6 +32,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nodes on each axis with which `auto` starts, in one, two and three dimensions.
 const AUTO_FIRST: [usize; 3] = [128, 24, 8];
+/// Fewest, however coordinates are rounded.
+const AUTO_LEAST: usize = 8;
 /// How many times as many nodes it tries next. In space a fit costs M^7/3.
 const AUTO_TIMES: [f64; 3] = [4.0, 4.0, 3.4];
 /// Where those are too many, so many times as many, if …
@@ -58,6 +60,8 @@ const EVENTS_PER_SECOND: f64 = 2_000.0;
 const STEPS_PER_LATTICE: f64 = 25.0;
 /// A lattice hardly resolves a range of fewer steps than this.
 const ROUGH: f64 = 8.0;
+/// Steps inside each part of a window on a line: fewer show only its mean.
+const STEPS_PER_PART: f64 = 8.0;
 /// Seconds per event and natural step.
 const EVENT_SECONDS: f64 = 1e-7;
 /// The range, at least in steps of the lattice: below, f is noise on its nodes …
@@ -263,6 +267,14 @@ impl<'a> OnLattice<'a> {
     fn is_too_coarse(&self, steps: &[f64]) -> bool {
         let held = self.held_ranges();
         held.iter().zip(steps).any(|(held, step)| held.is_some_and(|range| range < LEAST_STEPS * step))
+            || self.is_blind_inside_parts(steps)
+    }
+
+    /// Whether a window on a line has parts so far from each other that a lattice with these steps hardly sees inside one.
+    fn is_blind_inside_parts(&self, steps: &[f64]) -> bool {
+        let pieces = self.window.pieces();
+        let is_short = |piece: &Piece| piece.spans[0].length() < STEPS_PER_PART * steps[0];
+        steps.len() == 1 && pieces.len() > 1 && pieces.iter().any(is_short)
     }
 
     /// Whether a finer lattice could show something: there are events enough for more nodes, and their places are not rounded.
@@ -275,8 +287,18 @@ impl<'a> OnLattice<'a> {
 
     /// A lattice with its nodes no nearer than coordinates are rounded, and no fewer than a level has.
     fn not_too_fine(&self, nodes: &[usize], level: &Level) -> Vec<usize> {
-        let most = |r: usize| ((1.0 + 2.0 * level.margin[r]) / self.finest[r] + 1.0) as usize; // any number if not rounded
-        (0..nodes.len()).map(|r| nodes[r].min(most(r)).max(level.nodes[r])).collect()
+        (0..nodes.len()).map(|r| nodes[r].min(self.most_nodes(r, level.margin[r])).max(level.nodes[r])).collect()
+    }
+
+    /// The lattice with which `auto` starts.
+    fn first_nodes(&self) -> Vec<usize> {
+        let dims = self.window.dims();
+        (0..dims).map(|r| AUTO_FIRST[dims - 1].min(self.most_nodes(r, 0.0)).max(AUTO_LEAST)).collect()
+    }
+
+    /// So many nodes along an axis with such a margin are no nearer than coordinates are rounded: any number if they are not.
+    fn most_nodes(&self, r: usize, margin: f64) -> usize {
+        ((1.0 + 2.0 * margin) / self.finest[r] + 1.0) as usize
     }
 
     /// Why a lattice is more than `auto` uses, if it may take so many times as long as usual and have so many nodes per event.
@@ -317,7 +339,11 @@ impl<'a> OnLattice<'a> {
             return Err(self.source.why_no_finer().into());
         }
         let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.events as f64;
-        let per_event = if pays { AUTO_PER_EVENT_AFTER_MUCH[next.len() - 1] } else { AUTO_PER_EVENT };
+        let per_event = if pays || self.is_blind_inside_parts(&level.steps()) {
+            AUTO_PER_EVENT_AFTER_MUCH[next.len() - 1]
+        } else {
+            AUTO_PER_EVENT
+        };
         let Some(why) = self.too_much(&next, 1.0, per_event) else { return Ok(next) };
         let best = self.wanted.rival.as_ref().map(|rival| rival.best);
         let is_near = best.is_none_or(|best| !self.is_out_of_reach(run, best));
@@ -349,7 +375,8 @@ impl<'a> OnLattice<'a> {
         let length = |range: f64| Bounded::Length { axis: String::new(), sides: range / RANGE, unresolved };
         let at_bounds = self.layout_on(level).at_bounds(&self.values(theta), length);
         let matters = |at: &AtBound| match at.what {
-            Bounded::Length { .. } => true,
+            // With ratios a length common to several axes is that of none of them.
+            Bounded::Length { .. } => at.end == super::RangeEnd::Lowest || self.ratios().is_empty(),
             Bounded::Variance { .. } => at.end == super::RangeEnd::Lowest,
             Bounded::Other => false,
         };
@@ -533,7 +560,7 @@ impl Kind for OnLattice<'_> {
     }
 
     fn start(&self, nodes: Option<&Vec<usize>>, length: f64, before: Option<&Run<Self>>) -> Result<Start<Self>> {
-        let first = vec![AUTO_FIRST[self.window.dims() - 1]; self.window.dims()];
+        let first = self.first_nodes();
         let nodes = nodes.unwrap_or(&first);
         // The margin of a range that is held is its own.
         let held: Vec<f64> = self.held_ranges().into_iter().map(|held| held.unwrap_or(length)).collect();

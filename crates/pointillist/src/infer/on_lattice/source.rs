@@ -13,6 +13,9 @@ use std::collections::HashSet;
 
 /// Where so many events share a coordinate on average, coordinates are rounded, and `auto` puts nodes no nearer than that.
 const SHARED: usize = 4;
+/// Where fewer share one, coordinates of at least so many places are rounded if all distances are multiples of the least, but for this part of it.
+const FEW_PLACES: usize = 8;
+const OFF_UNIT: f64 = 1e-3;
 /// Cells of a summary between two nodes, at least: half as many show what they leave out.
 const LEAST_CELLS: f64 = 2.0;
 /// Nodes per axis in a cell, where events are many and where they are not so many.
@@ -263,15 +266,20 @@ fn rough_cells(lattice: &Lattice, level: &Level, found: &Optimum, order: usize) 
     Ok((0..grid.size()).map(is_rough).collect())
 }
 
-/// The unit to which coordinates are rounded, if most events share theirs with others: the median distance of those that differ.
+/// The unit to which coordinates are rounded; 0 if they are not. Where most events share theirs with others it is the median distance of those that differ,
+/// otherwise the distance of which all others are multiples, if there is one.
 fn rounding(coordinates: &[f64]) -> f64 {
     let mut distinct = coordinates.to_vec();
     distinct.sort_unstable_by(f64::total_cmp);
     distinct.dedup();
-    if distinct.len() < 2 || distinct.len() > coordinates.len() / SHARED {
+    if distinct.len() < FEW_PLACES.min(coordinates.len() / SHARED).max(2) {
         return 0.0;
     }
     let mut gaps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
     gaps.sort_unstable_by(f64::total_cmp);
-    gaps[gaps.len() / 2]
+    if distinct.len() <= coordinates.len() / SHARED {
+        return gaps[gaps.len() / 2];
+    }
+    let is_multiple = |gap: &f64| (gap / gaps[0] - (gap / gaps[0]).round()).abs() < OFF_UNIT;
+    if gaps.iter().all(is_multiple) { gaps[0] } else { 0.0 }
 }

@@ -1,12 +1,19 @@
 //! What a fit has to say: as JSON for scripts (the contract), and as a few lines for people.
 
-use super::averaged::{ComponentSummary, PriorSummary, Told};
-use crate::io;
+use super::averaged::Told;
+pub use super::averaged::{ComponentSummary, PriorSummary};
+use super::message::{Message, Setting, Spelling};
+use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile};
+pub use super::regions::is_repeated;
+use super::spec::{measure_name, plural};
+use super::summary_file::SummaryFile;
+use super::window::{place, time_axis};
+use crate::message;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::report::{AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
 use pointillist::settings::{LatticeMean, Method, PriorMean};
 use pointillist::window::{Exposure, Piece};
-use pointillist::{Axis, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Prior, Window};
+use pointillist::{Axis, Events, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Prior, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -359,7 +366,7 @@ impl WindowSummary {
     /// How far it reaches on each axis, in words.
     pub fn reach(&self) -> String {
         let span = |(span, axis): (&[f64; 2], &Axis)| {
-            let end = |v: f64| if io::time_axis(axis).is_some() { io::place(axis, v) } else { brief(v) };
+            let end = |v: f64| if time_axis(axis).is_some() { place(axis, v) } else { brief(v) };
             format!("{} from {} to {}", axis.name, end(span[0]), end(span[1]))
         };
         self.spans.iter().zip(&self.axes).map(span).collect::<Vec<_>>().join(", ")
@@ -369,7 +376,7 @@ impl WindowSummary {
     pub fn text(&self) -> Option<String> {
         let mut words = Vec::new();
         if self.outline > 0 {
-            let what = super::spec::measure_name(self.axes.len());
+            let what = measure_name(self.axes.len());
             words.push(format!("a border with {} corners, {what} {}", self.outline, brief(self.volume)));
         } else if self.pieces > 1 {
             words.push(format!("{} pieces", self.pieces));
@@ -477,8 +484,8 @@ impl Summary {
         serde_json::to_value(Self { seconds: None, ..self.clone() }).unwrap_or_default()
     }
 
-    /// For people.
-    pub fn text(&self, source: &str) -> String {
+    /// For people, who spell settings so.
+    pub fn text(&self, source: &str, spelling: &impl Spelling) -> String {
         let parts = &self.elbo_parts;
         let seconds = self.seconds.map(|s| format!(", {}", duration(s))).unwrap_or_default();
         let stop = match self.stop.as_str() {
@@ -486,8 +493,7 @@ impl Summary {
             "max_evaluations" => "NOT CONVERGED, the evaluations allowed were used up",
             _ => "NOT CONVERGED, no better point was found",
         };
-        let mut text =
-            format!("{source}: {}, {}\n", super::spec::plural(self.events, "event", "events"), self.window.reach());
+        let mut text = format!("{source}: {}, {}\n", plural(self.events, "event", "events"), self.window.reach());
         let parameters = grouped(&self.parameters);
         let width = parameters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(12);
         let mut row = |name: &str, value: String| {
@@ -552,7 +558,7 @@ impl Summary {
             row("posterior", coverage.text());
         }
         if let Some(goodness) = &self.goodness {
-            row("fit", goodness.text() + &self.advice(goodness));
+            row("fit", goodness.text() + &self.advice(goodness).spelled(spelling));
         }
         let (steps, evaluations) = (self.iterations, self.evaluations);
         let edges: Vec<&str> = self.at_bounds.iter().map(|bound| bound.name.as_str()).collect();
@@ -563,25 +569,105 @@ impl Summary {
     }
 
     /// What to try where a fit is poor: what it did not have.
-    fn advice(&self, goodness: &GoodnessSummary) -> String {
+    fn advice(&self, goodness: &GoodnessSummary) -> Message {
         if goodness.p >= Goodness::POOR {
-            return String::new();
+            return Message::default();
         }
         if self.basis == "inducing" {
-            return "; try more inducing points (--inducing), a kernel with a shorter length-scale, or a lattice (--basis lattice)".into();
+            let (inducing, lattice) = (Setting::Inducing, Setting::Basis.given("lattice"));
+            return message![
+                "; try more inducing points (",
+                inducing,
+                "), a kernel with a shorter length-scale, or a lattice (",
+                lattice,
+                ")"
+            ];
         }
         let mut tries = vec![];
         if self.weights.is_empty() {
             let is_line = self.window.axes.len() == 1;
             if is_line && self.smoothness != Some(1) {
-                tries.push("--smoothness 1");
+                tries.push(Setting::Smoothness.given(1));
             }
             if !self.kernel.starts_with("log link") {
-                tries.push("--link log");
+                tries.push(Setting::Link.given("log"));
             }
         }
-        tries.extend(["a finer lattice (--nodes)", "a shorter window"]);
-        format!("; try {}", tries.join(", "))
+        tries.extend([message!["a finer lattice (", Setting::Nodes, ")"], "a shorter window".into()]);
+        message!["; try ", Message::joined(tries, ", ")]
+    }
+
+    /// What to say of a fit that did not converge.
+    pub fn not_converged(&self) -> Option<Message> {
+        match self.stop.as_str() {
+            _ if self.converged => None,
+            "max_evaluations" => Some(message![
+                "the fit did not converge: the evaluations allowed were used up; allow more with ",
+                Setting::MaxEvaluations
+            ]),
+            _ => Some(message![
+                "the fit did not converge: no better point was found; try fewer inducing points or nodes, or a larger ",
+                Setting::Jitter
+            ]),
+        }
+    }
+}
+
+/// A model just fitted, and what there is to say.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// As it goes into a file.
+    pub model: ModelFile,
+    /// What it has to say.
+    pub summary: Summary,
+}
+
+/// What was fitted.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// Where events were looked for.
+    pub window: &'a Window,
+    /// How many there are.
+    pub event_count: usize,
+    /// The events to keep.
+    pub events: Option<KeptEvents>,
+    /// The events by cell, if they came so.
+    pub cells: Option<SummaryFile>,
+    /// Where they came from.
+    pub source: String,
+    /// What the user should know of how they were read.
+    pub warnings: Vec<String>,
+}
+
+impl<'a> Subject<'a> {
+    /// Events, of which so many are kept as pictures need.
+    pub fn of_events(events: &'a Events, trials: Option<Vec<usize>>, source: String, warnings: Vec<String>) -> Self {
+        let is_kept = events.len() <= MOST_EVENTS;
+        let kept = is_kept.then(|| KeptEvents { points: events.points().clone(), trials });
+        let (window, event_count) = (events.window(), events.len());
+        Self { window, event_count, events: kept, cells: None, source, warnings }
+    }
+
+    /// A summary, of which so much is kept as this fit needs.
+    pub fn of_summary(file: &'a SummaryFile, fit: &Fit, source: String, warnings: Vec<String>) -> Self {
+        let window = file.summary.window();
+        let event_count = usize::try_from(file.summary.events()).unwrap_or(usize::MAX);
+        let needed = fit.report.summarised.as_ref().map_or_else(|| file.summary.cells(), |nodes| nodes.cells.clone());
+        let SummaryFile { sources, skipped, dropped, .. } = file;
+        let kept = |summary| SummaryFile { summary, sources: sources.clone(), skipped: *skipped, dropped: *dropped };
+        let cells = file.summary.coarsened(&needed).ok().map(kept);
+        Self { window, event_count, events: None, cells, source, warnings }
+    }
+}
+
+impl Fitted {
+    /// What is to be kept and said of a fit of `model`.
+    pub fn new(model: &Model, fit: Fit, subject: Subject<'_>) -> Self {
+        let Subject { window, event_count, events, cells, source, warnings } = subject;
+        let summary = Summary::new(model, event_count, window, &fit, warnings);
+        let model =
+            ModelFile { source, summary: summary.for_file(), posterior: fit.posterior, event_count, events, cells };
+        Self { model, summary }
     }
 }
 
@@ -606,8 +692,6 @@ fn weights(weights: &[f64]) -> String {
 pub fn grid(counts: &[usize]) -> String {
     counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
 }
-
-pub use crate::io::regions::is_repeated;
 
 fn piece_volume(piece: &Piece) -> f64 {
     match &piece.outline {
@@ -759,12 +843,6 @@ fn singular(unit: &str) -> &str {
     unit.strip_suffix('s').filter(|short| short.len() > 2).unwrap_or(unit)
 }
 
-/// The smallest of the sorted values that at least a part `p` of them does not exceed: a count stays a count.
-pub fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let rank = (p * sorted.len() as f64).ceil() as usize;
-    sorted[rank.clamp(1, sorted.len()) - 1]
-}
-
 /// Six significant digits.
 pub fn brief(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -818,14 +896,5 @@ mod tests {
         assert_eq!(brief(1851.2026), "1851.2");
         assert_eq!(brief(1e-9), "1.00000e-9");
         assert_eq!(brief(100.0), "100");
-    }
-
-    #[test]
-    fn quantiles_are_values_that_occurred() {
-        let sorted = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(quantile(&sorted, 0.25), 1.0);
-        assert_eq!(quantile(&sorted, 0.26), 2.0);
-        assert_eq!(quantile(&sorted, 0.999), 4.0);
-        assert_eq!(quantile(&sorted, 1e-9), 1.0);
     }
 }

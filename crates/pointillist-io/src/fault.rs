@@ -21,12 +21,12 @@ pub fn remember() {
     }));
 }
 
-/// What to say of the last panic.
-pub fn report() -> String {
+/// What to say of the last panic; what was asked for is called so: `command`, `call`.
+pub fn report(asked: &str) -> String {
     let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (message, place) = last.unwrap_or_else(|| ("no message".into(), "an unknown place".into()));
     format!(
-        "a fault in pointillist {} itself: {message} (at {place}); please report this with the command and, if you can, the input",
+        "a fault in pointillist {} itself: {message} (at {place}); please report this with the {asked} and, if you can, the input",
         env!("CARGO_PKG_VERSION")
     )
 }

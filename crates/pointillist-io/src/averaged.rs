@@ -1,6 +1,6 @@
 //! What an average over hyper-parameters and families has to say of them.
 
-use super::summary::{ErrorSummary, Summary};
+use super::fit_summary::{ErrorSummary, Summary};
 use pointillist::kernel::{Parameter, Part, Unit};
 use pointillist::{Link, Posterior, Prior};
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,509 @@
+//! What a user says of a model, in words; and the [`Model`] that is meant. Small languages: priors, held values, inducing points.
+
+use super::events::{RowSettings, read_points};
+use super::input_error::InputError;
+use super::memory::given_limit;
+use super::message::{Message, Setting};
+use super::spec::{counts, repeated};
+use super::window::Given;
+use crate::message;
+use pointillist::kernel::{Expression, Factor, Unit};
+use pointillist::settings::{Inducing, LatticeMean, Method, PriorMean, Smoothness};
+use pointillist::{Axis, Error, Family, InducingPoints, LatticeChoice, Link, Model, Points, Prior};
+use std::path::Path;
+
+/// What the setting of priors says for none at all.
+const NO_PRIOR: &str = "none";
+/// What a setting says to leave a choice to the fit.
+const AUTO: &str = "auto";
+
+/// What f may be made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Basis {
+    /// A lattice; inducing points with more than three axes.
+    #[default]
+    Auto,
+    /// Inducing points.
+    Inducing,
+    /// A lattice of hats.
+    Lattice,
+}
+
+/// The prior means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mean {
+    /// f has one prior mean everywhere.
+    Constant,
+    /// The inducing values have it, f away from them has 0.
+    Paper,
+    /// An unknown constant, integrated over.
+    Integrated,
+}
+
+/// Degrees of smoothness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Degrees {
+    /// All of them, by their evidence.
+    All,
+    /// This one.
+    One(Smoothness),
+}
+
+/// Where inducing points stand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InducingSetting {
+    /// A number (31), a grid (20x20), `auto`, or a file of locations.
+    Text(String),
+    /// At these places.
+    At(Points),
+}
+
+/// What is said of a model and its fit. What is `None` is left to the fit.
+///
+/// ```
+/// use pointillist::{Axis, Family};
+/// use pointillist_io::FitSettings;
+///
+/// let axes = [Axis { name: "t".into(), ..Axis::default() }];
+/// assert_eq!(FitSettings::default().model(&axes)?.family, Family::Auto);
+/// let wrong = FitSettings { fix: vec!["lengthscale=-1".into()], ..FitSettings::default() };
+/// let sentence = wrong.model(&axes).unwrap_err().to_string();
+/// assert_eq!(sentence, "`fix = lengthscale=-1`: lengthscale must be a positive number");
+/// # Ok::<(), pointillist_io::InputError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FitSettings {
+    /// What f is made of.
+    pub basis: Basis,
+    /// Nodes of a lattice, as in `200x100`.
+    pub nodes: Option<String>,
+    /// The name of a link, or `auto`.
+    pub link: Option<String>,
+    /// Smoothness of a lattice; all degrees if nothing is said.
+    pub smoothness: Option<Degrees>,
+    /// The kernel, as in `se(t)*periodic(t, period=1!)`.
+    pub kernel: Option<String>,
+    /// Inducing points.
+    pub inducing: Option<InducingSetting>,
+    /// Whether they are moved to where they serve best.
+    pub optimise_inducing: bool,
+    /// The prior mean of f.
+    pub mean: Option<Mean>,
+    /// Priors, as in `lengthscale ~ lognormal(0, 1)`, or `none`.
+    pub prior: Vec<String>,
+    /// Values held, as in `lengthscale=10`.
+    pub fix: Vec<String>,
+    /// How the bound is maximised.
+    pub method: Option<Method>,
+    /// Relative jitter on the diagonal of the kernel matrix.
+    pub jitter: Option<f64>,
+    /// What weighted nodes in place of many events may leave out of the data term, relative to it.
+    pub tolerance: Option<f64>,
+    /// Whether to average.
+    pub average: Option<bool>,
+    /// Whether standard errors of hyper-parameters are found too.
+    pub errors: bool,
+    /// Most evaluations of the bound.
+    pub max_evaluations: Option<usize>,
+    /// Never replace events by weighted nodes.
+    pub exact: bool,
+}
+
+/// What f is made of by what is said, and what says so.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Inducing points, as asked for.
+    Inducing,
+    /// A lattice, because of this.
+    Lattice(Message),
+    /// What only inducing points have asks for them; otherwise the fit chooses.
+    Open,
+}
+
+impl FitSettings {
+    /// The model that is meant, for events on these axes.
+    pub fn model(&self, axes: &[Axis]) -> Result<Model, InputError> {
+        let default = Model::default();
+        let is_none = |text: &&String| text.trim() == NO_PRIOR;
+        let penalise = !self.prior.iter().any(|text| is_none(&text));
+        let priors: Vec<(String, Prior)> =
+            self.prior.iter().filter(|text| !is_none(text)).map(|text| prior(text)).collect::<Result<_, _>>()?;
+        let fixed = self.fix.iter().map(|text| fixed(text)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(name) = repeated(&fixed.iter().map(|(name, _)| name).collect::<Vec<_>>()) {
+            return Err(message![Setting::Fix, ": {name} is held at two values; give it once"].into());
+        }
+        if let Some(jitter) = self.jitter.filter(|jitter| !(0.0..1.0).contains(jitter)) {
+            return Err(message![Setting::Jitter.given(jitter), " must lie between 0 and 1"].into());
+        }
+        if self.max_evaluations == Some(0) {
+            return Err(message![Setting::MaxEvaluations.given(0), " leaves nothing to do; allow at least one"].into());
+        }
+        self.refuse_contradictions(&fixed, &priors)?;
+        Ok(Model {
+            family: self.family(axes)?,
+            priors,
+            fixed,
+            most_evaluations: self.max_evaluations.unwrap_or(default.most_evaluations),
+            // What nobody set is the same on every machine.
+            most_bytes: given_limit().map_or(default.most_bytes, |most| most as usize),
+            exact: self.exact,
+            tolerance: self.tolerance.unwrap_or(default.tolerance),
+            errors: self.errors,
+            average: self.average != Some(false),
+            penalise,
+            ..default
+        })
+    }
+
+    /// Refuses what cannot be meant together.
+    fn refuse_contradictions(&self, fixed: &[(String, f64)], priors: &[(String, Prior)]) -> Result<(), Message> {
+        let average = self.average != Some(false);
+        let is_held = fixed.iter().any(|(name, _)| name == "mean");
+        let is_learned = self.mean == Some(Mean::Constant) && !is_held;
+        if average && is_learned && !self.asks_for_inducing() && self.basis != Basis::Inducing {
+            return Err(message![
+                Setting::Mean.given("constant"),
+                " is learned as one value, and an average integrates over it; add ",
+                off(),
+                ", or leave it out"
+            ]);
+        }
+        let is_believed = priors.iter().any(|(name, _)| name == "mean");
+        if self.mean == Some(Mean::Integrated) && (is_held || is_believed) {
+            return Err(message![
+                Setting::Mean.given("integrated"),
+                " integrates over the mean, and ",
+                Setting::Fix,
+                " or ",
+                Setting::Prior,
+                " says something of it; leave one of them out"
+            ]);
+        }
+        let of_link = |name: &&String| ["variance", "mean"].contains(&name.as_str());
+        let mut named = fixed.iter().map(|(name, _)| name).chain(priors.iter().map(|(name, _)| name));
+        if let (Some("auto"), Some(name)) = (self.link.as_deref(), named.find(of_link)) {
+            return Err(message![
+                Setting::Link.given("auto"),
+                ": `{name}` is another thing under each link; name the link that it is meant for, as in ",
+                Setting::Link.given("log")
+            ]);
+        }
+        if self.average == Some(true) && self.method == Some(Method::Joint) {
+            let joint = Setting::Method.given("joint");
+            return Err(message![
+                joint.clone(),
+                " finds one answer and has no average; leave out one of ",
+                Setting::Average.given("on"),
+                " and ",
+                joint
+            ]);
+        }
+        Ok(())
+    }
+
+    /// What f is made of by what is said.
+    pub fn shape(&self) -> Shape {
+        let asked_by = |given: bool, by: Message| given.then_some(by);
+        let on_lattice = asked_by(self.basis == Basis::Lattice, Setting::Basis.given("lattice"))
+            .or(asked_by(self.nodes.is_some(), Setting::Nodes.into()))
+            .or(asked_by(self.smoothness.is_some(), Setting::Smoothness.into()))
+            .or(asked_by(self.asks_for_link(), Setting::Link.into()));
+        match (self.basis, on_lattice) {
+            (Basis::Inducing, _) => Shape::Inducing,
+            (_, Some(by)) => Shape::Lattice(by),
+            _ => Shape::Open,
+        }
+    }
+
+    /// Refuses what is said and has no effect beside the rest. A front end that knows what was typed has its own way.
+    pub fn refuse_idle(&self) -> Result<(), Message> {
+        let given = |is_given: bool, setting: Setting| is_given.then_some(setting);
+        let for_nodes = given(self.tolerance.is_some(), Setting::Tolerance);
+        let for_lattices =
+            given(self.nodes.is_some(), Setting::Nodes).or(given(self.smoothness.is_some(), Setting::Smoothness));
+        let for_inducing = given(self.inducing.is_some(), Setting::Inducing)
+            .or(given(self.kernel.is_some(), Setting::Kernel))
+            .or(given(self.optimise_inducing, Setting::OptimiseInducing))
+            .or(given(self.method.is_some(), Setting::Method))
+            .or(given(self.jitter.is_some(), Setting::Jitter))
+            .or(for_nodes);
+        match (self.shape(), for_lattices, for_inducing) {
+            (Shape::Inducing, Some(idle), _) => {
+                let by = Setting::Basis.given("inducing");
+                let remedy = "has no effect; it is for a lattice: leave one of them out";
+                Err(message![by, " asks for inducing points, so ", idle, " {remedy}"])
+            }
+            (Shape::Lattice(by), _, Some(idle)) => {
+                let remedy = "has no effect; it is for inducing points: leave one of them out";
+                Err(message![by, " asks for a lattice, so ", idle, " {remedy}"])
+            }
+            _ if self.exact && for_nodes.is_some() => Err(message![
+                Setting::Exact,
+                " keeps every event as it is, so ",
+                Setting::Tolerance,
+                " has no effect; leave it out"
+            ]),
+            _ => Ok(()),
+        }
+    }
+
+    /// What f is made of.
+    fn family(&self, axes: &[Axis]) -> Result<Family, InputError> {
+        match self.shape() {
+            Shape::Inducing => {
+                if let Some(link) = self.link.as_ref().filter(|_| self.is_other_link()) {
+                    return Err(message![
+                        Setting::Link.given(link),
+                        " is for a lattice alone: with inducing points its integral has no closed form; take ",
+                        Setting::Basis.given("lattice"),
+                        ", or ",
+                        Setting::Link.given("square")
+                    ]
+                    .into());
+                }
+                Ok(self.inducing_points(axes)?.into())
+            }
+            Shape::Lattice(by) => {
+                if self.mean == Some(Mean::Paper) {
+                    let paper = Setting::Mean.given("paper");
+                    let words = "is for inducing points; leave one of them out";
+                    return Err(message![by, " asks for a lattice, and ", paper, " {words}"].into());
+                }
+                Ok(self.lattice(axes)?.into())
+            }
+            // The words of a lattice where inducing points are not asked for.
+            Shape::Open if self.mean == Some(Mean::Constant) && !self.asks_for_inducing() => {
+                Ok(self.lattice(axes)?.into())
+            }
+            Shape::Open => {
+                // What only inducing points have asks for them.
+                let points = self.inducing_points(axes)?;
+                let is_asked = self.inducing.is_some() || points != InducingPoints::default();
+                Ok(if is_asked { points.into() } else { Family::Auto })
+            }
+        }
+    }
+
+    /// Whether something is asked for that only inducing points have.
+    fn asks_for_inducing(&self) -> bool {
+        self.inducing.is_some() || self.kernel.is_some() || self.optimise_inducing || self.method == Some(Method::Joint)
+    }
+
+    /// Whether a link means a lattice: the square does, unless inducing points are asked for.
+    fn asks_for_link(&self) -> bool {
+        self.link.is_some() && (self.is_other_link() || !self.asks_for_inducing())
+    }
+
+    /// Whether a link is asked for that inducing points do not have, or a choice among links.
+    fn is_other_link(&self) -> bool {
+        self.link.as_deref().is_some_and(|name| name != Link::Square.name())
+    }
+
+    /// The inducing points asked for.
+    fn inducing_points(&self, axes: &[Axis]) -> Result<InducingPoints, InputError> {
+        let default = InducingPoints::default();
+        Ok(InducingPoints {
+            kernel: self.kernel.as_deref().map(|text| kernel(text, axes)).transpose()?,
+            points: self.inducing.as_ref().map_or(Ok(Inducing::Auto), |setting| inducing(setting, axes))?,
+            optimise: self.optimise_inducing,
+            method: self.method.unwrap_or_default(),
+            prior_mean: match self.mean {
+                Some(Mean::Paper) => PriorMean::Paper,
+                Some(Mean::Constant) => PriorMean::Constant,
+                Some(Mean::Integrated) | None => PriorMean::Integrated,
+            },
+            jitter: self.jitter.unwrap_or(default.jitter),
+        })
+    }
+
+    /// The lattice asked for.
+    fn lattice(&self, axes: &[Axis]) -> Result<LatticeChoice, InputError> {
+        let nodes = |text: &str| counts(Given { setting: Setting::Nodes, text }, axes);
+        Ok(LatticeChoice {
+            nodes: self.nodes.as_deref().map(nodes).transpose()?,
+            smoothness: match self.smoothness {
+                None | Some(Degrees::All) => None,
+                Some(Degrees::One(degree)) => Some(degree),
+            },
+            mean: match self.mean {
+                Some(Mean::Constant) => LatticeMean::Learned,
+                _ => LatticeMean::Integrated,
+            },
+            links: match self.link.as_deref() {
+                None | Some(AUTO) => Link::ALL.to_vec(),
+                Some(name) => vec![name.parse::<Link>()?],
+            },
+        })
+    }
+
+    /// An error of a fit, in the words of the settings that led to it.
+    pub fn fault(&self, error: Error) -> InputError {
+        let Error::Setting { name: setting, value: asked, requirement } = &error else { return error.into() };
+        if let ("nodes", Some(text)) = (setting.as_str(), &self.nodes) {
+            let remedy = match requirement.contains("memory") {
+                true => message!["; or allow more with ", Setting::MaxMemory],
+                false => Message::default(),
+            };
+            return message![Setting::Nodes.given(text), " {requirement}", remedy].into();
+        }
+        if setting == "basis" {
+            return message![Setting::Basis.given(asked), " {requirement}"].into();
+        }
+        let named = |text: &&String, sign| text.rsplit_once(sign).is_some_and(|(name, _)| name.trim() == *asked);
+        let prior = self.prior.iter().find(|text| named(text, '~')).map(|text| Setting::Prior.given(text));
+        let fixed = || self.fix.iter().find(|text| named(text, '=')).map(|text| Setting::Fix.given(text));
+        match prior.or_else(fixed).filter(|_| setting == "parameter") {
+            Some(given) => message![given, ": there is no parameter `{asked}`; {requirement}"].into(),
+            None => error.into(),
+        }
+    }
+}
+
+/// No average.
+fn off() -> Message {
+    Setting::Average.given("off")
+}
+
+/// The kernel asked for; a mistake is shown where it stands.
+fn kernel(text: &str, axes: &[Axis]) -> Result<Expression, Message> {
+    let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+    Expression::parse(text, &names).map_err(|error| {
+        let pointing = error.pointing(text).replace('\n', "\n  ");
+        message![Setting::Kernel, ": {error}\n  {pointing}"]
+    })
+}
+
+fn inducing(setting: &InducingSetting, axes: &[Axis]) -> Result<Inducing, InputError> {
+    let text = match setting {
+        InducingSetting::Text(text) => text.as_str(),
+        InducingSetting::At(points) => {
+            limit_inducing("places", points.len())?;
+            return Ok(Inducing::At(points.clone()));
+        }
+    };
+    if text == AUTO {
+        return Ok(Inducing::Auto);
+    }
+    if text.starts_with(|c: char| c.is_ascii_digit()) && !Path::new(text).is_file() {
+        let counts = counts(Given { setting: Setting::Inducing, text }, axes)?;
+        limit_inducing(text, counts.iter().product())?;
+        return Ok(Inducing::Grid(counts));
+    }
+    if !Path::new(text).exists() {
+        let given = Setting::Inducing.given(text);
+        return Err(message![given, ": write a number (31), a grid (20x20), auto, or a file of locations"].into());
+    }
+    let locations = read_points(text, None, axes, &RowSettings::default())?.points;
+    limit_inducing(text, locations.len())?;
+    Ok(Inducing::At(locations))
+}
+
+fn limit_inducing(text: &str, count: usize) -> Result<(), Message> {
+    let most = Inducing::MOST;
+    if count <= most {
+        return Ok(());
+    }
+    Err(message![Setting::Inducing.given(text), " makes {count} points; {most} are the most that can be used"])
+}
+
+/// `lengthscale ~ lognormal(0, 1)`.
+fn prior(text: &str) -> Result<(String, Prior), Message> {
+    let given = || Setting::Prior.given(text);
+    let bad = || message![given(), " is not understood; write it as in 'lengthscale ~ lognormal(0, 1)'"];
+    let (name, density) = text.split_once('~').ok_or_else(bad)?;
+    let (family, rest) = density.trim().split_once('(').ok_or_else(bad)?;
+    let inside = rest.trim().strip_suffix(')').ok_or_else(bad)?;
+    let numbers: Option<Vec<f64>> = inside.split(',').map(|part| part.trim().parse().ok()).collect();
+    let numbers = numbers.ok_or_else(bad)?;
+    let family = family.trim().to_ascii_lowercase();
+    let prior = Prior::by_name(&family, &numbers).map_err(|error| {
+        let why = requirement(error);
+        message![given(), ": {why}"]
+    })?;
+    let name = name.trim();
+    if name == "mean" && !matches!(prior, Prior::Normal { .. }) {
+        return Err(message![given(), ": the mean may be negative; use normal(mean, sd)"]);
+    }
+    if name.is_empty() { Err(bad()) } else { Ok((name.to_string(), prior)) }
+}
+
+/// `lengthscale=10`.
+fn fixed(text: &str) -> Result<(String, f64), Message> {
+    let given = || Setting::Fix.given(text);
+    let bad = || message![given(), " is not understood; write it as in lengthscale=10"];
+    let (name, value) = text.rsplit_once('=').ok_or_else(bad)?;
+    let (name, value) = (name.trim(), value.trim().parse::<f64>().map_err(|_| bad())?);
+    let kind = if must_be_positive(name) { "positive" } else { "finite" };
+    if !value.is_finite() || value <= 0.0 && kind == "positive" {
+        return Err(message![given(), ": {name} must be a {kind} number"]);
+    }
+    if name.is_empty() { Err(bad()) } else { Ok((name.to_string(), value)) }
+}
+
+/// Whether all that is called so, as in `periodic.period[t]`, is positive; the library knows which of them there are.
+fn must_be_positive(name: &str) -> bool {
+    let whole = name.split('[').next().unwrap_or(name);
+    let last = whole.rsplit('.').next().unwrap_or(whole).trim();
+    let mut called = Factor::ALL.iter().flat_map(|factor| factor.parameters()).filter(|p| p.name == last).peekable();
+    last == "variance" || called.peek().is_some() && called.all(|parameter| parameter.unit != Unit::Place)
+}
+
+/// What the library asks for, without the name of the setting, which the sentence already gives.
+fn requirement(error: Error) -> String {
+    match error {
+        Error::Setting { requirement, .. } => requirement,
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priors_and_held_values_are_read() {
+        let read = prior(" lengthscale[lat]~ Gamma( 2 ,3e-1) ").unwrap();
+        assert_eq!(read, ("lengthscale[lat]".into(), Prior::Gamma { shape: 2.0, rate: 0.3 }));
+        assert_eq!(fixed("mean = -2").unwrap(), ("mean".into(), -2.0));
+        assert!(fixed("mean=nan").unwrap_err().to_string().contains("mean must be a finite number"));
+        assert!(fixed("variance=nan").unwrap_err().to_string().contains("must be a positive number"));
+        assert_eq!(fixed("se.lengthscale[t]= 2").unwrap(), ("se.lengthscale[t]".into(), 2.0));
+        for text in [
+            "lengthscale",
+            "lengthscale ~ gamma",
+            "lengthscale ~ gamma(1)",
+            "lengthscale ~ cauchy(1, 2)",
+            "lengthscale ~ gamma(1, -2)",
+            "variance ~ gamma(a, 2)",
+            "mean ~ gamma(1, 2)",
+            " ~ gamma(1, 2)",
+            "",
+        ] {
+            assert!(prior(text).is_err_and(|said| said.to_string().starts_with("`prior = ")), "{text}");
+        }
+        for text in
+            ["lengthscale", "lengthscale=", "lengthscale=-1", "variance=0", "se.lengthscale[t]=-1", "=1", "mean=nan"]
+        {
+            assert!(fixed(text).is_err_and(|said| said.to_string().starts_with("`fix = ")), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_refused() {
+        let refused = |settings: FitSettings, words: &str| {
+            let said = settings.refuse_idle().unwrap_err().to_string();
+            assert!(said.contains(words), "{said}");
+        };
+        let nodes = Some("20".to_string());
+        refused(
+            FitSettings { nodes: nodes.clone(), kernel: Some("se".into()), ..Default::default() },
+            "`kernel` has no",
+        );
+        refused(FitSettings { nodes, basis: Basis::Inducing, ..Default::default() }, "`nodes` has no effect");
+        refused(FitSettings { exact: true, tolerance: Some(0.1), ..Default::default() }, "`tolerance` has no effect");
+        assert_eq!(
+            FitSettings { kernel: Some("se".into()), jitter: Some(0.1), ..Default::default() }.refuse_idle(),
+            Ok(())
+        );
+    }
+}

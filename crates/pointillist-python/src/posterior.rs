@@ -1,0 +1,486 @@
+//! Fits, and everything that is asked of their posterior.
+
+use super::Reduced;
+use super::arrays::{self, Given};
+use super::call::{self, Manner, Watch};
+use super::errors::{self, Arguments};
+use super::events::Events;
+use super::settings::Settings;
+use super::summary::Summary;
+use super::window::{Window, Words};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
+use pointillist::exact::Sampling;
+use pointillist::{Fit, JointCounts, Model, Points};
+use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
+use pointillist_io::regions::{Region, RegionGroup, counted, regions};
+use pointillist_io::{FitSettings, Message, ModelFile, On, SummaryFile, show_window};
+use pointillist_rivals::check::check;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// A posterior, with what belongs to it in a file.
+#[pyclass(frozen, module = "pointillist._core")]
+pub struct Posterior {
+    file: ModelFile,
+    summary: FitSummary,
+}
+
+/// Several numbers for each of several points.
+type Bands<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
+/// The model that settings mean, and its fit.
+fn fitted<'a>(
+    settings: &FitSettings,
+    axes: &[pointillist::Axis],
+    watch: &Watch,
+    fit: impl FnOnce(&Model, &mut pointillist::watch::FitWatch<'_>) -> Result<Fit, pointillist::Error>,
+    subject: impl FnOnce(&Fit) -> Subject<'a>,
+) -> PyResult<Fitted> {
+    let model = settings.model(axes).map_err(errors::of_setting)?;
+    let done = fit(&model, &mut |progress| watch.fit(progress));
+    let done = done.map_err(|error| errors::of_setting(settings.fault(error)))?;
+    let subject = subject(&done);
+    Ok(Fitted::new(&model, done, subject))
+}
+
+/// Says what there is to say of a fit.
+fn said(py: Python<'_>, fitted: Fitted) -> PyResult<Posterior> {
+    let Fitted { model, summary } = fitted;
+    errors::warn(py, "PointillistWarning", summary.warnings.iter().cloned())?;
+    errors::warn(py, "NotConvergedWarning", summary.not_converged().iter().map(errors::spelled))?;
+    Ok(Posterior { file: model, summary })
+}
+
+/// Fits events.
+#[pyfunction]
+pub fn fit(
+    py: Python<'_>,
+    events: PyRef<'_, Events>,
+    settings: Settings<'_>,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Posterior> {
+    let (loaded, settings) = (&events.0, settings.meant()?);
+    let warnings: Vec<String> = loaded.warnings.iter().map(errors::spelled).collect();
+    let fitted = call::long(py, &Manner { progress, threads }, |watch| {
+        let axes = loaded.events.window().axes();
+        let fit =
+            |model: &Model, watch: &mut pointillist::watch::FitWatch<'_>| model.fit_watched(&loaded.events, watch);
+        let subject =
+            |_: &Fit| Subject::of_events(&loaded.events, loaded.trials.clone(), loaded.source.clone(), warnings);
+        fitted(&settings, axes, watch, fit, subject)
+    })?;
+    said(py, fitted)
+}
+
+/// Fits a summary.
+#[pyfunction]
+pub fn fit_summary(
+    py: Python<'_>,
+    summary: PyRef<'_, Summary>,
+    settings: Settings<'_>,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Posterior> {
+    let (file, settings): (&SummaryFile, _) = (&summary.0, settings.meant()?);
+    let source = pointillist_io::summarise::names(&file.sources);
+    let fitted = call::long(py, &Manner { progress, threads }, |watch| {
+        let axes = file.summary.window().axes();
+        let fit = |model: &Model, watch: &mut pointillist::watch::FitWatch<'_>| {
+            model.fit_summary_watched(&file.summary, watch)
+        };
+        let subject = |fit: &Fit| Subject::of_summary(file, fit, source, Vec::new());
+        fitted(&settings, axes, watch, fit, subject)
+    })?;
+    said(py, fitted)
+}
+
+/// A region of a count as Python gives it: words, or a text as the command takes it.
+#[derive(FromPyObject)]
+enum Asked<'py> {
+    Text(String),
+    Named(String, Words<'py>),
+}
+
+impl Posterior {
+    fn posterior(&self) -> &pointillist::Posterior {
+        &self.file.posterior
+    }
+
+    fn place(&self, given: &Given<'_>) -> PyResult<Points> {
+        given.on_axes(self.posterior().window().axes(), "the points")
+    }
+
+    /// The regions that are meant, each as it is counted.
+    fn regions(
+        &self,
+        asked: Vec<Asked<'_>>,
+        every: Option<&str>,
+        warnings: &mut Vec<Message>,
+    ) -> PyResult<Vec<Region>> {
+        let window = self.posterior().window();
+        let mut groups = Vec::new();
+        let mut named = Vec::new();
+        for one in asked {
+            match one {
+                Asked::Text(text) => groups.extend(regions(&[text], every, window).map_err(errors::of_input)?),
+                Asked::Named(name, words) => {
+                    let meant = words.meant()?.on(On::any(window.axes()), warnings).map_err(errors::of_window)?;
+                    let shown = if name.is_empty() { show_window(&meant) } else { name.clone() };
+                    named.push(Region { is_named: !name.is_empty(), ..Region::plain(shown, meant) });
+                }
+            }
+        }
+        if !named.is_empty() {
+            groups.push(RegionGroup { asked_by: "regions=".into(), regions: named });
+        }
+        if groups.is_empty() {
+            groups = regions(&[], every, window).map_err(errors::of_input)?;
+        }
+        let mut all = Vec::new();
+        for group in groups {
+            let (counted, said) = counted(group, self.posterior()).map_err(errors::input)?;
+            warnings.extend(said);
+            all.extend(counted);
+        }
+        Ok(all)
+    }
+}
+
+#[pymethods]
+impl Posterior {
+    /// From the bytes of a model file, which is called so in messages.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8], name: &str) -> PyResult<Self> {
+        Self::of(ModelFile::from_bytes(name, bytes).map_err(errors::of_model_file)?)
+    }
+
+    /// From a model file.
+    #[staticmethod]
+    fn read(path: &str) -> PyResult<Self> {
+        Self::of(ModelFile::read(path).map_err(errors::of_model_file)?)
+    }
+
+    fn to_json(&self) -> String {
+        self.file.to_json()
+    }
+
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        call::short(py, || self.file.write(&path).map_err(errors::of_output))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let bytes = PyBytes::new(py, self.to_json().as_bytes());
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (bytes, "the pickled model").into_pyobject(py)?))
+    }
+
+    /// The JSON of `fit`.
+    fn summary_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.summary).map_err(|error| errors::input(error.to_string()))
+    }
+
+    /// For people.
+    fn text(&self) -> String {
+        self.summary.text(&self.file.source, &Arguments)
+    }
+
+    #[getter]
+    fn window(&self) -> Window {
+        Window(self.posterior().window().clone())
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        &self.file.source
+    }
+
+    #[getter]
+    fn event_count(&self) -> usize {
+        self.file.event_count
+    }
+
+    #[getter]
+    fn weights(&self) -> Vec<f64> {
+        self.posterior().weights()
+    }
+
+    /// The events that were kept.
+    #[getter]
+    fn events<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.file.events.as_ref().map(|events| arrays::rows(py, &events.points)).transpose()
+    }
+
+    /// The trials of those that were kept.
+    #[getter]
+    fn trials<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        let trials = self.file.events.as_ref()?.trials.as_ref()?;
+        Some(PyArray1::from_iter(py, trials.iter().map(|&trial| trial as i64)))
+    }
+
+    #[pyo3(signature = (given, probabilities, progress=None))]
+    fn rate<'py>(
+        &self,
+        py: Python<'py>,
+        given: Given<'py>,
+        probabilities: Vec<f64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bands<'py>> {
+        let points = self.place(&given)?;
+        let manner = Manner { progress, threads: None };
+        let (rate, quantiles) = call::long(py, &manner, |watch| {
+            let told = |part| watch.part(part);
+            let answer = self.posterior().rate_and_quantiles_watched(&points, &probabilities, &told);
+            answer.map_err(errors::of_library)
+        })?;
+        let quantiles = arrays::table(py, &quantiles, points.len())?;
+        Ok((rate.mean.to_pyarray(py), rate.sd.to_pyarray(py), quantiles))
+    }
+
+    fn exceedance<'py>(
+        &self,
+        py: Python<'py>,
+        given: Given<'py>,
+        threshold: f64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let points = self.place(&given)?;
+        let above = call::long(py, &Manner::default(), |watch| {
+            let told = |part| watch.part(part);
+            self.posterior().exceedance_watched(&points, threshold, &told).map_err(errors::of_library)
+        })?;
+        Ok(above.to_pyarray(py))
+    }
+
+    fn expected_log_rate<'py>(&self, py: Python<'py>, given: Given<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let points = self.place(&given)?;
+        let answer = call::short(py, || self.posterior().expected_log_rate(&points).map_err(errors::of_library))?;
+        Ok(answer.to_pyarray(py))
+    }
+
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        given: Given<'py>,
+        draws: usize,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = self.place(&given)?;
+        let drawn = call::long(py, &Manner::default(), |watch| {
+            let told = |part| watch.part(part);
+            self.posterior().sample_watched(&points, draws, seed, &told).map_err(errors::of_library)
+        })?;
+        arrays::table(py, &drawn, points.len())
+    }
+
+    /// Sets of events, one for each draw.
+    fn sample_events<'py>(&self, py: Python<'py>, draws: usize, seed: u64) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+        let sets = call::long(py, &Manner::default(), |watch| {
+            let one = |draw: usize| {
+                let _ = watch.part(draw as f64 / draws as f64);
+                watch
+                    .check()
+                    .and_then(|()| self.posterior().sample_events(seed, draw as u64))
+                    .map_err(errors::of_library)
+            };
+            (0..draws).map(one).collect::<PyResult<Vec<Points>>>()
+        })?;
+        sets.iter().map(|points| arrays::rows(py, points)).collect()
+    }
+
+    /// Joint draws of the numbers of events in regions.
+    #[allow(clippy::too_many_arguments)] // those of the command
+    fn count(
+        &self,
+        py: Python<'_>,
+        asked: Vec<Asked<'_>>,
+        every: Option<String>,
+        draws: usize,
+        seed: u64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Counts> {
+        let mut warnings = Vec::new();
+        let regions = self.regions(asked, every.as_deref(), &mut warnings)?;
+        let windows: Vec<pointillist::Window> = regions.iter().map(|region| region.window.clone()).collect();
+        let counts = call::long(py, &Manner { progress, threads: None }, |watch| {
+            let mut told = |progress: pointillist::watch::CountProgress| watch.part(progress.done);
+            self.posterior().joint_counts_watched(&windows, draws, seed, &mut told).map_err(errors::of_library)
+        })?;
+        errors::warn_of(py, &warnings)?;
+        Ok(Counts { regions, counts, seed })
+    }
+
+    /// L_p, L_0, M_p, M_0 of held-out events.
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        held_out: PyRef<'_, Events>,
+        draws: usize,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let events = &held_out.0.events;
+        let score = call::long(py, &Manner::default(), |watch| {
+            let told = |part| watch.part(part);
+            self.posterior().score_watched(events, draws, seed, &told).map_err(errors::of_library)
+        })?;
+        let known = PyDict::new(py);
+        known.set_item("events", score.events)?;
+        known.set_item("l_p", score.l_p)?;
+        known.set_item("l_0", score.l_0)?;
+        for (name, mean) in [("m_p", score.m_p), ("m_0", score.m_0)] {
+            known.set_item(name, mean.value)?;
+            known.set_item(format!("{name}_se"), mean.se)?;
+            known.set_item(format!("{name}_pareto_k"), Some(mean.k).filter(|k| k.is_finite()))?;
+        }
+        Ok(known)
+    }
+
+    /// The log-likelihood of held-out events at the posterior mean of the rate.
+    fn log_likelihood(&self, py: Python<'_>, held_out: PyRef<'_, Events>) -> PyResult<f64> {
+        let events = &held_out.0.events;
+        call::short(py, || self.posterior().log_likelihood(events).map_err(errors::of_library))
+    }
+
+    /// The answer beside exact draws; JSON.
+    fn check(
+        &self,
+        py: Python<'_>,
+        given: Given<'_>,
+        draws: usize,
+        seed: u64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let events = self.place(&given)?;
+        let sampling = Sampling { draws: draws.div_ceil(Sampling::default().chains), seed, ..Sampling::default() };
+        let checked = call::long(py, &Manner { progress, threads: None }, |watch| {
+            let told = |part| watch.part(part);
+            check(self.posterior(), &events, sampling, &told).map_err(errors::of_library)
+        })?;
+        serde_json::to_string(&checked).map_err(|error| errors::input(error.to_string()))
+    }
+
+    /// Whether events look like events drawn from it; JSON, if that can be told.
+    fn goodness_of_fit(&self, py: Python<'_>, given: Given<'_>) -> PyResult<Option<String>> {
+        let events = self.place(&given)?;
+        let found = call::short(py, || self.posterior().goodness_of_fit(&events).map_err(errors::of_library))?;
+        Ok(found.map(|found| serde_json::to_string(&GoodnessSummary::new(&found)).unwrap_or_default()))
+    }
+}
+
+impl Posterior {
+    fn of(file: ModelFile) -> PyResult<Self> {
+        let mut summary = FitSummary::deserialize(&file.summary).map_err(|error| {
+            errors::input(format!("the summary of {} makes no sense ({error}); fit again", file.source))
+        })?;
+        // A file that was made of several others may be more than its summary says.
+        summary.weights = FitSummary::weights_of(&file.posterior);
+        Ok(Self { file, summary })
+    }
+}
+
+/// Joint draws of the numbers of events in regions.
+#[pyclass(frozen, module = "pointillist._core")]
+pub struct Counts {
+    regions: Vec<Region>,
+    counts: JointCounts,
+    seed: u64,
+}
+
+#[pymethods]
+impl Counts {
+    fn __len__(&self) -> usize {
+        self.regions.len()
+    }
+
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.regions.iter().map(|region| region.name.clone()).collect()
+    }
+
+    /// The box around what is counted of each.
+    #[getter]
+    fn boxes(&self) -> Vec<Vec<(f64, f64)>> {
+        let spans = |region: &Region| region.counted.bounding_box().iter().map(|span| (span.lo, span.hi)).collect();
+        self.regions.iter().map(spans).collect()
+    }
+
+    #[getter]
+    fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_iter(py, self.counts.moments().iter().map(|count| count.mean))
+    }
+
+    #[getter]
+    fn sd<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_iter(py, self.counts.moments().iter().map(|count| count.sd))
+    }
+
+    /// A row for each region, a column for each draw.
+    #[getter]
+    fn draws<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.counts.values().to_pyarray(py).reshape([self.regions.len(), self.counts.draws()])
+    }
+
+    fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.counts.covariance().to_pyarray(py).reshape([self.regions.len(); 2])
+    }
+
+    /// Quantiles of what is expected: a row for each probability.
+    fn quantiles<'py>(&self, py: Python<'py>, probabilities: Vec<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.by_probability(py, &probabilities, |region| self.counts.quantiles(region, &probabilities))
+    }
+
+    /// Quantiles of a new count.
+    fn new_count_quantiles<'py>(
+        &self,
+        py: Python<'py>,
+        probabilities: Vec<f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.by_probability(py, &probabilities, |region| {
+            self.counts.new_count_quantiles(region, &probabilities, self.seed)
+        })
+    }
+
+    /// How region `a` compares with region `b` of these counts, or of others from another posterior.
+    fn contrast<'py>(
+        &self,
+        py: Python<'py>,
+        a: usize,
+        other: Option<PyRef<'_, Counts>>,
+        b: usize,
+        probabilities: Vec<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let contrast = match &other {
+            None => self.counts.contrast(a, b, &probabilities),
+            Some(other) => self.counts.contrast_with(a, &other.counts, b, &probabilities),
+        };
+        let contrast = contrast.map_err(errors::of_library)?;
+        let mean_of =
+            |counts: &Counts, region: usize| counts.counts.moments().get(region).map_or(f64::NAN, |count| count.mean);
+        let known = PyDict::new(py);
+        // The draws have these means, up to rounding.
+        let difference = mean_of(self, a) - mean_of(other.as_deref().unwrap_or(self), b);
+        known.set_item("difference", (difference, contrast.difference.sd, contrast.difference.quantiles))?;
+        known.set_item("ratio", contrast.ratio.quantiles)?;
+        known.set_item("probability", contrast.probability)?;
+        Ok(known)
+    }
+}
+
+impl Counts {
+    fn by_probability<'py>(
+        &self,
+        py: Python<'py>,
+        probabilities: &[f64],
+        of: impl Fn(usize) -> Vec<f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        if let Some(p) = probabilities.iter().find(|p| !(**p > 0.0 && **p < 1.0)) {
+            return Err(errors::setting(format!(
+                "quantiles=: {p} must be a number between 0 and 1, as in [0.05, 0.5, 0.95]"
+            )));
+        }
+        let regions: Vec<Vec<f64>> = (0..self.regions.len()).map(of).collect();
+        let of_probability = |p: usize| regions.iter().map(|values| values[p]).collect();
+        let rows: Vec<Vec<f64>> = (0..probabilities.len()).map(of_probability).collect();
+        arrays::table(py, &rows, self.regions.len())
+    }
+}

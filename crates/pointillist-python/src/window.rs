@@ -1,0 +1,228 @@
+//! Windows: words of Python become pieces on axes.
+
+use super::{Reduced, arrays, errors};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
+use pointillist::Axis;
+use pointillist_io::arrays::{ArrayExposure, Looked, WindowPart, WindowWords};
+use pointillist_io::observed::ExposureTable;
+use pointillist_io::{On, TimeUnit, show_window};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// A window on its axes.
+#[pyclass(frozen, module = "pointillist._core")]
+pub struct Window(pub pointillist::Window);
+
+/// A part of a window as Python gives it.
+#[derive(FromPyObject)]
+enum Part<'py> {
+    Ready(PyRef<'py, Window>),
+    Text(String),
+    Border(String, Vec<u8>, Vec<String>),
+}
+
+/// An exposure as Python gives it, by the attributes of `pointillist.Exposure`.
+#[derive(FromPyObject)]
+struct Exposure<'py> {
+    along: Option<Vec<usize>>,
+    lines: Option<Vec<PyReadonlyArray1<'py, f64>>>,
+    places: Option<PyReadonlyArray2<'py, f64>>,
+    values: PyReadonlyArrayDyn<'py, f64>,
+}
+
+/// A window as Python gives it, by the attributes of `pointillist.Window`.
+#[derive(FromPyObject)]
+pub struct Words<'py> {
+    parts: Vec<Part<'py>>,
+    repeats: Option<usize>,
+    trials: Option<Vec<[String; 2]>>,
+    exposure: Option<Exposure<'py>>,
+    /// Names of axes.
+    pub names: Option<Vec<String>>,
+    /// Units of axes, as in `t=s`.
+    pub units: Vec<String>,
+    time_unit: String,
+}
+
+impl Words<'_> {
+    /// The unit in which dates are counted.
+    pub fn time_unit(&self) -> PyResult<TimeUnit> {
+        time_unit(&self.time_unit)
+    }
+
+    /// As the crate for files takes them.
+    pub fn meant(&self) -> PyResult<WindowWords> {
+        let part = |part: &Part<'_>| match part {
+            Part::Ready(window) => WindowPart::Ready(window.0.clone()),
+            Part::Text(text) => WindowPart::Text(text.clone()),
+            Part::Border(name, document, ends) => {
+                WindowPart::Border { name: name.clone(), document: document.clone(), ends: ends.clone() }
+            }
+        };
+        let looked = match (&self.trials, self.repeats) {
+            (Some(trials), _) => Looked::Trials(trials.clone()),
+            (None, Some(times)) => Looked::Times(times),
+            (None, None) => Looked::Once,
+        };
+        let exposure = self.exposure.as_ref().map(Exposure::meant).transpose()?;
+        Ok(WindowWords { parts: self.parts.iter().map(part).collect(), looked, exposure })
+    }
+
+    /// The axes that a window has which was on axes before.
+    pub fn ready_axes(&self) -> Option<Vec<Axis>> {
+        match &self.parts[..] {
+            [Part::Ready(window)] => Some(window.0.axes().to_vec()),
+            _ => None,
+        }
+    }
+}
+
+impl Exposure<'_> {
+    fn meant(&self) -> PyResult<ArrayExposure> {
+        let numbers = |array: &PyReadonlyArray1<'_, f64>| array.as_array().to_vec();
+        let values: Vec<f64> = self.values.as_array().iter().copied().collect();
+        let table = match (&self.lines, &self.places) {
+            (Some(lines), _) => ExposureTable::Grid { lines: lines.iter().map(numbers).collect(), values },
+            (None, Some(places)) => {
+                ExposureTable::Weights { rows: places.as_array().iter().copied().collect(), weights: values }
+            }
+            (None, None) => {
+                return Err(errors::input(
+                    "exposure= has neither grid lines nor places; make one with Exposure.grid or Exposure.weights",
+                ));
+            }
+        };
+        Ok(ArrayExposure { along: self.along.clone(), table })
+    }
+}
+
+/// A unit of time by its name.
+pub fn time_unit(name: &str) -> PyResult<TimeUnit> {
+    name.parse().map_err(|error| errors::setting(format!("time_unit=: {error}")))
+}
+
+/// A window by itself: on its own axes, of which there are so many.
+#[pyfunction]
+pub fn resolve_window(py: Python<'_>, words: Words<'_>, dims: usize) -> PyResult<Window> {
+    let meant = words.meant()?;
+    let names = words.names.clone().unwrap_or_else(|| numbered(dims));
+    let (axes, dates) = meant.own_axes(&names, &words.units, words.time_unit()?).map_err(errors::setting)?;
+    let mut warnings = Vec::new();
+    let window = meant.on(On { axes: &axes, dates_only: &dates }, &mut warnings).map_err(errors::of_window)?;
+    errors::warn_of(py, &warnings)?;
+    Ok(Window(window))
+}
+
+/// Names of axes that have none, as the command has them.
+pub fn numbered(dims: usize) -> Vec<String> {
+    (0..dims).map(|r| r.to_string()).collect()
+}
+
+#[pymethods]
+impl Window {
+    /// From what `to_bytes` gave.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let read = serde_json::from_slice(bytes);
+        read.map(Self).map_err(|error| errors::input(format!("these bytes are no window ({error}); pickle it again")))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &serde_json::to_vec(&self.0).unwrap_or_default())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py),).into_pyobject(py)?))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    #[getter]
+    fn measure(&self) -> f64 {
+        self.0.measure()
+    }
+
+    #[getter]
+    fn volume(&self) -> f64 {
+        self.0.volume()
+    }
+
+    #[getter]
+    fn dims(&self) -> usize {
+        self.0.dims()
+    }
+
+    #[getter]
+    fn is_repeated(&self) -> bool {
+        pointillist_io::regions::is_repeated(&self.0)
+    }
+
+    #[getter]
+    fn has_exposure(&self) -> bool {
+        self.0.exposure().is_some()
+    }
+
+    #[getter]
+    fn bounding_box(&self) -> Vec<(f64, f64)> {
+        self.0.bounding_box().iter().map(|span| (span.lo, span.hi)).collect()
+    }
+
+    /// Name, unit and origin (seconds since 1970) of each axis.
+    #[getter]
+    fn axes(&self) -> Vec<(String, Option<String>, Option<f64>)> {
+        self.0.axes().iter().map(|axis| (axis.name.clone(), axis.unit.clone(), axis.origin)).collect()
+    }
+
+    /// Boxes around its pieces, each with how often it was looked at.
+    #[getter]
+    #[allow(clippy::type_complexity)]
+    fn pieces(&self) -> Vec<(Vec<(f64, f64)>, f64)> {
+        let spans = |piece: &pointillist::window::Piece| piece.spans.iter().map(|span| (span.lo, span.hi)).collect();
+        self.0.pieces().iter().map(|piece| (spans(piece), piece.repeats)).collect()
+    }
+
+    /// The rings of each polygon of its borders.
+    #[getter]
+    fn outlines(&self) -> Vec<Vec<Vec<[f64; 2]>>> {
+        self.0.outlines().flat_map(|outline| outline.rings()).map(|rings| rings.to_vec()).collect()
+    }
+
+    fn show(&self) -> String {
+        show_window(&self.0)
+    }
+
+    /// The unit of a rate over it.
+    fn rate_unit(&self) -> String {
+        pointillist_io::fit_summary::rate_unit(&self.0)
+    }
+
+    fn contains<'py>(
+        &self,
+        py: Python<'py>,
+        points: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let points = arrays::points(&points)?;
+        if points.dims() != self.0.dims() {
+            return Err(errors::input(format!(
+                "there are {} axes and {} coordinates a point",
+                self.0.dims(),
+                points.dims()
+            )));
+        }
+        Ok(PyArray1::from_iter(py, points.rows().map(|row| self.0.contains(row))))
+    }
+
+    fn grid<'py>(&self, py: Python<'py>, counts: Vec<usize>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        const MOST: usize = 50_000_000;
+        let total = counts.iter().fold(1usize, |n, &c| n.saturating_mul(c));
+        if counts.len() != self.0.dims() || counts.contains(&0) || total > MOST {
+            let dims = self.0.dims();
+            return Err(errors::setting(format!(
+                "grid={counts:?} needs {dims} numbers above 0, and at most {MOST} points"
+            )));
+        }
+        arrays::rows(py, &self.0.grid(&counts))
+    }
+}

@@ -1,0 +1,275 @@
+"""Whatever has coordinates, as arrays: NumPy arrays, lists, pandas series and frames, GeoPandas frames, dates with or without time zones."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import InputError
+from ._optional import loaded
+
+Floats = npt.NDArray[np.float64]
+Instants = npt.NDArray[np.int64]
+#: Rows of numbers, or columns of which some are dates in microseconds since 1970.
+Given = Floats | list[Any]
+
+#: Numbers beyond this lose digits as float64.
+EXACT = 2**53
+#: Microseconds that fit into 64 bits with room to spare: the years -290,000 to 290,000.
+MOST_MICROS = 9e18
+
+
+@dataclass
+class Coordinates:
+    """Coordinates as the core takes them, and what their own object says of them."""
+
+    given: Given
+    names: list[str] | None = None
+    trials: npt.NDArray[np.int64] | None = None
+    #: How many trials there are, with those in which nothing happened.
+    trial_count: int | None = None
+    crs: Any = None
+    time_zone: Any = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.given) if isinstance(self.given, np.ndarray) else len(self.given[0]) if self.given else 0
+
+    @property
+    def dims(self) -> int:
+        return int(self.given.shape[1]) if isinstance(self.given, np.ndarray) else len(self.given)
+
+    @property
+    def has_dates(self) -> bool:
+        return isinstance(self.given, list) and any(column.dtype == np.int64 for column in self.given)
+
+
+def coordinates(data: Any, what: str = "the events", dims: int | None = None) -> Coordinates:
+    """The coordinates of an object; `what` stands for it in messages, `dims` is the number of axes if that is known."""
+    if data is None:
+        raise InputError(f"{what} are None; give an array of shape (n,) or (n, d)")
+    if isinstance(data, (str, bytes)):
+        raise InputError(f"{what} are a text; give an array, or read a table with pointillist.read_events")
+    frame = _geo_frame(data) or _frame(data, what) or _series(data, what)
+    if frame is not None:
+        return frame
+    if _is_trials(data):
+        return _trials(data, what)
+    column = _column(data, what)
+    if column.dtype == np.int64:
+        return Coordinates([column]) if column.ndim == 1 else Coordinates(_split(column))
+    return Coordinates(_rows(column, what, dims))
+
+
+def _rows(array: Floats, what: str, dims: int | None) -> Floats:
+    """Rows, without a copy where the layout allows it."""
+    if array.ndim == 0:
+        raise InputError(f"{what} are one number; give an array of shape (n,) or (n, d)")
+    if array.ndim == 1:
+        if dims is not None and dims > 1 and array.size == dims:
+            raise InputError(f"{what} have shape ({dims},), one point on {dims} axes; give an array of shape (1, {dims})")
+        array = array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise InputError(f"{what} have {array.ndim} dimensions; give an array of shape (n,) or (n, d)")
+    if array.shape[1] == 0:
+        raise InputError(f"{what} have no coordinates (shape {array.shape}); give an array of shape (n, d)")
+    return np.ascontiguousarray(array)
+
+
+def _split(array: Instants) -> list[Any]:
+    return [np.ascontiguousarray(array[:, r]) for r in range(array.shape[1])]
+
+
+def _column(data: Any, what: str) -> Any:
+    """An array of float64, or of int64 that counts microseconds since 1970."""
+    zone_aware = _with_time_zone(data)
+    if zone_aware is not None:
+        return zone_aware
+    try:
+        array = np.asarray(data)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{what} are no array ({error}); give an array of shape (n,) or (n, d)") from error
+    return _numbers(array, what)
+
+
+def _numbers(array: npt.NDArray[Any], what: str) -> Any:
+    kind = array.dtype.kind
+    if np.ma.isMaskedArray(array) and np.ma.is_masked(array):
+        raise InputError(f"{what} have masked values; drop them first, with .compressed()")
+    if kind == "M":
+        return _micros(array, what)
+    if kind == "m":
+        raise InputError(f"{what} are durations; add them to a date, or divide them by a unit: x / numpy.timedelta64(1, 's')")
+    if kind in "iu":
+        if array.size and (array.max() > EXACT or array.min() < -EXACT):
+            raise InputError(
+                f"{what} hold integers beyond 2**53, which float64 cannot tell apart; if they are times, give datetime64 "
+                "(pandas.to_datetime(x, unit='ns')), or subtract an origin first"
+            )
+        return array.astype(np.float64)
+    if kind == "f":
+        floats = array.astype(np.float64, copy=False)
+        return floats
+    if kind == "b":
+        raise InputError(f"{what} are booleans; give the coordinates of events, not a mask of bins")
+    if kind == "c":
+        raise InputError(f"{what} are complex numbers; give real coordinates")
+    if kind in "US" or (kind == "O" and _all_texts(array)):
+        return _texts(array, what)
+    if kind == "O":
+        return _objects(array, what)
+    raise InputError(f"{what} have the type {array.dtype}; give numbers or dates")
+
+
+def _micros(array: npt.NDArray[Any], what: str) -> Instants:
+    if np.isnat(array).any():
+        first = int(np.flatnonzero(np.isnat(array))[0])
+        raise InputError(f"{what} have no date (NaT) in row {first}; drop such rows first, with .dropna()")
+    unit = np.datetime_data(array.dtype)[0]
+    if unit == "generic":
+        return np.zeros(array.shape, dtype=np.int64)
+    rough = array.astype("datetime64[s]").astype(np.int64).astype(np.float64) * 1e6
+    if np.abs(rough).max(initial=0.0) > MOST_MICROS:
+        raise InputError(f"{what} have a date so far away that its microseconds overflow 64 bits; correct it")
+    return np.ascontiguousarray(array.astype("datetime64[us]").astype(np.int64))
+
+
+def _all_texts(array: npt.NDArray[Any]) -> bool:
+    return array.size > 0 and all(isinstance(value, str) for value in array.flat)
+
+
+def _texts(array: npt.NDArray[Any], what: str) -> Instants:
+    try:
+        dates = np.array([_instant(str(value)) for value in array.flat], dtype=np.int64)
+    except ValueError as error:
+        raise InputError(f"{what} are texts, and not all of them ISO dates ({error}); give numbers or datetime64") from error
+    return dates.reshape(array.shape)
+
+
+def _instant(text: str) -> int:
+    parsed = datetime.datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    return instant_of(parsed)
+
+
+def instant_of(date: datetime.date) -> int:
+    """A date in microseconds since 1970; without a time zone it is UTC."""
+    if not isinstance(date, datetime.datetime):
+        date = datetime.datetime(date.year, date.month, date.day)
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=datetime.timezone.utc)
+    return (date - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)) // datetime.timedelta(microseconds=1)
+
+
+def _objects(array: npt.NDArray[Any], what: str) -> Any:
+    values = list(array.flat)
+    for row, value in enumerate(values):
+        if value is None or value is getattr(loaded("pandas"), "NaT", value) is not value:
+            raise InputError(f"{what} have nothing in row {row}; drop such rows first, with .dropna()")
+    if values and all(isinstance(value, datetime.date) for value in values):
+        return np.array([instant_of(value) for value in values], dtype=np.int64).reshape(array.shape)
+    if values and all(isinstance(value, np.datetime64) for value in values):
+        return _micros(np.array(values, dtype="datetime64[us]").reshape(array.shape), what)
+    if values and all(isinstance(value, (int, float, np.integer, np.floating)) for value in values):
+        return np.array(values, dtype=np.float64).reshape(array.shape)
+    kinds = sorted({type(value).__name__ for value in values[:1000]})
+    raise InputError(
+        f"{what} are an array of objects ({', '.join(kinds) or 'none'}); give numbers, as in numpy.asarray(x, dtype=float), "
+        "or for trials a list with one array each"
+    )
+
+
+def _with_time_zone(data: Any) -> Instants | None:
+    """Dates of pandas that have a time zone: NumPy would make objects of them."""
+    if getattr(getattr(data, "dtype", None), "tz", None) is None:
+        return None
+    index = loaded("pandas")
+    if index is None:
+        return None
+    utc = index.DatetimeIndex(data).tz_convert("UTC").tz_localize(None)
+    return _micros(np.asarray(utc), "the dates")
+
+
+def _is_trials(data: Any) -> bool:
+    """Whether an object is a list of arrays, one for each trial."""
+    if not isinstance(data, (list, tuple)) or not data:
+        return False
+    return all(isinstance(one, (np.ndarray, list, tuple)) or hasattr(one, "__array__") for one in data) and not all(
+        isinstance(one, (list, tuple)) and len(one) in (2, 3) and len(one) == len(data[0]) and not _nested(one) for one in data
+    )
+
+
+def _nested(one: Any) -> bool:
+    return any(isinstance(value, (list, tuple, np.ndarray)) for value in one)
+
+
+def _trials(data: Any, what: str) -> Coordinates:
+    parts = [coordinates(np.asarray(one) if len(one) else np.empty(0), f"trial {number} of {what}") for number, one in enumerate(data)]
+    sizes = [len(part) for part in parts]
+    trials = np.repeat(np.arange(len(parts), dtype=np.int64), sizes)
+    filled = [part for part, size in zip(parts, sizes) if size]
+    if not filled:
+        raise InputError(f"{what} have {len(parts)} trials and no event; an intensity cannot be inferred from none")
+    if len({part.dims for part in filled}) > 1:
+        raise InputError(f"{what}: trials differ in their number of coordinates; give arrays of one shape (n, d)")
+    joined: Given
+    if any(part.has_dates for part in filled):
+        columns = [[part.given[r] for part in filled] for r in range(filled[0].dims)]
+        joined = [np.concatenate(column) for column in columns]
+    else:
+        joined = np.concatenate([part.given for part in filled])
+    return Coordinates(joined, trials=trials, trial_count=len(parts))
+
+
+def _series(data: Any, what: str) -> Coordinates | None:
+    pandas = loaded("pandas")
+    if pandas is None or not isinstance(data, (pandas.Series, pandas.Index)):
+        return None
+    zone = getattr(data.dtype, "tz", None)
+    if pandas.isna(data).any():
+        row = int(np.flatnonzero(np.asarray(pandas.isna(data)))[0])
+        raise InputError(f"{what} have nothing (NaN or NaT) in row {row}; drop such rows first, with .dropna()")
+    column = _column(data if zone is not None else data.to_numpy(), what)
+    names = None if data.name is None else [str(data.name)]
+    given: Given = [column] if column.dtype == np.int64 else _rows(column, what, 1)
+    return Coordinates(given, names=names, time_zone=zone)
+
+
+def _frame(data: Any, what: str) -> Coordinates | None:
+    pandas = loaded("pandas")
+    if pandas is None or not isinstance(data, pandas.DataFrame):
+        return None
+    if data.shape[1] == 0:
+        raise InputError(f"{what} are a frame without columns; give one to three columns of coordinates")
+    usable = [
+        name for name in data.columns if data[name].dtype.kind in "fiuM" or getattr(data[name].dtype, "tz", None) is not None
+    ]
+    dates = [name for name in usable if data[name].dtype.kind == "M" or getattr(data[name].dtype, "tz", None) is not None]
+    chosen = dates if dates and len(usable) > 3 else usable
+    if not chosen or len(chosen) > 3:
+        found = ", ".join(map(str, data.columns))
+        raise InputError(
+            f"{what} are a frame with the columns {found}, of which {len(chosen)} could be coordinates; choose them, as in frame[['x', 'y']]"
+        )
+    parts = [_series(data[name], f"{what}, column `{name}`") for name in chosen]
+    columns = [part.given[0] if isinstance(part.given, list) else part.given[:, 0] for part in parts if part is not None]
+    zone = next((part.time_zone for part in parts if part is not None and part.time_zone is not None), None)
+    names = [str(name) for name in chosen]
+    if any(column.dtype == np.int64 for column in columns):
+        return Coordinates([np.ascontiguousarray(column) for column in columns], names=names, time_zone=zone)
+    return Coordinates(np.ascontiguousarray(np.stack(columns, axis=1)), names=names)
+
+
+def _geo_frame(data: Any) -> Coordinates | None:
+    geopandas = loaded("geopandas")
+    if geopandas is None or not isinstance(data, (geopandas.GeoDataFrame, geopandas.GeoSeries)):
+        return None
+    geometry = data.geometry
+    if not (geometry.geom_type == "Point").all():
+        kinds = ", ".join(sorted(set(map(str, geometry.geom_type))))
+        raise InputError(f"the events have geometries of the kinds {kinds}; give points")
+    rows = np.ascontiguousarray(np.stack([geometry.x.to_numpy(), geometry.y.to_numpy()], axis=1))
+    return Coordinates(rows, names=["x", "y"], crs=data.crs)

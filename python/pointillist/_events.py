@@ -1,0 +1,224 @@
+"""Events from anything that has coordinates, in their window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from . import _core
+from ._coordinates import Coordinates, coordinates
+from ._errors import InputError, SettingError, WindowError
+from ._window import Exposure, Window, as_window, end_text
+
+#: What the model calls events that have no file.
+SOURCE = "the events"
+
+
+def as_events(
+    data: Any,
+    window: Any = None,
+    *,
+    exposure: Exposure | None = None,
+    repeats: int | None = None,
+    trials: Any = None,
+    names: str | Sequence[str] | None = None,
+    units: Any = None,
+    time_unit: str | None = None,
+    clip: bool = False,
+    source: str | None = None,
+) -> _core.Events:
+    """Events in their window: what every fit begins with.
+
+    `data` is an array of shape (n,) or (n, d), a list of arrays (one for each trial), a pandas series or frame, or `Events` as they come from
+    `read_events` and `datasets.load`. Without a window their bounding box is taken, with a warning.
+    """
+    if isinstance(data, _core.Events):
+        said = [name for name, value in [("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials)] if value is not None]
+        if said:
+            raise SettingError(f"these events have a window already, so {said[0]}= has no effect; leave it out, or give their points")
+        return data
+    found = coordinates(data)
+    words = window_words(found, window, exposure, repeats, trials, names, units, time_unit)
+    numbers = found.trials
+    return _core.Events.of(found.given, numbers, words, clip, SOURCE if source is None else source)
+
+
+def window_words(
+    found: Coordinates,
+    window: Any,
+    exposure: Exposure | None,
+    repeats: int | None,
+    trials: Any,
+    names: Any,
+    units: Any,
+    time_unit: str | None,
+) -> Window:
+    """The window that is meant for such coordinates."""
+    meant = as_window(window)
+    check_crs(found.crs, meant.crs)
+    words = Window(meant)
+    if exposure is not None:
+        words = _with_exposure(words, exposure)
+    if repeats is not None:
+        words.repeats = Window(repeats=repeats).repeats
+    if trials is not None:
+        words.trials = Window(trials=trials).trials
+        words.parts = []
+    elif found.trial_count is not None and words.repeats is None and words.trials is None and not _is_repeated(words):
+        words.repeats = found.trial_count
+    _check_trials(found, words)
+    words.names = Window(names=names).names if names is not None else words.names or found.names
+    words.units = Window(units=units).units if units is not None else words.units
+    words.time_unit = time_unit or words.time_unit
+    return words
+
+
+def _is_repeated(words: Window) -> bool:
+    return any(isinstance(part, _core.Window) and part.is_repeated for part in words.parts)
+
+
+def _check_trials(found: Coordinates, words: Window) -> None:
+    if found.trial_count is None:
+        return
+    if words.trials is not None and len(words.trials) != found.trial_count:
+        raise InputError(f"there are {found.trial_count} trials of events and {len(words.trials)} in trials=; give a start and an end for each")
+    if words.repeats is not None and words.repeats > 1 and found.trial_count > words.repeats:
+        raise InputError(f"there are {found.trial_count} trials of events, more than repeats={words.repeats}; correct it")
+
+
+def _with_exposure(words: Window, exposure: Exposure) -> Window:
+    if not isinstance(exposure, Exposure):
+        raise SettingError(f"exposure= is a {type(exposure).__name__}; make one with Exposure.grid, Exposure.weights or Exposure.trajectory")
+    words.exposure = exposure
+    return words
+
+
+def check_crs(events: Any, window: Any) -> None:
+    """Refuses events in another coordinate reference system than their window."""
+    if events is None or window is None or events == window:
+        return
+    raise WindowError(f"the events are in {_crs_name(events)} and the window is in {_crs_name(window)}; bring both into one with .to_crs(...)")
+
+
+def _crs_name(crs: Any) -> str:
+    return str(getattr(crs, "name", None) or crs)
+
+
+def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: bool) -> _core.Events:
+    """Held-out events for what was fitted over a window."""
+    if isinstance(data, _core.Events):
+        return data
+    found = coordinates(data, "the held-out events", window.dims)
+    if repeats is None and found.trial_count is not None:
+        repeats = found.trial_count
+    return _core.Events.held_out(found.given, found.trials, window, repeats, clip)
+
+
+def read_events(
+    path: Any,
+    *,
+    columns: str | Sequence[str] | None = None,
+    where: str | None = None,
+    date_format: str | None = None,
+    epoch: str | None = None,
+    window: Any = None,
+    repeats: int | None = None,
+    trials: str | None = None,
+    trial_column: str | None = None,
+    exposure: str | None = None,
+    clip: bool = False,
+    time_unit: str = "days",
+    units: Any = None,
+    skip_bad: int = 0,
+) -> _core.Events:
+    """The events of a CSV or Parquet file, as the command reads them.
+
+    >>> events = read_events("coal")            # a bundled set, or the path of a file
+    >>> len(events)
+    191
+    """
+    reading = SimpleNamespace(
+        columns=[columns] if isinstance(columns, str) else None if columns is None else [str(name) for name in columns],
+        where=where,
+        date_format=date_format,
+        epoch=epoch,
+        window=_window_texts(window),
+        repeats=repeats,
+        trials=trials,
+        trial_column=trial_column,
+        exposure=exposure,
+        clip=clip,
+        time_unit=time_unit,
+        units=Window(units=units).units,
+        skip_bad=skip_bad,
+    )
+    return _core.read_events(str(path), reading)
+
+
+def _window_texts(window: Any) -> list[str]:
+    """A window as the command takes it."""
+    if window is None:
+        return []
+    if isinstance(window, str):
+        return [window]
+    parts = as_window(window).parts
+    texts = [part for part in parts if isinstance(part, str)]
+    if len(texts) < len(parts):
+        raise SettingError("window= of a file is a box, or the path of a GeoJSON border; give one of these")
+    return texts
+
+
+def region_list(regions: Any, every: Any) -> tuple[list[Any], str | None]:
+    """Regions as the core takes them: texts, or (name, Window)."""
+    length = None if every is None else end_text(every)
+    if regions is None:
+        return [], length
+    if isinstance(regions, str) or (isinstance(regions, Window) and length is None):
+        return [regions] if isinstance(regions, str) else [("", regions)], length
+    if length is not None:
+        raise SettingError("every= cuts a whole window, or a region given as a text; leave one of regions= and every= out")
+    if isinstance(regions, dict) and "type" not in regions:
+        return [(str(name), as_window(region)) for name, region in regions.items()], None
+    if _is_one(regions):
+        return [("", as_window(regions))], None
+    frame = _frame_regions(regions)
+    if frame is not None:
+        return frame, None
+    if not isinstance(regions, Iterable):
+        raise InputError(f"regions= is a {type(regions).__name__}; give windows, (lo, hi) pairs, a GeoDataFrame, or the edges of bins")
+    listed = list(regions)
+    if listed and all(_is_number(edge) for edge in listed):
+        return [("", Window(lo, hi)) for lo, hi in zip(listed[:-1], listed[1:])], None
+    return [one if isinstance(one, str) else ("", as_window(one)) for one in listed], None
+
+
+def _is_number(value: Any) -> bool:
+    from ._window import _is_end
+
+    return _is_end(value) and not isinstance(value, str)
+
+
+def _is_one(regions: Any) -> bool:
+    """Whether this is one region: a window, a border, (lo, hi), or a pair for each axis."""
+    if isinstance(regions, Window) or isinstance(regions, dict):
+        return True
+    if hasattr(regions, "__geo_interface__") and not hasattr(regions, "iterrows") and not hasattr(regions, "geometry"):
+        return True
+    if isinstance(regions, tuple) and regions:
+        return all(_is_number(end) or isinstance(end, str) for end in regions) and len(regions) % 2 == 0 or all(
+            isinstance(pair, tuple) and len(pair) == 2 for pair in regions
+        )
+    return False
+
+
+def _frame_regions(regions: Any) -> list[Any] | None:
+    """One region for each row of a GeoDataFrame, or each interval of an IntervalIndex."""
+    from ._optional import loaded
+
+    geopandas, pandas = loaded("geopandas"), loaded("pandas")
+    if geopandas is not None and isinstance(regions, (geopandas.GeoDataFrame, geopandas.GeoSeries)):
+        return [(str(name), Window(shape, crs=regions.crs)) for name, shape in zip(regions.index, regions.geometry)]
+    if pandas is not None and isinstance(regions, pandas.IntervalIndex):
+        return [(str(one), Window(one.left, one.right)) for one in regions]
+    return None

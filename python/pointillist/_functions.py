@@ -1,0 +1,103 @@
+"""The bound at given parameters, and events drawn from an intensity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._coordinates import coordinates
+from ._errors import InputError, SettingError
+from ._events import as_events
+from ._model import Estimator
+from ._posterior import Posterior
+from ._settings import seed_of, whole
+from ._window import as_window
+
+Floats = npt.NDArray[np.float64]
+
+
+class Bound:
+    """The bound at given parameters: its `value`, its `parts` (value = log_rate - integral - kl), and its `gradient` by each parameter."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        self.value: float = found["value"]
+        self.parts: dict[str, float] = {name: found[name] for name in ("log_rate", "integral", "kl")}
+        self.gradient: dict[str, Any] = {name: found[name] for name in ("variance", "lengthscale", "mean", "m", "L", "inducing")}
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"<Bound {self.value:.6f} = {self.parts['log_rate']:.4f} - {self.parts['integral']:.4f} - {self.parts['kl']:.4f}>"
+
+
+def bound(
+    events: Any,
+    window: Any = None,
+    *,
+    variance: float,
+    lengthscale: Any,
+    mean: float,
+    inducing: Any,
+    m: Any,
+    L: Any,
+    prior_mean: str = "constant",
+    jitter: float = 1e-8,
+    **about: Any,
+) -> Bound:
+    """The paper's bound at a q(u) = N(m, L Lᵀ) that you bring, with its gradient by everything: for checking, and for other optimisers.
+
+    >>> import numpy as np
+    >>> Z = np.linspace(0, 10, 5)
+    >>> at = bound([1.0, 2.0, 7.0], (0, 10), variance=1.0, lengthscale=2.0, mean=0.5, inducing=Z, m=np.full(5, 0.6), L=0.3 * np.eye(5))
+    >>> sorted(at.gradient)
+    ['L', 'inducing', 'lengthscale', 'm', 'mean', 'variance']
+    """
+    seen = as_events(events, window, **about)
+    dims = seen.window.dims
+    places = coordinates(inducing, "inducing=", dims).given
+    if isinstance(places, list):
+        raise InputError("inducing= has dates; give numbers on the axes of the window")
+    lengths = np.broadcast_to(np.asarray(lengthscale, dtype=np.float64), (dims,))
+    m_array, root = np.ascontiguousarray(m, dtype=np.float64), np.ascontiguousarray(L, dtype=np.float64)
+    if m_array.ndim != 1 or root.ndim != 2:
+        raise InputError(f"m= has shape {m_array.shape} and L= has shape {root.shape}; give (k,) and (k, k) for k inducing points")
+    found = _core.bound(seen, float(variance), list(map(float, lengths)), float(mean), places, m_array, root, prior_mean, float(jitter))
+    return Bound(found)
+
+
+def simulate(
+    intensity: Any,
+    window: Any = None,
+    *,
+    draws: int | None = None,
+    seed: int | None = 0,
+    names: Any = None,
+) -> Any:
+    """Events drawn from an intensity: a text over the axes, as in "2 + sin(t)", or a posterior or fitted model.
+
+    One set of events, or with `draws=` a list of them.
+
+    >>> times = simulate("5 * exp(-t / 10)", window=(0, 50), names=["t"], seed=1)
+    >>> times.ndim
+    1
+    """
+    number = whole("draws", draws, 1)
+    if isinstance(intensity, Estimator):
+        intensity = intensity.posterior_
+    if isinstance(intensity, Posterior):
+        if window is not None:
+            raise SettingError("a posterior has its own window, so window= has no effect; leave it out")
+        sets = intensity.sample_events(number or 1, seed=seed)
+        return sets if number is not None else sets[0]
+    if not isinstance(intensity, str):
+        raise SettingError(f"intensity= is a {type(intensity).__name__}; give a text such as '2 + sin(t)', or a posterior")
+    if window is None:
+        raise SettingError("simulate needs window=, as in window=(0, 50)")
+    place = as_window(window, names=names) if names is not None else as_window(window)
+    drawn = _core.simulate(intensity, place.core, number or 1, seed_of(seed))
+    shaped = [points[:, 0] if place.dims == 1 else points for points in drawn]
+    return shaped if number is not None else shaped[0]

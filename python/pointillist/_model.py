@@ -1,0 +1,300 @@
+"""Models: settings in the constructor, `fit(events)`, and then everything that a posterior is asked. Estimators of scikit-learn, without needing it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._errors import SettingError, not_fitted
+from ._events import as_events
+from ._posterior import Posterior, watcher
+from ._settings import Settings, whole
+from ._summary import Summary
+from ._window import Exposure
+
+Self = TypeVar("Self", bound="Estimator")
+
+
+class Estimator:
+    """What scikit-learn asks of an estimator: parameters by the names of the constructor's arguments."""
+
+    posterior_: Any
+    n_features_in_: int
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        if cls not in _ARGUMENTS:
+            _ARGUMENTS[cls] = sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
+        return _ARGUMENTS[cls]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Sets parameters by name."""
+        known = self._parameter_names()
+        for name, value in params.items():
+            if name not in known:
+                raise SettingError(f"{name}= is no parameter of {type(self).__name__}; there are {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        return Tags(estimator_type="density_estimator", target_tags=TargetTags(required=False), input_tags=InputTags())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "posterior_" in self.__dict__
+
+    def __repr__(self) -> str:
+        defaults = {name: argument.default for name, argument in inspect.signature(type(self).__init__).parameters.items()}
+        said = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name] and not _same(value, defaults[name])]
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def __getattr__(self, name: str) -> Any:
+        # Only what is not found elsewhere comes here: what the posterior answers.
+        if name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+        posterior = self.__dict__.get("posterior_")
+        if posterior is None:
+            if name == "posterior_" or name.endswith("_") or hasattr(Posterior, name):
+                raise not_fitted(type(self).__name__)
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+        return getattr(posterior, name)
+
+    def __dir__(self) -> list[str]:
+        fitted = dir(self.__dict__["posterior_"]) if "posterior_" in self.__dict__ else []
+        return sorted({*super().__dir__(), *(name for name in fitted if not name.startswith("_"))})
+
+
+#: The arguments of constructors: to ask takes longer than all other glue of a fit.
+_ARGUMENTS: dict[type, list[str]] = {}
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):
+        return False
+
+
+class IntensityModel(Estimator):
+    """The intensity of events, with honest uncertainty.
+
+    >>> from pointillist import IntensityModel, datasets
+    >>> coal = datasets.load("coal")
+    >>> post = IntensityModel().fit(coal.points[:, 0], window=(1851.2, 1962.3))
+    >>> round(float(post.count().mean[0]))
+    191
+
+    `fit` returns the model itself, which then answers everything that its `posterior_` answers: `rate`, `quantile`, `count`, `sample`, `score`, ...
+    Another `fit` replaces that; keep `posterior_` where one model is fitted several times.
+
+    Parameters mirror the options of the command. `link`: "square", "log" or "auto". `basis`: "lattice", "inducing" or "auto". `nodes` and `inducing`:
+    a number, one for each axis as in `(20, 30)`, or for `inducing` places. `prior`: `{"lengthscale": "lognormal(0, 1)"}`, or "none". `fix`:
+    `{"lengthscale": 10}`. `average`: whether hyper-parameters and families are averaged over, which they are unless it is False. `threads`: how many may
+    work; all if None. The answer is the same for any number, and without chance: a fit has no seed. `window`, `exposure`, `repeats`: as in `fit`, for tools that call `fit(X)` alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        link: str | None = None,
+        basis: str = "auto",
+        nodes: int | str | Sequence[int] | None = None,
+        smoothness: int | str | None = None,
+        inducing: Any = None,
+        kernel: str | None = None,
+        mean: str | None = None,
+        prior: str | Sequence[str] | Mapping[str, str] | None = None,
+        fix: str | Sequence[str] | Mapping[str, float] | None = None,
+        average: bool | None = None,
+        method: str | None = None,
+        optimise_inducing: bool = False,
+        errors: bool = False,
+        exact: bool = False,
+        jitter: float | None = None,
+        tolerance: float | None = None,
+        max_evaluations: int | None = None,
+        window: Any = None,
+        exposure: Exposure | None = None,
+        repeats: int | None = None,
+        clip: bool = False,
+        time_unit: str | None = None,
+        threads: int | None = None,
+        progress: Any = None,
+    ) -> None:
+        self.link = link
+        self.basis = basis
+        self.nodes = nodes
+        self.smoothness = smoothness
+        self.inducing = inducing
+        self.kernel = kernel
+        self.mean = mean
+        self.prior = prior
+        self.fix = fix
+        self.average = average
+        self.method = method
+        self.optimise_inducing = optimise_inducing
+        self.errors = errors
+        self.exact = exact
+        self.jitter = jitter
+        self.tolerance = tolerance
+        self.max_evaluations = max_evaluations
+        self.window = window
+        self.exposure = exposure
+        self.repeats = repeats
+        self.clip = clip
+        self.time_unit = time_unit
+        self.threads = threads
+        self.progress = progress
+
+    def _settings(self) -> Settings:
+        """What the core is told of the model."""
+        return Settings.of(self.get_params())
+
+    def fit(
+        self: Self,
+        X: Any,
+        y: Any = None,
+        *,
+        window: Any = None,
+        exposure: Exposure | None = None,
+        repeats: int | None = None,
+        trials: Any = None,
+        names: Any = None,
+        units: Any = None,
+        clip: bool | None = None,
+        source: str | None = None,
+    ) -> Self:
+        """Finds the posterior of the intensity of events.
+
+        `X`: an array of shape (n,) or (n, d), a list of arrays (trials), a pandas series or frame, `Events`, or a `Summary` or several. `window`: a
+        Window, (lo, hi), a pair for each axis, or a border. `y` is there for scikit-learn and means nothing.
+        """
+        settings = self._settings()
+        threads = whole("threads", self.threads, 1)
+        told = watcher(self.progress)
+        summary = _summary_of(X)
+        if summary is not None:
+            core = _core.fit_summary(summary._core, settings, threads, told)
+            self.posterior_ = Posterior(core, summary.crs)
+            self.n_features_in_ = core.window.dims
+            return self
+        events = as_events(
+            X,
+            window if window is not None else None if isinstance(X, _core.Events) else self.window,
+            exposure=exposure if exposure is not None else None if isinstance(X, _core.Events) else self.exposure,
+            repeats=repeats if repeats is not None else None if isinstance(X, _core.Events) else self.repeats,
+            trials=trials,
+            names=names,
+            units=units,
+            time_unit=self.time_unit,
+            clip=self.clip if clip is None else clip,
+            source=source,
+        )
+        core = _core.fit(events, settings, threads, told)
+        self.posterior_ = Posterior(core, _crs_of(X, window if window is not None else self.window), _time_zone_of(X))
+        self.n_features_in_ = core.window.dims
+        return self
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """The logarithm of the posterior mean rate at points."""
+        mean: npt.NDArray[np.float64] = self.posterior_.rate(X, quantiles=[]).mean
+        return np.log(mean)
+
+    def score(self, X: Any, y: Any = None, **how: Any) -> Any:
+        """The log-likelihood of held-out events at the posterior mean of the rate, which scikit-learn maximises.
+
+        With keywords (`draws`, `seed`, `repeats`) the scores of the command, as `posterior_.score` has them.
+        """
+        if how:
+            return self.posterior_.score(X, **how)
+        return self.posterior_.log_likelihood(X)
+
+
+class VBPP(IntensityModel):
+    """The paper's model: λ = f², inducing points, one fit at the maximum of the bound. `VBPP(inducing=31)`.
+
+    The prior mean is a constant that is learned; `mean="paper"` is that of the paper's equations.
+    """
+
+    def __init__(
+        self,
+        inducing: Any = None,
+        *,
+        kernel: str | None = None,
+        mean: str | None = "constant",
+        prior: str | Sequence[str] | Mapping[str, str] | None = "none",
+        fix: str | Sequence[str] | Mapping[str, float] | None = None,
+        method: str | None = None,
+        optimise_inducing: bool = False,
+        errors: bool = False,
+        exact: bool = False,
+        jitter: float | None = None,
+        tolerance: float | None = None,
+        max_evaluations: int | None = None,
+        window: Any = None,
+        exposure: Exposure | None = None,
+        repeats: int | None = None,
+        clip: bool = False,
+        time_unit: str | None = None,
+        threads: int | None = None,
+        progress: Any = None,
+    ) -> None:
+        super().__init__(
+            inducing=inducing,
+            kernel=kernel,
+            mean=mean,
+            prior=prior,
+            fix=fix,
+            method=method,
+            optimise_inducing=optimise_inducing,
+            errors=errors,
+            exact=exact,
+            jitter=jitter,
+            tolerance=tolerance,
+            max_evaluations=max_evaluations,
+            window=window,
+            exposure=exposure,
+            repeats=repeats,
+            clip=clip,
+            time_unit=time_unit,
+            threads=threads,
+            progress=progress,
+        )
+
+    def _settings(self) -> Settings:
+        said = {**IntensityModel().get_params(), **self.get_params(), "basis": "inducing", "average": False}
+        return Settings.of(said)
+
+
+def _summary_of(given: Any) -> Summary | None:
+    """One summary of one or several."""
+    if isinstance(given, Summary):
+        return given
+    if isinstance(given, (list, tuple)) and given and all(isinstance(one, Summary) for one in given):
+        return Summary.total(given)
+    return None
+
+
+def _crs_of(data: Any, window: Any) -> Any:
+    own = getattr(data, "crs", None)
+    return own if own is not None else getattr(window, "crs", None)
+
+
+def _time_zone_of(data: Any) -> Any:
+    """The time zone of dates of pandas."""
+    own = getattr(data, "dtype", None)
+    kinds = list(getattr(data, "dtypes", [])) if own is None else [own]
+    return next((kind.tz for kind in kinds if getattr(kind, "tz", None) is not None), None)
+

@@ -1,0 +1,487 @@
+"""What is known of an intensity once events were seen."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._coordinates import coordinates
+from ._core import Posterior as CorePosterior
+from ._errors import InputError, PointillistWarning, SettingError
+from ._events import check_crs, held_out_events, region_list
+from ._optional import needed
+from ._settings import seed_of, whole
+from ._window import Window
+
+Floats = npt.NDArray[np.float64]
+#: The quantiles of a rate unless others are asked for.
+QUANTILES = (0.05, 0.5, 0.95)
+#: Draws for counts and scores unless others are asked for, as the command has them.
+DRAWS = 10_000
+#: Above this Pareto k a sampled mean is not to be trusted.
+UNTRUSTED = 0.7
+#: The draws of a second model are those of the seed so many further on: nobody else uses them.
+SECOND = 1 << 32
+
+
+def probabilities_of(quantiles: Any) -> list[float]:
+    """Probabilities strictly between 0 and 1."""
+    try:
+        listed = [float(p) for p in np.atleast_1d(np.asarray(quantiles, dtype=np.float64))]
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"quantiles={quantiles!r} are no numbers; give some between 0 and 1, as in [0.05, 0.95]") from error
+    for p in listed:
+        if not 0.0 < p < 1.0:
+            raise SettingError(f"quantiles=: {p} must be a number between 0 and 1, as in [0.05, 0.5, 0.95]")
+    return listed
+
+
+class Rate:
+    """The rate at points: `mean`, `sd` and `quantiles` are arrays; `to_frame()` and `to_xarray()` give them with their coordinates."""
+
+    def __init__(
+        self, points: Floats, axes: list[tuple[str, str | None, float | None]], mean: Floats, sd: Floats, probabilities: list[float], quantiles: Floats
+    ) -> None:
+        self.points, self.axes, self.mean, self.sd = points, axes, mean, sd
+        self.probabilities, self.quantiles = probabilities, quantiles
+        #: The time zone in which dates are given back, if events had one.
+        self.time_zone: Any = None
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.mean, dtype=dtype, copy=True) if dtype is not None or copy else self.mean
+
+    def quantile(self, p: float) -> Floats:
+        """One of the quantiles that were asked for."""
+        if p not in self.probabilities:
+            raise SettingError(f"the quantile {p} was not asked for; ask for rate(x, quantiles=[..., {p}])")
+        values: Floats = self.quantiles[self.probabilities.index(p)]
+        return values
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Coordinates, mean, sd and quantiles by name, as the command names them."""
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for r, (name, unit, origin) in enumerate(self.axes):
+            columns[name] = dates_of(self.points[:, r], unit, origin) if origin is not None else self.points[:, r]
+        columns["mean"], columns["sd"] = self.mean, self.sd
+        columns.update({f"q{p:g}": values for p, values in zip(self.probabilities, self.quantiles)})
+        return columns
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row for each point; times that count from a date are dates again."""
+        frame = needed("pandas", "Rate.to_frame").DataFrame(self.columns())
+        for name, _, origin in self.axes:
+            if origin is not None and self.time_zone is not None:
+                frame[name] = frame[name].dt.tz_localize("UTC").dt.tz_convert(self.time_zone)
+        return frame
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset: over the axes of the grid if the points form one, else over the points."""
+        xarray = needed("xarray", "Rate.to_xarray")
+        columns = self.columns()
+        names = [name for name, _, _ in self.axes]
+        lines = [np.unique(columns[name]) for name in names]
+        shape = tuple(len(line) for line in lines)
+        values = {name: column for name, column in columns.items() if name not in names}
+        order = np.lexsort([columns[name] for name in reversed(names)])
+        if int(np.prod(shape)) != len(self):
+            coords = {name: ("point", columns[name]) for name in names}
+            return xarray.Dataset({name: ("point", column) for name, column in values.items()}, coords=coords)
+        return xarray.Dataset(
+            {name: (names, column[order].reshape(shape)) for name, column in values.items()},
+            coords={name: line for name, line in zip(names, lines)},
+        )
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "<Rate at no points>"
+        return f"<Rate at {len(self)} points, mean {self.mean.min():.4g} to {self.mean.max():.4g}>"
+
+
+def dates_of(values: Floats, unit: str | None, origin: float) -> npt.NDArray[np.datetime64]:
+    """Numbers on an axis of time as dates (UTC)."""
+    seconds = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800, "years": 31_557_600}.get(unit or "days", 86_400)
+    micros = np.round(values * (seconds * 1e6)).astype(np.int64) + round(origin * 1e6)
+    return micros.astype("datetime64[us]")
+
+
+class Counts:
+    """The numbers of events in regions, with joint draws of them, so that sums, differences and ratios of regions are those of the draws.
+
+    `mean` and `sd` are exact moments of what is expected; a new count varies as a Poisson number about it.
+    """
+
+    def __init__(self, core: _core.Counts, draws: int, index: Any = None) -> None:
+        self._core, self._draws, self.index = core, draws, index
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    @property
+    def names(self) -> list[str]:
+        return self._core.names
+
+    @property
+    def boxes(self) -> list[list[tuple[float, float]]]:
+        """(lo, hi) for each axis, of the box around what is counted of each region."""
+        return self._core.boxes
+
+    @property
+    def mean(self) -> Floats:
+        return self._core.mean
+
+    @property
+    def sd(self) -> Floats:
+        return self._core.sd
+
+    @property
+    def new_sd(self) -> Floats:
+        """The standard deviation of a new count."""
+        return np.sqrt(self.mean + self.sd**2)
+
+    @property
+    def draws(self) -> Floats:
+        """A row for each region, a column for each draw."""
+        return self._core.draws
+
+    def covariance(self) -> Floats:
+        """Of what is expected in one region and in another."""
+        return self._core.covariance()
+
+    def quantiles(self, quantiles: Any = QUANTILES) -> Floats:
+        """Quantiles of what is expected: a row for each probability."""
+        return self._core.quantiles(self._enough(probabilities_of(quantiles)))
+
+    def new_quantiles(self, quantiles: Any = QUANTILES) -> Floats:
+        """Quantiles of a new count: a row for each probability."""
+        return self._core.new_count_quantiles(self._enough(probabilities_of(quantiles)))
+
+    def _enough(self, probabilities: list[float]) -> list[float]:
+        for p in probabilities:
+            if min(p, 1.0 - p) * self._draws < 1.0:
+                import warnings
+
+                least = round(1.0 / min(p, 1.0 - p))
+                said = f"the quantile {p} is that of {self._draws} draws; for a better one take draws={least} or more"
+                warnings.warn(said, PointillistWarning, stacklevel=3)
+                break
+        return probabilities
+
+    def to_frame(self, quantiles: Any = QUANTILES) -> Any:
+        """A pandas DataFrame, one row for each region."""
+        pandas = needed("pandas", "Counts.to_frame")
+        probabilities = probabilities_of(quantiles)
+        columns: dict[str, Any] = {"region": self.names, "mean": self.mean, "sd": self.sd}
+        columns.update({f"q{p:g}": row for p, row in zip(probabilities, self.quantiles(probabilities))})
+        columns.update({"new_mean": self.mean, "new_sd": self.new_sd})
+        columns.update({f"new_q{p:g}": row for p, row in zip(probabilities, self.new_quantiles(probabilities))})
+        return pandas.DataFrame(columns)
+
+    def __getitem__(self, region: int | str) -> OneCount:
+        return OneCount(self, self.names.index(region) if isinstance(region, str) else range(len(self))[region])
+
+    def __repr__(self) -> str:
+        if len(self) == 1:
+            return f"<Counts in {self.names[0]}: {self.mean[0]:.4g} ± {self.sd[0]:.2g}>"
+        return f"<Counts in {len(self)} regions, mean {self.mean.min():.4g} to {self.mean.max():.4g}>"
+
+
+class OneCount:
+    """One of the regions of `Counts`: for `contrast`."""
+
+    def __init__(self, counts: Counts, number: int) -> None:
+        self.counts, self.number = counts, number
+
+    @property
+    def mean(self) -> float:
+        return float(self.counts.mean[self.number])
+
+    @property
+    def sd(self) -> float:
+        return float(self.counts.sd[self.number])
+
+    def __repr__(self) -> str:
+        return f"<Count in {self.counts.names[self.number]}: {self.mean:.4g} ± {self.sd:.2g}>"
+
+
+class Contrast:
+    """How the number of events in one region compares with that in another: `difference`, `ratio`, `probability` that the first is higher."""
+
+    def __init__(self, probabilities: list[float], found: dict[str, Any]) -> None:
+        self.probabilities = probabilities
+        mean, sd, quantiles = found["difference"]
+        #: Mean, standard deviation and quantiles of A - B.
+        self.difference: dict[str, Any] = {"mean": mean, "sd": sd, "quantiles": dict(zip(probabilities, quantiles))}
+        #: Quantiles of A / B.
+        self.ratio: dict[float, float] = dict(zip(probabilities, found["ratio"]))
+        #: P(A > B).
+        self.probability: float = found["probability"]
+
+    def __repr__(self) -> str:
+        return f"<Contrast: difference {self.difference['mean']:.4g} ± {self.difference['sd']:.2g}, P(A > B) = {self.probability:.3g}>"
+
+
+def contrast(a: Any, b: Any, *, quantiles: Any = QUANTILES) -> Contrast:
+    """How the number of events in A compares with that in B.
+
+    `a` and `b` are counts of one region each, of one posterior or of two; regions of one posterior should come from one call of `count`, as in
+    `counts = post.count([a, b]); contrast(counts[0], counts[1])`, so that what they share is not counted twice.
+
+    >>> from pointillist import IntensityModel, datasets, contrast
+    >>> counts = IntensityModel().fit(datasets.load("coal")).count([(1860, 1880), (1930, 1950)])
+    >>> contrast(counts[0], counts[1]).probability > 0.99
+    True
+    """
+    first, second = _one(a, "the first"), _one(b, "the second")
+    probabilities = probabilities_of(quantiles)
+    other = None if first.counts is second.counts else second.counts._core
+    return Contrast(probabilities, first.counts._core.contrast(first.number, other, second.number, probabilities))
+
+
+def _one(counts: Any, which: str) -> OneCount:
+    if isinstance(counts, OneCount):
+        return counts
+    if isinstance(counts, Counts) and len(counts) == 1:
+        return counts[0]
+    if isinstance(counts, Counts):
+        raise SettingError(f"{which} has {len(counts)} regions; choose one, as in counts[0]")
+    raise SettingError(f"{which} is a {type(counts).__name__}; give counts, as post.count(region) does")
+
+
+class Posterior:
+    """What is known of an intensity once events were seen: what `IntensityModel().fit(events)` finds, and what a model file holds."""
+
+    _core: CorePosterior
+    crs: Any
+    time_zone: Any
+
+    def __init__(self, core: CorePosterior, crs: Any = None, time_zone: Any = None) -> None:
+        self._core, self.crs, self.time_zone = core, crs, time_zone
+
+    # What it is
+
+    @property
+    def window(self) -> Window:
+        """Where events were looked for."""
+        return Window._of(self._core.window, self.crs)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the fit says of itself: the JSON of the command, field by field."""
+        said: dict[str, Any] = json.loads(self._core.summary_json())
+        return said
+
+    @property
+    def source(self) -> str:
+        return self._core.source
+
+    @property
+    def event_count(self) -> int:
+        return self._core.event_count
+
+    @property
+    def events(self) -> Floats | None:
+        """The events that were fitted, unless they were too many to keep."""
+        return self._core.events
+
+    @property
+    def trials(self) -> npt.NDArray[np.int64] | None:
+        """The trial of each of them, from 0."""
+        return self._core.trials
+
+    @property
+    def elbo(self) -> float:
+        """The bound."""
+        return float(self.summary["elbo"])
+
+    @property
+    def converged(self) -> bool:
+        return bool(self.summary["converged"])
+
+    @property
+    def rate_unit(self) -> str:
+        """As in `events per year`."""
+        return self._core.window.rate_unit()
+
+    def show(self) -> str:
+        """The summary for people, as the command prints it."""
+        return self._core.text()
+
+    def __repr__(self) -> str:
+        return f"<Posterior of {self.event_count} events in {self._core.window.show()}, bound {self.elbo:.4f}>"
+
+    # What it says of rates
+
+    def _given(self, x: Any) -> Any:
+        found = coordinates(self._core.window.grid(_default_grid(self._core.window.dims)) if x is None else x, "the points", self._core.window.dims)
+        check_crs(found.crs, self.crs)
+        return found.given
+
+    def rate(self, x: Any = None, *, quantiles: Any = QUANTILES, progress: Any = None) -> Rate:
+        """The rate at points, or on a grid over the window: mean, standard deviation and quantiles.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> post = IntensityModel().fit(datasets.load("coal"))
+        >>> rate = post.rate([1870.0, 1950.0])
+        >>> bool(rate.mean[0] > rate.mean[1])
+        True
+        """
+        given, probabilities = self._given(x), probabilities_of(quantiles)
+        mean, sd, bands = self._core.rate(given, probabilities, watcher(progress))
+        points = given if isinstance(given, np.ndarray) else _core.points_on(given, self._core.window)
+        rate = Rate(points, self._core.window.axes, mean, sd, probabilities, bands)
+        rate.time_zone = self.time_zone
+        return rate
+
+    def quantile(self, x: Any, q: Any) -> Floats:
+        """Quantiles of the rate at points: an array for one probability, a row for each of several."""
+        values = self._core.rate(self._given(x), probabilities_of(q), None)[2]
+        return values[0] if np.ndim(q) == 0 else values
+
+    def exceedance(self, x: Any, threshold: float) -> Floats:
+        """The probability that the rate at points is above a threshold."""
+        return self._core.exceedance(self._given(x), _rate(threshold))
+
+    def expected_log_rate(self, x: Any) -> Floats:
+        """E[log rate] at points."""
+        return self._core.expected_log_rate(self._given(x))
+
+    def sample(self, x: Any, n: int = 1, *, seed: int | None = 0) -> Floats:
+        """Draws of the intensity at points: a row for each draw."""
+        return self._core.sample(self._given(x), whole("n", n, 1) or 1, seed_of(seed))
+
+    def sample_events(self, n: int = 1, *, seed: int | None = 0) -> list[Floats]:
+        """Whole new sets of events, one array for each."""
+        sets = self._core.sample_events(whole("n", n, 1) or 1, seed_of(seed))
+        return [points[:, 0] for points in sets] if self._core.window.dims == 1 else sets
+
+    # Counts
+
+    def count(self, regions: Any = None, *, every: Any = None, draws: int = DRAWS, seed: int | None = 0, progress: Any = None) -> Counts:
+        """The numbers of events in regions, all from one set of draws.
+
+        A region is a Window, (lo, hi), a pair for each axis, or a border. Several of them are a list, a dict by name, a GeoDataFrame, or the edges of
+        bins of time; `every="7d"` cuts the whole window. Without any it is the whole window, one trial if there were several.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> post = IntensityModel().fit(datasets.load("coal"))
+        >>> counts = post.count([1860, 1880, 1900])
+        >>> len(counts), counts.covariance().shape
+        (2, (2, 2))
+        """
+        asked, length = region_list(regions, every)
+        for one in asked:
+            if isinstance(one, tuple):
+                check_crs(one[1].crs, self.crs)
+        number = whole("draws", draws, 2) or 2
+        index = getattr(regions, "index", None) if hasattr(regions, "geometry") else None
+        return Counts(self._core.count(asked, length, number, seed_of(seed), watcher(progress)), number, index)
+
+    # Checks and scores
+
+    def score(self, held_out: Any, *, repeats: int | None = None, clip: bool = False, draws: int = DRAWS, seed: int | None = 0) -> dict[str, Any]:
+        """Scores of held-out events, which come from the window of the fit: l_p, l_0, m_p, m_0, as the command has them."""
+        events = held_out_events(held_out, self._core.window, repeats, clip)
+        found = self._core.score(events, whole("draws", draws, 2) or 2, seed_of(seed))
+        for name in ("m_p", "m_0"):
+            k = found[f"{name}_pareto_k"]
+            if k is not None and k > UNTRUSTED:
+                import warnings
+
+                said = f"{name} is unsure (Pareto k {k:.2f} above {UNTRUSTED}): its error may be larger than it says; use more draws="
+                warnings.warn(said, PointillistWarning, stacklevel=2)
+        return found
+
+    def log_likelihood(self, held_out: Any, *, repeats: int | None = None, clip: bool = False) -> float:
+        """The log-likelihood of held-out events at the posterior mean of the rate."""
+        return self._core.log_likelihood(held_out_events(held_out, self._core.window, repeats, clip))
+
+    def check(self, events: Any = None, *, draws: int = 8000, seed: int | None = 0, progress: Any = None) -> dict[str, Any]:
+        """The answer beside exact draws of the same model, and goodness of fit; the events are those of the fit, which it keeps if they are few."""
+        given = self._own(events)
+        found: dict[str, Any] = json.loads(self._core.check(given, whole("draws", draws, 100) or 100, seed_of(seed), watcher(progress)))
+        goodness = self._core.goodness_of_fit(given)
+        found["goodness"] = None if goodness is None else json.loads(goodness)
+        return found
+
+    def _own(self, events: Any) -> Any:
+        if events is None:
+            events = self.events
+        if events is None:
+            raise InputError("the model has not kept its events; give them, as in post.check(events)")
+        return self._given(events.points if isinstance(events, _core.Events) else events)
+
+    # Files
+
+    def to_json(self) -> str:
+        """The model file, as the command writes it."""
+        return self._core.to_json()
+
+    @classmethod
+    def from_json(cls, text: str | bytes, name: str = "the model") -> Posterior:
+        """The posterior of a model file's text."""
+        return cls(_core.Posterior.from_bytes(text.encode() if isinstance(text, str) else bytes(text), name))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a model file, which the command reads too; whole or not at all."""
+        self._core.write(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Posterior:
+        """Reads a model file, whoever wrote it."""
+        return cls(_core.Posterior.read(str(os.fspath(path))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.to_json(), self.crs, self.time_zone)
+
+
+def _restored(text: str, crs: Any, time_zone: Any) -> Posterior:
+    posterior = Posterior.from_json(text, "the pickled model")
+    posterior.crs, posterior.time_zone = crs, time_zone
+    return posterior
+
+
+def _default_grid(dims: int) -> list[int]:
+    """As large as those of the command."""
+    return [{1: 200, 2: 50, 3: 20}.get(dims, 8)] * dims
+
+
+def _rate(threshold: Any) -> float:
+    try:
+        value = float(threshold)
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"threshold={threshold!r} is no rate; give a number that is not negative") from error
+    if not value >= 0.0 or value == float("inf"):
+        raise SettingError(f"threshold={threshold!r} is no rate; give a number that is not negative")
+    return value
+
+
+def watcher(progress: Any) -> Callable[..., None] | None:
+    """A function for the core: the caller's own, or a bar of tqdm for `progress=True`."""
+    if progress is None or progress is False:
+        return None
+    if callable(progress):
+
+        def told(part: float | None, evaluations: int | None = None, bound: float | None = None, size: int | None = None) -> None:
+            progress({"part": part, "evaluations": evaluations, "bound": bound, "size": size})
+
+        return told
+    if progress is True:
+        return _printed
+    raise SettingError(f"progress={progress!r} is not understood; give True, or a function that takes a dict")
+
+
+def _printed(part: float | None, evaluations: int | None = None, bound: float | None = None, size: int | None = None) -> None:
+    import sys
+
+    line = f"{100 * part:.0f} %" if part is not None else f"{evaluations} evaluations, bound {bound:.4f}, {size} unknowns"
+    print(f"\rpointillist: {line}\x1b[K", end="\r", file=sys.stderr, flush=True)
+

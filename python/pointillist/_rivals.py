@@ -1,0 +1,211 @@
+"""What the model is compared with: kernel smoothing, the sigmoidal Gaussian Cox process, and tables of all of them; and calibration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._coordinates import coordinates
+from ._errors import SettingError
+from ._events import as_events, held_out_events
+from ._model import Estimator, IntensityModel
+from ._posterior import DRAWS, QUANTILES, Rate, probabilities_of, watcher
+from ._settings import seed_of, whole
+from ._window import as_window
+
+Floats = npt.NDArray[np.float64]
+
+
+class KernelSmoother(Estimator):
+    """Kernel smoothing: a Gaussian on every event, with the bandwidth that predicts each event best from the others.
+
+    >>> from pointillist import KernelSmoother, datasets
+    >>> smoother = KernelSmoother().fit(datasets.load("coal"))
+    >>> smoother.rate([1870.0]).shape
+    (1,)
+    """
+
+    posterior_: _core.Smoother
+
+    def __init__(self, *, edge_correction: str = "truncate", bandwidth: Any = None, window: Any = None) -> None:
+        self.edge_correction = edge_correction
+        self.bandwidth = bandwidth
+        self.window = window
+
+    def fit(self, X: Any, y: Any = None, *, window: Any = None, **about: Any) -> KernelSmoother:
+        """Finds the bandwidth, unless one is given."""
+        meant = window if window is not None else None if isinstance(X, _core.Events) else self.window
+        events = as_events(X, meant, **about)
+        widths = None if self.bandwidth is None else [float(width) for width in np.atleast_1d(self.bandwidth)]
+        self.posterior_ = _core.Smoother.fit(events, self.edge_correction, widths)
+        self.n_features_in_ = self.posterior_.window.dims
+        return self
+
+    @property
+    def bandwidth_(self) -> Floats:
+        """The bandwidth on each axis."""
+        return self.posterior_.bandwidth
+
+    @property
+    def loo_(self) -> float:
+        """The leave-one-out log-likelihood."""
+        return self.posterior_.loo
+
+    def rate(self, x: Any) -> Floats:
+        """The rate at points."""
+        return self.posterior_.rate(coordinates(x, "the points", self.posterior_.window.dims).given)
+
+    def expected(self, region: Any = None) -> float:
+        """The expected number of events in a region, or in the window."""
+        core = self.posterior_
+        return core.expected(core.window if region is None else as_window(region).core)
+
+    def score_samples(self, X: Any) -> Floats:
+        """The logarithm of the rate at points."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.rate(X))
+
+    def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
+        """The log-likelihood of held-out events."""
+        return self.posterior_.log_likelihood(held_out_events(X, self.posterior_.window, repeats, clip))
+
+
+class SGCP(Estimator):
+    """The sigmoidal Gaussian Cox process of Adams, Murray and MacKay, sampled: slow, and exact up to its chains.
+
+    Parameters are those of the command. `fit` warns if the chains do not agree yet.
+    """
+
+    posterior_: _core.Sgcp
+
+    def __init__(
+        self,
+        *,
+        chains: int = 4,
+        warm_up: int = 500,
+        max_sweeps: int = 50_000,
+        r_hat: float = 1.01,
+        effective: float = 400.0,
+        thinning: str = "adaptive",
+        seed: int = 0,
+        threads: int | None = None,
+        progress: Any = None,
+        window: Any = None,
+    ) -> None:
+        self.chains = chains
+        self.warm_up = warm_up
+        self.max_sweeps = max_sweeps
+        self.r_hat = r_hat
+        self.effective = effective
+        self.thinning = thinning
+        self.seed = seed
+        self.threads = threads
+        self.progress = progress
+        self.window = window
+
+    def fit(self, X: Any, y: Any = None, *, window: Any = None, **about: Any) -> SGCP:
+        """Samples until the chains agree."""
+        meant = window if window is not None else None if isinstance(X, _core.Events) else self.window
+        events = as_events(X, meant, **about)
+        self.posterior_ = _core.Sgcp.fit(events, self, whole("threads", self.threads, 1), watcher(self.progress))
+        self.n_features_in_ = self.posterior_.window.dims
+        return self
+
+    @property
+    def diagnostics_(self) -> dict[str, Any]:
+        """R-hat, effective draws and the like."""
+        found: dict[str, Any] = json.loads(self.posterior_.diagnostics())
+        return found
+
+    def rate(self, x: Any, *, quantiles: Any = QUANTILES, draws: int = 1000, seed: int | None = None) -> Rate:
+        """The rate at points: mean, standard deviation and quantiles."""
+        core, probabilities = self.posterior_, probabilities_of(quantiles)
+        given = coordinates(x, "the points", core.window.dims).given
+        mean, sd, bands = core.rate(given, probabilities, draws, seed_of(self.seed if seed is None else seed))
+        return Rate(_core.points_on(given, core.window), core.window.axes, mean, sd, probabilities, bands)
+
+    def sample(self, x: Any, n: int = 1, *, seed: int | None = None) -> Floats:
+        """Draws of the intensity at points: a row for each."""
+        core = self.posterior_
+        given = coordinates(x, "the points", core.window.dims).given
+        return core.sample(given, whole("n", n, 1) or 1, seed_of(self.seed if seed is None else seed))
+
+    def score_samples(self, X: Any) -> Floats:
+        """The logarithm of the posterior mean rate at points."""
+        return np.log(self.rate(X, quantiles=[]).mean)
+
+    def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
+        """The log-likelihood of held-out events at the posterior mean of the rate."""
+        return float(self.scores(X, repeats=repeats, clip=clip)["log_likelihood"])
+
+    def scores(self, X: Any, *, repeats: int | None = None, clip: bool = False, draws: int = 1000) -> dict[str, Any]:
+        """All scores of held-out events."""
+        events = held_out_events(X, self.posterior_.window, repeats, clip)
+        return self.posterior_.score(events, draws, seed_of(self.seed))
+
+
+#: What `compare` runs unless it is told.
+METHODS = ("vbpp", "ks+ec", "ks-ec", "homogeneous")
+
+
+def compare(
+    events: Any,
+    held_out: Any = None,
+    *,
+    window: Any = None,
+    methods: Sequence[str] = METHODS,
+    model: IntensityModel | None = None,
+    splits: int = 1,
+    draws: int = DRAWS,
+    seed: int | None = 0,
+    progress: Any = None,
+    **about: Any,
+) -> list[dict[str, Any]]:
+    """Every method on the same events, scored on the same held-out ones: one row for each method, with means over splits.
+
+    Without held-out events they are split in random halves. `model` is what "vbpp" stands for.
+
+    >>> from pointillist import compare, datasets
+    >>> [row["name"] for row in compare(datasets.load("coal"), methods=["homogeneous", "ks+ec"])]
+    ['homogeneous', 'ks+ec']
+    """
+    train = as_events(events, window, **about)
+    settings = (IntensityModel() if model is None else model)._settings()
+    test = None if held_out is None else held_out_events(held_out, train.window, None, False)
+    count = whole("splits", splits, 1) or 1
+    found = _core.compare(train, test, list(methods), settings, count, whole("draws", draws, 2) or 2, seed_of(seed), watcher(progress))
+    first = [one["log_likelihood"] for one in found[0]] if found else []
+    return [_row(name, splits_of, first) for name, splits_of in zip(methods, found)]
+
+
+def _row(name: str, splits: list[dict[str, Any]], first: list[float]) -> dict[str, Any]:
+    """Means over splits, and the difference from the first method with its standard error."""
+    row: dict[str, Any] = {"name": name}
+    for field in ("log_likelihood", "l_p", "m_p", "seconds"):
+        values = [one[field] for one in splits]
+        row[field] = None if any(value is None for value in values) else float(np.mean(values))
+    row["converged"] = sum(one["converged"] for one in splits)
+    if len(splits) > 1:
+        apart = np.array([one["log_likelihood"] for one in splits]) - np.array(first)
+        row["difference"] = (float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart))))
+    row["splits"] = splits
+    return row
+
+
+def calibrate(
+    *, dims: int = 1, link: str = "log", events: int = 100, sets: int = 100, families: str = "own", seed: int | None = 0, progress: Any = None
+) -> dict[str, Any]:
+    """Whether intervals hold the truth as often as they say: sets are drawn from the prior and fitted, and ranks should be uniform.
+
+    `families`: "own" fits the family that a set comes from, "all" what `IntensityModel()` does.
+    """
+    if link not in ("log", "square"):
+        raise SettingError(f"link={link!r} is not known; take one of log, square")
+    numbers = [whole(name, value, 1) or 1 for name, value in [("dims", dims), ("events", events), ("sets", sets)]]
+    found: dict[str, Any] = json.loads(_core.calibrate(numbers[0], link, numbers[1], numbers[2], families, seed_of(seed), watcher(progress)))
+    return found

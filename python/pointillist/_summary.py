@@ -1,0 +1,131 @@
+"""Events by cell: small, of one size whatever the number of events, and they add up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any
+
+from . import _core
+from ._coordinates import coordinates
+from ._core import Summary as CoreSummary
+from ._errors import InputError, WindowError
+from ._events import SOURCE, check_crs
+from ._window import Exposure, Window, as_window
+
+
+class Summary:
+    """The events of a window by cell. Make one of each part of the events, add them, and fit the sum.
+
+    >>> import numpy as np
+    >>> from pointillist import IntensityModel, Summary
+    >>> times = np.random.default_rng(0).uniform(0, 10, 1000)
+    >>> both = Summary.of(times[:500], window=(0, 10)) + Summary.of(times[500:], window=(0, 10))
+    >>> both.events
+    1000
+    >>> post = IntensityModel().fit(both)
+    """
+
+    _core: CoreSummary
+    crs: Any
+
+    def __init__(self, core: CoreSummary, crs: Any = None) -> None:
+        self._core, self.crs = core, crs
+
+    @classmethod
+    def of(
+        cls,
+        events: Any,
+        window: Any = None,
+        *,
+        cells: int | Sequence[int] | None = None,
+        exposure: Exposure | None = None,
+        repeats: int | None = None,
+        names: Any = None,
+        units: Any = None,
+        time_unit: str | None = None,
+        clip: bool = False,
+        source: str = SOURCE,
+    ) -> Summary:
+        """One pass over events. The window must be given: all parts have the same, and its dates say what time counts from."""
+        if window is None:
+            raise WindowError("Summary.of needs window=, which all parts must share; give it, as in window=(0, 50)")
+        found = coordinates(events)
+        if found.trials is not None:
+            raise InputError("events of trials cannot be summarised by themselves; join them and give repeats= if all trials have the same window")
+        words = Window(as_window(window))
+        check_crs(found.crs, words.crs)
+        words.exposure = exposure or words.exposure
+        words.repeats = words.repeats if repeats is None else repeats
+        words.names = Window(names=names).names if names is not None else words.names or found.names
+        words.units = Window(units=units).units if units is not None else words.units
+        words.time_unit = time_unit or words.time_unit
+        counts = None if cells is None else [cells] * found.dims if isinstance(cells, int) else [int(count) for count in cells]
+        return cls(_core.summarise(found.given, words, counts, clip, source), words.crs)
+
+    @classmethod
+    def total(cls, parts: Iterable[Summary]) -> Summary:
+        """All of several together."""
+        listed = list(parts)
+        if not listed:
+            raise InputError("there is no summary to add up; give at least one")
+        return reduce(lambda sum, part: sum + part, listed)
+
+    def __add__(self, other: Summary) -> Summary:
+        if not isinstance(other, Summary):
+            return NotImplemented
+        check_crs(self.crs, other.crs)
+        return Summary(self._core.plus(other._core), self.crs if self.crs is not None else other.crs)
+
+    def __radd__(self, other: Any) -> Summary:
+        # So that sum(parts) works, which begins with 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    @property
+    def events(self) -> int:
+        """How many events it stands for."""
+        return self._core.events
+
+    @property
+    def cells(self) -> list[int]:
+        """Cells on each axis."""
+        return self._core.cells
+
+    @property
+    def window(self) -> Window:
+        """Where they were looked for."""
+        return Window._of(self._core.window, self.crs)
+
+    def to_bytes(self) -> bytes:
+        """The summary file, as the command writes it."""
+        return self._core.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str = "the summary") -> Summary:
+        """The summary in a file's bytes."""
+        return cls(_core.Summary.from_bytes(bytes(data), name))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a summary file, which the command fits too."""
+        self._core.write(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Summary:
+        """Reads a summary file, whoever wrote it."""
+        return cls(_core.Summary.read(str(os.fspath(path))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.to_bytes(), self.crs)
+
+    def __len__(self) -> int:
+        return self.events
+
+    def __repr__(self) -> str:
+        return f"<Summary of {self.events} events in {self._core.window.show()}, {'×'.join(map(str, self.cells))} cells>"
+
+
+def _restored(data: bytes, crs: Any) -> Summary:
+    summary = Summary.from_bytes(data, "the pickled summary")
+    summary.crs = crs
+    return summary

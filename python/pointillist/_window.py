@@ -1,0 +1,413 @@
+"""Where, how often and how closely events were looked for."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._coordinates import coordinates, instant_of
+from ._errors import InputError, SettingError, WindowError
+from ._optional import loaded
+
+
+def end_text(value: Any) -> str:
+    """One end of a box: a number to its last digit, or a date."""
+    if isinstance(value, (bool, np.bool_)):
+        raise WindowError(f"window=: {value} is no end of a box; give a number or a date")
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, np.datetime64):
+        if np.isnat(value):
+            raise WindowError("window=: NaT is no end of a box; give a date")
+        return _iso(int(value.astype("datetime64[us]").astype(np.int64)))
+    if isinstance(value, datetime.date):
+        return _iso(instant_of(value))
+    if isinstance(value, str):
+        return value.strip()
+    raise WindowError(f"window=: {value!r} is no end of a box; give a number or a date")
+
+
+def _iso(micros: int) -> str:
+    return (datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=micros)).isoformat() + "Z"
+
+
+def _is_end(value: Any) -> bool:
+    if isinstance(value, str):
+        return True
+    return isinstance(value, (int, float, np.integer, np.floating, np.datetime64, datetime.date))
+
+
+class Exposure:
+    """How closely a window was looked at: a known positive surface, or how long was spent where.
+
+    Make one with `grid`, `weights` or `trajectory`.
+
+    >>> effort = Exposure.grid([0, 5, 10], [1.0, 1.0, 0.5])   # less and less on one axis
+    >>> round(Window(0, 10, exposure=effort).measure, 6)
+    8.75
+    """
+
+    along: list[int] | None
+    lines: list[npt.NDArray[np.float64]] | None
+    places: npt.NDArray[np.float64] | None
+    values: npt.NDArray[np.float64]
+
+    def __init__(
+        self,
+        values: Any,
+        *,
+        lines: Sequence[Any] | None = None,
+        places: Any = None,
+        along: Sequence[int] | None = None,
+    ) -> None:
+        if (lines is None) == (places is None):
+            raise SettingError("an Exposure has either lines= of a grid or places= of weights; make one with Exposure.grid or Exposure.weights")
+        self.along = None if along is None else [int(axis) for axis in along]
+        self.lines = None if lines is None else [_numbers(line, "the lines of an exposure") for line in lines]
+        self.places = None if places is None else _rows(places)
+        self.values = np.ascontiguousarray(np.asarray(values, dtype=np.float64))
+        if self.lines is not None:
+            shape = tuple(len(line) for line in self.lines)
+            if self.values.shape != shape:
+                raise InputError(f"the values of an exposure have shape {self.values.shape}, its lines ask for {shape}; give one for each crossing")
+        elif self.places is not None and self.values.shape != (len(self.places),):
+            raise InputError(f"there are {len(self.places)} places and weights of shape {self.values.shape}; give one weight for each place")
+
+    @classmethod
+    def grid(cls, *lines_and_values: Any, along: Sequence[int] | None = None) -> Exposure:
+        """Values on a grid, linear in between: the coordinates on each axis, then an array with a value for each crossing."""
+        if len(lines_and_values) < 2:
+            raise SettingError("Exposure.grid takes the coordinates on each axis, and then the values")
+        *lines, values = lines_and_values
+        return cls(values, lines=lines, along=along)
+
+    @classmethod
+    def weights(cls, places: Any, weights: Any) -> Exposure:
+        """Weights at places, such as how many people live there; they are spread over the window around them."""
+        return cls(weights, places=places)
+
+    @classmethod
+    def trajectory(cls, times: Any, places: Any) -> Exposure:
+        """The path of an observer, or of an animal: where it was at these times. A place counts for the time spent there."""
+        when, where = _numbers(times, "the times of a trajectory"), _rows(places)
+        if len(when) != len(where) or len(when) < 2:
+            raise InputError(f"a trajectory has {len(when)} times and {len(where)} places; give two or more of each")
+        steps = np.diff(when)
+        if not (steps > 0).all():
+            raise InputError("the times of a trajectory must rise; sort it first")
+        # Half of each step belongs to either end of it.
+        spent = np.zeros(len(when))
+        spent[:-1] += 0.5 * steps
+        spent[1:] += 0.5 * steps
+        return cls(spent, places=where)
+
+    def __repr__(self) -> str:
+        if self.lines is not None:
+            return f"<Exposure on a grid of {'×'.join(str(len(line)) for line in self.lines)}>"
+        return f"<Exposure at {len(self.values)} places>"
+
+
+def _numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+    given = coordinates(values, what).given
+    if isinstance(given, list):
+        raise InputError(f"{what} are dates; give numbers on the axis of the window")
+    return np.ascontiguousarray(given[:, 0])
+
+
+def _rows(places: Any) -> npt.NDArray[np.float64]:
+    given = coordinates(places, "the places of an exposure").given
+    if isinstance(given, list):
+        raise InputError("the places of an exposure have dates; give numbers on the axes of the window")
+    return given
+
+
+class Window:
+    """Where, how often and how closely events were looked for.
+
+    >>> Window(0, 50)
+    <Window 0,50>
+    >>> Window([(0, 10), (0, 5)]).measure
+    50.0
+    >>> (Window(0, 1) | Window(2, 4)).measure
+    3.0
+    >>> Window("2016-02-23", "2016-03-08").measure      # days, unless time_unit= says otherwise
+    14.0
+    >>> Window(0, 2, repeats=40).measure                # forty trials
+    80.0
+
+    A border is GeoJSON (a text, a dict, the path of a file) or anything with a `__geo_interface__`, such as a shapely polygon; `between=` gives
+    the ends of further axes. `trials=[(lo, hi), ...]` says when each trial was looked at. `names=`, `units=` and `time_unit=` say what axes are.
+    """
+
+    parts: list[Any]
+    repeats: int | None
+    trials: list[list[str]] | None
+    exposure: Exposure | None
+    names: list[str] | None
+    units: list[str]
+    time_unit: str
+    crs: Any
+    _resolved: _core.Window | None
+
+    def __init__(
+        self,
+        *ends: Any,
+        between: Sequence[Any] | None = None,
+        repeats: int | None = None,
+        trials: Iterable[Any] | None = None,
+        exposure: Exposure | None = None,
+        names: str | Sequence[str] | None = None,
+        units: str | Sequence[str] | dict[str, str] | None = None,
+        time_unit: str = "days",
+        crs: Any = None,
+    ) -> None:
+        self.crs = crs
+        self.parts = []
+        if len(ends) == 1 and isinstance(ends[0], Window):
+            given = ends[0]
+            self.parts, self.crs = list(given.parts), crs if crs is not None else given.crs
+            repeats = given.repeats if repeats is None else repeats
+            trials = given.trials if trials is None else trials
+            exposure = given.exposure if exposure is None else exposure
+            names, units, time_unit = names or given.names, units or given.units, given.time_unit
+        elif ends:
+            self._take(ends, between)
+        self.repeats = None if repeats is None else _whole(repeats, "repeats")
+        self.trials = None if trials is None else [[end_text(lo), end_text(hi)] for lo, hi in (_pair(one) for one in trials)]
+        self.exposure = exposure
+        self.names = [names] if isinstance(names, str) else None if names is None else [str(name) for name in names]
+        self.units = _units(units)
+        self.time_unit = time_unit
+        self._resolved = None
+        if exposure is not None and not isinstance(exposure, Exposure):
+            raise SettingError(f"exposure= is a {type(exposure).__name__}; make one with Exposure.grid, Exposure.weights or Exposure.trajectory")
+
+    def _take(self, ends: tuple[Any, ...], between: Sequence[Any] | None) -> None:
+        if len(ends) == 1 and isinstance(ends[0], _core.Window):
+            self.parts.append(ends[0])
+            return
+        border = _border(ends[0]) if len(ends) == 1 else None
+        if border is not None:
+            name, document, crs = border
+            others = [] if between is None else _flat(between)
+            self.parts.append((name, document, [end_text(value) for value in others]))
+            self.crs = self.crs if self.crs is not None else crs
+            return
+        if between is not None:
+            raise SettingError("between= is for further axes of a border; write all ends of a box together")
+        self.parts.append(",".join(end_text(value) for value in _flat(ends)))
+
+    @classmethod
+    def _of(cls, core: _core.Window, crs: Any = None) -> Window:
+        window = cls(core, crs=crs)
+        window._resolved = core
+        return window
+
+    @classmethod
+    def union(cls, windows: Iterable[Window], **settings: Any) -> Window:
+        """Windows that do not overlap, as one."""
+        joined = cls(**settings)
+        for window in windows:
+            joined.parts.extend(as_window(window).parts)
+            joined.crs = joined.crs if joined.crs is not None else window.crs
+        return joined
+
+    def __or__(self, other: Window) -> Window:
+        return Window.union(
+            [self, other], repeats=self.repeats, exposure=self.exposure, names=self.names, units=self.units, time_unit=self.time_unit
+        )
+
+    @property
+    def _dims(self) -> int:
+        if self.names is not None:
+            return len(self.names)
+        if self.trials is not None:
+            return 1
+        if not self.parts:
+            raise WindowError("the window is empty; give lo and hi for each axis, as in Window(0, 50)")
+        part = self.parts[0]
+        if isinstance(part, _core.Window):
+            return part.dims
+        if isinstance(part, tuple):
+            return 2 + len(part[2]) // 2
+        pieces = part.split(",")
+        return max(1, len(pieces) // 2) if _looks_like_ends(pieces) else 2 + (len(pieces) - 1) // 2
+
+    @property
+    def core(self) -> _core.Window:
+        """The window on its own axes."""
+        if self._resolved is None:
+            self._resolved = _core.resolve_window(self, self._dims)
+        return self._resolved
+
+    @property
+    def measure(self) -> float:
+        """Length, area or volume, as often and as closely as it was looked at: a rate times this is a number of events."""
+        return self.core.measure
+
+    @property
+    def volume(self) -> float:
+        """Length, area or volume as such."""
+        return self.core.volume
+
+    @property
+    def dims(self) -> int:
+        """Number of axes."""
+        return self.core.dims
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """(lo, hi) for each axis, of the box around it."""
+        return self.core.bounding_box
+
+    @property
+    def axis_names(self) -> list[str]:
+        """What the axes are called."""
+        return [name for name, _, _ in self.core.axes]
+
+    def contains(self, points: Any) -> npt.NDArray[np.bool_]:
+        """Whether each point lies inside."""
+        return self.core.contains(self.place(points))
+
+    def place(self, points: Any) -> npt.NDArray[np.float64]:
+        """Points as rows of numbers on its axes; dates are counted from the origin of theirs."""
+        return _core.points_on(coordinates(points, "the points", self.dims).given, self.core)
+
+    def grid(self, *counts: int) -> npt.NDArray[np.float64]:
+        """A regular grid over the box around it, ends included; the last axis varies fastest."""
+        return self.core.grid(list(counts) if len(counts) > 1 or self.dims == 1 else list(counts) * self.dims)
+
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """Its border as GeoJSON, on two axes."""
+        core = self.core
+        if core.dims != 2:
+            raise WindowError(f"a window on {core.dims} axes has no border; take one on two")
+        polygons = core.outlines
+        if not polygons:
+            polygons = [[_rectangle(box)] for box, _ in core.pieces]
+        rings = [[[list(corner) for corner in _closed(ring)] for ring in polygon] for polygon in polygons]
+        if len(rings) == 1:
+            return {"type": "Polygon", "coordinates": rings[0]}
+        return {"type": "MultiPolygon", "coordinates": rings}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Window) and self.core == other.core
+
+    def __hash__(self) -> int:
+        return hash(self.core.to_bytes())
+
+    def __repr__(self) -> str:
+        try:
+            return f"<Window {self.core.show()}>"
+        except (ValueError, ArithmeticError) as error:
+            return f"<Window: {error}>"
+
+
+def _closed(ring: Sequence[Any]) -> list[Any]:
+    corners = list(ring)
+    return corners if corners and tuple(corners[0]) == tuple(corners[-1]) else [*corners, corners[0]]
+
+
+def _rectangle(box: Sequence[tuple[float, float]]) -> list[list[float]]:
+    (x0, x1), (y0, y1) = box
+    return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]
+
+
+def _looks_like_ends(pieces: list[str]) -> bool:
+    first = pieces[0].strip()
+    try:
+        float(first)
+        return True
+    except ValueError:
+        return first[:4].isdigit() and first[4:5] == "-"
+
+
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise SettingError(f"{name}={value!r} must be a whole number; give at least 1")
+    return int(value)
+
+
+def _pair(one: Any) -> tuple[Any, Any]:
+    pair = tuple(one)
+    if len(pair) != 2:
+        raise WindowError(f"trials=: {one!r} is not (lo, hi); give a start and an end for each trial")
+    return pair
+
+
+def _flat(ends: Iterable[Any]) -> list[Any]:
+    """Ends one after the other, however they are nested."""
+    flat: list[Any] = []
+    for value in ends:
+        if _is_end(value):
+            flat.append(value)
+        elif isinstance(value, slice):
+            flat.extend([value.start, value.stop])
+        elif isinstance(value, Iterable):
+            flat.extend(_flat(value))
+        else:
+            raise WindowError(f"window=: {value!r} is no end of a box; give (lo, hi) for each axis, a GeoJSON border, or a polygon")
+    return flat
+
+
+def _units(units: str | Sequence[str] | dict[str, str] | None) -> list[str]:
+    if units is None:
+        return []
+    if isinstance(units, str):
+        return [units]
+    if isinstance(units, dict):
+        return [f"{name}={unit}" for name, unit in units.items()]
+    return [str(unit) for unit in units]
+
+
+def _border(given: Any) -> tuple[str, bytes, Any] | None:
+    """The name, the GeoJSON and the CRS of a border, if it is one."""
+    interface = getattr(given, "__geo_interface__", None)
+    if interface is not None:
+        return "the border", json.dumps(interface, default=_plain).encode(), getattr(given, "crs", None)
+    if isinstance(given, dict):
+        return "the border", json.dumps(given, default=_plain).encode(), None
+    if isinstance(given, os.PathLike):
+        path = os.fspath(given)
+        try:
+            with open(path, "rb") as file:
+                return str(path), file.read(), None
+        except OSError as error:
+            from ._errors import FileError
+
+            raise FileError(f"{path} cannot be read ({error.strerror}); check the name and the directory") from error
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        return "the border", given.encode(), None
+    return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)
+
+
+def as_window(given: Any, **settings: Any) -> Window:
+    """A window of whatever stands for one: a Window, (lo, hi), a list of them for each axis, a border."""
+    if isinstance(given, Window):
+        return Window(given, **settings) if any(value is not None for value in settings.values()) else given
+    if given is None:
+        return Window(**settings)
+    shapely = loaded("shapely")
+    if shapely is not None and isinstance(given, shapely.Geometry):
+        return Window(given, **settings)
+    if isinstance(given, tuple) and len(given) > 1 and all(_is_end(value) for value in given):
+        return Window(*given, **settings)
+    return Window(given, **settings)

@@ -1,0 +1,225 @@
+"""Results equal those of the command to the last bit: the same model files, byte for byte."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pointillist as pt
+
+Command = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pt.PointillistWarning)
+        yield
+
+
+def without_words(text: str) -> dict[str, Any]:
+    """A model file without what may differ: the words of warnings, the name of the source, and the seal over them."""
+    document: dict[str, Any] = json.loads(text)
+    document["source"] = document["summary"]["warnings"] = document["checksum"] = None
+    return document
+
+
+def fitted(command: Command, folder: Path, *arguments: object) -> str:
+    command("fit", *arguments, "-q", "-o", folder / "model.json")
+    return (folder / "model.json").read_text()
+
+
+def columns(text: str) -> dict[str, np.ndarray[Any, Any]]:
+    rows = list(csv.DictReader(io.StringIO(text)))
+    return {name: np.array([float(row[name]) for row in rows if row[name]]) for name in rows[0] if not name.endswith("_iso") and name != "region"}
+
+
+def test_the_default_fit_writes_the_same_bytes(command: Command, tmp_path: Path) -> None:
+    theirs = fitted(command, tmp_path, "coal")
+    ours = pt.IntensityModel().fit(pt.datasets.load("coal"))
+    assert ours.to_json() == theirs
+    ours.save(tmp_path / "ours.json")
+    assert (tmp_path / "ours.json").read_text() == theirs
+    again = pt.Posterior.load(tmp_path / "model.json")
+    assert again.to_json() == theirs
+
+
+@pytest.mark.parametrize(
+    ("options", "model"),
+    [
+        (["--basis", "inducing", "--prior", "none", "--average", "off", "--mean", "constant", "--inducing", "31"], pt.VBPP(inducing=31)),
+        (["--basis", "inducing", "--prior", "none", "--average", "off", "--mean", "paper", "--inducing", "20"], pt.VBPP(20, mean="paper")),
+        (["--nodes", "64", "--smoothness", "2", "--link", "log", "--average", "off"], pt.IntensityModel(nodes=64, smoothness=2, link="log", average=False)),
+        (
+            ["--kernel", "matern52", "--prior", "lengthscale ~ lognormal(3, 1)", "--inducing", "24", "--average", "off"],
+            pt.IntensityModel(kernel="matern52", prior={"lengthscale": "lognormal(3, 1)"}, inducing=24, average=False),
+        ),
+        (["--fix", "lengthscale=12.5", "--average", "off", "--link", "square"], pt.IntensityModel(fix={"lengthscale": 12.5}, average=False, link="square")),
+    ],
+)
+def test_settings_mean_the_same(command: Command, tmp_path: Path, options: list[str], model: pt.IntensityModel) -> None:
+    theirs = fitted(command, tmp_path, "coal", *options)
+    assert model.fit(pt.datasets.load("coal")).to_json() == theirs
+
+
+def test_an_array_in_a_window_is_the_table(command: Command, tmp_path: Path) -> None:
+    times = np.sort(np.random.default_rng(1).uniform(0, 10, 80))
+    (tmp_path / "t.csv").write_text("\n".join(map(repr, times.tolist())) + "\n")
+    theirs = fitted(command, tmp_path, tmp_path / "t.csv", "--window", "0,10")
+    ours = pt.IntensityModel().fit(times, window=(0, 10))
+    assert without_words(ours.to_json()) == without_words(theirs)
+
+
+def test_a_polygon(command: Command, tmp_path: Path) -> None:
+    triangle = {"type": "Polygon", "coordinates": [[[0, 0], [4, 0], [0, 3], [0, 0]]]}
+    (tmp_path / "border.geojson").write_text(json.dumps(triangle))
+    points = np.random.default_rng(2).uniform(0, 1.2, (60, 2))
+    text = "lon,lat\n" + "".join(f"{x!r},{y!r}\n" for x, y in points.tolist())
+    (tmp_path / "p.csv").write_text(text)
+    theirs = without_words(fitted(command, tmp_path, tmp_path / "p.csv", "--window", tmp_path / "border.geojson", "--nodes", "12x12", "--average", "off"))
+    model = pt.IntensityModel(nodes=(12, 12), average=False)
+    shapely = pytest.importorskip("shapely")
+    for border in (triangle, json.dumps(triangle), tmp_path / "border.geojson", shapely.Polygon([(0, 0), (4, 0), (0, 3)])):
+        ours = model.fit(points, window=pt.Window(border, names=["lon", "lat"]))
+        assert without_words(ours.to_json()) == theirs
+    frame = pd.DataFrame(points, columns=["lon", "lat"])
+    assert without_words(model.fit(frame, window=triangle).to_json()) == theirs
+
+
+def test_trials(command: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    trials = [np.sort(rng.uniform(0, 2, size)) for size in (9, 14, 7, 11)]
+    text = "t,trial\n" + "".join(f"{t!r},{number}\n" for number, one in enumerate(trials) for t in one.tolist())
+    (tmp_path / "s.csv").write_text(text)
+    theirs = fitted(command, tmp_path, tmp_path / "s.csv", "--columns", "t", "--window", "0,2", "--repeats", 4)
+    ours = pt.IntensityModel().fit(trials, window=(0, 2), names=["t"])
+    assert without_words(ours.to_json()) == without_words(theirs)
+    assert ours.trials is not None and ours.trials.tolist() == np.repeat(range(4), [9, 14, 7, 11]).tolist()
+
+    looks = [(0, 2), (0, 2), (0, 2.5), (-1, 2)]
+    (tmp_path / "looks.csv").write_text("trial,start,end\n" + "".join(f"{n},{lo},{hi}\n" for n, (lo, hi) in enumerate(looks)))
+    theirs = fitted(command, tmp_path, tmp_path / "s.csv", "--columns", "t", "--trials", tmp_path / "looks.csv", "--average", "off")
+    ours = pt.IntensityModel(average=False).fit(trials, trials=looks, names=["t"])
+    assert without_words(ours.to_json()) == without_words(theirs)
+
+
+def test_exposure(command: Command, tmp_path: Path) -> None:
+    times = np.random.default_rng(4).uniform(0, 10, 50)
+    (tmp_path / "t.csv").write_text("t\n" + "".join(f"{t!r}\n" for t in times.tolist()))
+    (tmp_path / "e.csv").write_text("t,effort\n0,1\n4,2.5\n10,0.5\n")
+    theirs = fitted(command, tmp_path, tmp_path / "t.csv", "--window", "0,10", "--exposure", tmp_path / "e.csv", "--average", "off")
+    effort = pt.Exposure.grid([0, 4, 10], [1, 2.5, 0.5])
+    ours = pt.IntensityModel(average=False).fit(times, window=(0, 10), exposure=effort, names="t")
+    assert without_words(ours.to_json()) == without_words(theirs)
+    (tmp_path / "w.csv").write_text("t,weight\n1,1\n3,2.5\n8,0.5\n")
+    theirs = fitted(command, tmp_path, tmp_path / "t.csv", "--window", "0,10", "--exposure", tmp_path / "w.csv", "--average", "off")
+    weights = pt.Exposure.weights([1.0, 3.0, 8.0], [1, 2.5, 0.5])
+    ours = pt.IntensityModel(average=False).fit(times, window=(0, 10), exposure=weights, names="t")
+    assert without_words(ours.to_json()) == without_words(theirs)
+
+
+def test_dates(command: Command, tmp_path: Path) -> None:
+    seconds = np.sort(np.random.default_rng(5).integers(0, 40 * 86400, 70))
+    index = pd.Timestamp("2016-02-23T05:00Z") + pd.to_timedelta(seconds, unit="s")
+    (tmp_path / "d.csv").write_text("when\n" + "".join(f"{one.isoformat()}\n" for one in index))
+    theirs = without_words(
+        fitted(command, tmp_path, tmp_path / "d.csv", "--window", "2016-02-23,2016-04-05", "--time-unit", "hours", "--average", "off")
+    )
+    model = pt.IntensityModel(average=False, time_unit="hours")
+    window = pt.Window("2016-02-23", "2016-04-05")
+    series = pd.Series(index, name="when")
+    berlin = series.dt.tz_convert("Europe/Berlin")
+    naive = series.dt.tz_localize(None)
+    frame = pd.DataFrame({"when": berlin, "what": "x"})
+    for events in (series, berlin, naive, frame):
+        assert without_words(model.fit(events, window=window).to_json()) == theirs
+    raw = naive.to_numpy()
+    assert without_words(model.fit(raw, window=window, names="when").to_json()) == theirs
+    post = model.fit(series, window=window).posterior_
+    zoned = model.fit(berlin, window=window).rate(berlin[:3]).to_frame()
+    assert (zoned["when"] == berlin[:3]).all() and str(zoned["when"].dt.tz) == "Europe/Berlin"
+    frame = post.rate(naive[:3]).to_frame()
+    assert (frame["when"].dt.tz_localize(None) == naive[:3]).all()
+
+
+def test_answers_are_the_same(command: Command, tmp_path: Path) -> None:
+    fitted(command, tmp_path, "coal")
+    model = tmp_path / "model.json"
+    post = pt.load(model)
+    table = columns(command("predict", model, "--grid", 40, "--quantiles", "0.1,0.5", "--exceed", 2))
+    rate = post.rate(table["year"], quantiles=[0.1, 0.5])
+    assert (rate.mean == table["mean"]).all() and (rate.sd == table["sd"]).all()
+    assert (rate.quantiles[0] == table["q0.1"]).all() and (post.quantile(table["year"], 0.5) == table["q0.5"]).all()
+    assert (post.exceedance(table["year"], 2.0) == table["p>2"]).all()
+
+    said = json.loads(command("count", model, "--in", "1860,1880", "--in", "1900,1930.5", "--draws", 500, "--seed", 3, "--json"))
+    counts = post.count([(1860, 1880), (1900, 1930.5)], draws=500, seed=3)
+    for number, region in enumerate(said["regions"]):
+        assert (counts.mean[number], counts.sd[number]) == (region["mean"], region["sd"])
+        assert counts.quantiles([0.05])[0, number] == region["quantiles"]["0.05"]
+        assert counts.new_quantiles([0.95])[0, number] == region["new_count"]["quantiles"]["0.95"]
+    bins = json.loads(command("count", model, "--every", "20", "--draws", 100, "--json"))
+    assert post.count(every=20, draws=100).mean.tolist() == [region["mean"] for region in bins["regions"]]
+
+    said = json.loads(command("contrast", model, "--in", "1860,1880", "--in", "1900,1930.5", "--draws", 500, "--seed", 3, "--json"))
+    found = pt.contrast(counts[0], counts[1])
+    assert found.probability == said["probability"] and found.difference["sd"] == said["difference"]["sd"]
+    assert found.ratio[0.05] == said["ratio"]["quantiles"]["0.05"]
+
+    said = json.loads(command("score", model, "coal", "--draws", 400, "--json"))
+    scores = post.score(pt.datasets.load("coal"), draws=400)
+    assert {name: scores[name] for name in ("l_p", "l_0", "m_p", "m_0", "m_p_se")} == {name: said[name] for name in ("l_p", "l_0", "m_p", "m_0", "m_p_se")}
+
+    drawn = columns(command("sample", model, "--grid", 7, "--draws", 3, "--seed", 9))
+    assert (post.sample(drawn["year"], 3, seed=9) == np.array([drawn["draw1"], drawn["draw2"], drawn["draw3"]])).all()
+    sets = columns(command("sample", model, "--events", "--draws", 2, "--seed", 9))
+    assert np.concatenate(post.sample_events(2, seed=9)).tolist() == sets["year"].tolist()
+
+
+def test_text_names_settings_as_python_does(command: Command, tmp_path: Path) -> None:
+    fitted(command, tmp_path, "coal")
+    assert pt.load(tmp_path / "model.json").show() == command("show", tmp_path / "model.json")
+
+
+def test_summaries_go_both_ways(command: Command, tmp_path: Path) -> None:
+    times = np.random.default_rng(6).uniform(0, 10, 3000)
+    halves = [times[:1000], times[1000:]]
+    for number, half in enumerate(halves):
+        (tmp_path / f"{number}.csv").write_text("t\n" + "".join(f"{t!r}\n" for t in half.tolist()))
+        command("summarize", tmp_path / f"{number}.csv", "--window", "0,10", "-q", "-o", tmp_path / f"{number}.sum")
+    theirs = fitted(command, tmp_path, tmp_path / "0.sum", tmp_path / "1.sum", "--average", "off")
+    model = pt.IntensityModel(average=False)
+    ours = [pt.Summary.of(half, window=(0, 10), names="t") for half in halves]
+    read = [pt.Summary.load(tmp_path / f"{number}.sum") for number in range(2)]
+    assert without_cells(model.fit(read).to_json()) == without_cells(theirs)
+    assert without_cells(model.fit(ours).to_json()) == without_cells(theirs)
+    assert without_cells(model.fit(sum(ours)).to_json()) == without_cells(theirs)
+    ours[0].save(tmp_path / "ours.sum")
+    assert without_cells(fitted(command, tmp_path, tmp_path / "ours.sum", tmp_path / "1.sum", "--average", "off")) == without_cells(theirs)
+
+
+def without_cells(text: str) -> dict[str, Any]:
+    """Of a summary the names of the sources are among the cells."""
+    return {**without_words(text), "cells": None}
+
+
+def test_rivals(command: Command, tmp_path: Path) -> None:
+    said = json.loads(command("smooth", "coal", "--json"))
+    smoother = pt.KernelSmoother().fit(pt.datasets.load("coal"))
+    assert (smoother.bandwidth_.tolist(), smoother.loo_) == (said["bandwidth"], said["loo"])
+    said = json.loads(command("compare", "coal", "--methods", "ks+ec,homogeneous", "--splits", 3, "--json"))
+    rows = pt.compare(pt.datasets.load("coal"), methods=["ks+ec", "homogeneous"], splits=3)
+    for ours, theirs in zip(rows, said["methods"]):
+        assert ours["name"] == theirs["name"] and ours["log_likelihood"] == pytest.approx(theirs["log_likelihood"], rel=1e-14)
+        assert ours["difference"] == pytest.approx(theirs.get("difference", [0, 0]), rel=1e-12)
+    simulated = columns(command("simulate", "--intensity", "5*exp(-t/10)", "--window", "0,50", "--columns", "t", "--seed", 1))
+    assert pt.simulate("5*exp(-t/10)", window=(0, 50), names="t", seed=1).tolist() == simulated["t"].tolist()
