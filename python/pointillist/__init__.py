@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from . import datasets
-from ._core import Events, __version__
+from ._core import Events, __version__, set_max_memory
 from ._errors import (
     FileError,
     InputError,
@@ -76,5 +76,6 @@ __all__ = [
     "fit_many",
     "load",
     "read_events",
+    "set_max_memory",
     "simulate",
 ]

@@ -26,8 +26,6 @@ QUANTILES = (0.05, 0.5, 0.95)
 DRAWS = 10_000
 #: Above this Pareto k a sampled mean is not to be trusted.
 UNTRUSTED = 0.7
-#: The draws of a second model are those of the seed so many further on: nobody else uses them.
-SECOND = 1 << 32
 
 
 def probabilities_of(quantiles: Any) -> list[float]:

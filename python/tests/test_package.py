@@ -404,3 +404,20 @@ def test_checks_and_calibration(coal: pt.IntensityModel) -> None:
     assert found["events"] == 191 and 0 < found["mean"]["median"] < 0.2 and found["goodness"]["p"] > 0
     calibration = pt.calibrate(sets=20, events=20, families="own")
     assert calibration["sets"] == 20
+
+
+LITTLE = """
+import pointillist as pt
+pt.set_max_memory("10MB")
+try:
+    pt.IntensityModel(nodes=(200, 200)).fit([[0.1, 0.2], [0.5, 0.7], [0.9, 0.3]], window=[(0, 1), (0, 1)])
+except pt.SettingError as error:
+    print(error)
+"""
+
+
+def test_the_limit_of_memory_is_one_that_can_be_set() -> None:
+    said = subprocess.run([sys.executable, "-c", LITTLE], capture_output=True, text=True, check=True).stdout
+    assert "nodes='200x200'" in said and "pointillist.set_max_memory" in said
+    with pytest.raises(pt.SettingError, match=r"pointillist.set_max_memory\('lots'\) is no size; write it as in 500MB"):
+        pt.set_max_memory("lots")

@@ -18,7 +18,7 @@ impl Spelling for Arguments {
             Setting::HeldOutRepeats => "repeats",
             Setting::HeldOutTrials => "trials",
             Setting::Clip => return "clip=True".into(),
-            Setting::MaxMemory => return "the environment variable POINTILLIST_MAX_MEMORY".into(),
+            Setting::MaxMemory => return "pointillist.set_max_memory".into(),
             setting => setting.name(),
         };
         format!("{name}=")
@@ -27,6 +27,7 @@ impl Spelling for Arguments {
     fn given(&self, setting: Setting, value: &str) -> String {
         let name = self.setting(setting);
         match (setting, value) {
+            (Setting::MaxMemory, value) => format!("{name}('{value}')"),
             (Setting::Average, "on") => "average=True".into(),
             (Setting::Average, "off") => "average=False".into(),
             (_, value) if value.parse::<f64>().is_ok() => format!("{name}{value}"),

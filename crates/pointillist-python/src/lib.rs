@@ -30,6 +30,8 @@ mod _core {
     #[pymodule_export]
     use super::rivals::{Sgcp, Smoother, calibrate, compare};
     #[pymodule_export]
+    use super::settings::set_max_memory;
+    #[pymodule_export]
     use super::simulate::simulate;
     #[pymodule_export]
     use super::summary::{Summary, summarise};

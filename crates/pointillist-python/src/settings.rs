@@ -100,3 +100,10 @@ impl Inducing<'_> {
         })
     }
 }
+
+/// Allows so much memory to reading and to lattices, as in `8GB`.
+#[pyfunction]
+pub fn set_max_memory(size: &str) -> PyResult<()> {
+    pointillist_io::set_limit(pointillist_io::spec::bytes(size).map_err(errors::setting)?);
+    Ok(())
+}
