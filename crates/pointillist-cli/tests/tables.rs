@@ -208,3 +208,29 @@ fn units_stand_wherever_numbers_do() {
     folder.write("d.csv", "when\n2024-01-01\n2024-01-03\n");
     folder.run("fit d.csv --unit when=s").refused(&["--unit", "--time-unit"]);
 }
+
+#[test]
+fn rows_that_stand_for_several_events_are_refused() {
+    let folder = Folder::new();
+    folder.write("days.csv", "day,count\n2023-03-01,5\n2023-03-02,0\n2023-03-03,7\n");
+    folder.write("places.csv", "x,Cases\n1,5\n2,3\n");
+    for words in ["fit days.csv", "fit places.csv", "summarize days.csv --window 2023-03-01,2023-03-04 -o s.summary"] {
+        folder.run(words).refused(&["a row is one event", "repeat each row", "--columns"]);
+    }
+    let fit = folder.run("fit days.csv --columns day --window 2023-03-01,2023-03-04 --nodes 8 --json").good().json();
+    assert_eq!(fit["events"], 3);
+}
+
+#[test]
+fn dates_count_from_the_window_that_is_given() {
+    let folder = Folder::new();
+    folder.write("a.csv", "when\n2024-01-07\n2024-01-12\n2024-02-20\n");
+    folder.write("b.csv", "when\n2024-01-03\n2024-01-30\n2024-02-21\n");
+    for name in ["a", "b"] {
+        folder.run(&format!("fit {name}.csv --window 2024-01-01,2024-03-01 --nodes 16 -o {name}.json")).good();
+    }
+    let contrast = folder.run("contrast a.json b.json").good();
+    assert!(contrast.out.contains("P("), "{}", contrast.out);
+    let start = folder.run("predict a.json --grid 3").good().out;
+    assert!(start.lines().nth(1).is_some_and(|row| row.starts_with("0,2024-01-01")), "{start}");
+}

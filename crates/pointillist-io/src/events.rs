@@ -23,7 +23,7 @@ pub const TRIAL_COLUMN: &str = "trial";
 pub const DRAW_COLUMN: &str = "draw";
 
 /// Names of columns that say how many events a row stands for.
-const COUNTS: [&str; 8] = ["count", "counts", "n", "cases", "weight", "weights", "freq", "frequency"];
+const COUNTS: [&str; 7] = ["count", "counts", "cases", "weight", "weights", "freq", "frequency"];
 
 /// Which rows of a table are taken, and how its dates are written.
 #[derive(Clone, Debug, Default, PartialEq)]

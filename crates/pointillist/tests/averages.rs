@@ -119,3 +119,33 @@ fn it_is_a_mixture_of_families_and_its_weights_are_those_of_single_fits() {
         assert!((got - want).abs() < 1e-3, "{got} {want}");
     }
 }
+
+#[test]
+fn rounded_times_are_no_comb() {
+    // 200 even places, rounded to a tenth: two events per place, and nothing between them.
+    let even = |n: usize| 10.0 * (n as f64 * 0.618_033_988_749_895).fract();
+    let times: Vec<f64> = (0..200).map(|n| (even(n) * 10.0).round() / 10.0).collect();
+    let events = Events::new(Points::line(&times).unwrap(), Window::interval(0.0, 10.0).unwrap()).unwrap();
+    let fit = Model::default().fit(&events).unwrap();
+    let at: Vec<f64> = (1..200).map(|n| 0.05 * f64::from(n)).collect();
+    let rate = fit.posterior.rate(&Points::line(&at).unwrap()).unwrap();
+    let (low, high) =
+        rate.mean.iter().fold((f64::INFINITY, 0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+    assert!(low > 14.0 && high < 28.0, "rates from {low} to {high}, of 20");
+}
+
+#[test]
+fn parts_far_from_each_other_are_seen_or_it_is_said() {
+    // All events of the first part lie in a fifth of it.
+    let cluster = |n: usize| 2.0 + 2.0 * (n as f64 * 0.618_033_988_749_895).fract();
+    let times: Vec<f64> = (0..150).map(cluster).chain((0..30).map(|n| 100_000.2 + 0.33 * f64::from(n))).collect();
+    for gap in [100.0, 100_000.0] {
+        let window =
+            Window::union(&[(0.0, 10.0), (gap, gap + 10.0)].map(|(lo, hi)| Window::interval(lo, hi).unwrap())).unwrap();
+        let moved: Vec<f64> = times.iter().map(|t| if *t > 50.0 { t - 100_000.0 + gap } else { *t }).collect();
+        let fit = Model::default().fit(&Events::new(Points::line(&moved).unwrap(), window).unwrap()).unwrap();
+        let seen = fit.posterior.count(&Window::interval(2.0, 4.0).unwrap()).unwrap().mean;
+        let is_said = fit.report.warnings.iter().any(|warning| warning.contains("hardly see inside"));
+        assert!(seen > 120.0 || is_said, "{seen} of 150 events, gap {gap}: {:?}", fit.report.warnings);
+    }
+}

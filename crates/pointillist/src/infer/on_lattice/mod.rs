@@ -267,7 +267,6 @@ impl<'a> OnLattice<'a> {
     fn is_too_coarse(&self, steps: &[f64]) -> bool {
         let held = self.held_ranges();
         held.iter().zip(steps).any(|(held, step)| held.is_some_and(|range| range < LEAST_STEPS * step))
-            || self.is_blind_inside_parts(steps)
     }
 
     /// Whether a window on a line has parts so far from each other that a lattice with these steps hardly sees inside one.
@@ -641,7 +640,9 @@ impl Kind for OnLattice<'_> {
     }
 
     fn enough(&self, run: &Run<Self>, next: &Vec<usize>, gain: f64) -> Result<Option<String>> {
-        let enough = gain < tuning::LATTICE.auto_gain && !self.is_too_coarse(&run.level.steps());
+        let steps = run.level.steps();
+        let is_coarse = self.is_too_coarse(&steps) || self.is_blind_inside_parts(&steps);
+        let enough = gain < tuning::LATTICE.auto_gain && !is_coarse;
         Ok(enough.then(|| format!(" nodes: {} would gain {:.2} nats", describe(next), gain.max(0.0))))
     }
 
