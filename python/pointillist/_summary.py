@@ -88,6 +88,15 @@ class Summary:
         return self._core.events
 
     @property
+    def dropped(self) -> int:
+        """How many events outside the window `clip=True` left out.
+
+        >>> Summary.of([1.0, 2.0, 30.0], window=(0, 10), clip=True).dropped
+        1
+        """
+        return self._core.dropped
+
+    @property
     def cells(self) -> list[int]:
         """Cells on each axis."""
         return self._core.cells
