@@ -72,7 +72,7 @@ def test_a_bad_entry_is_named_and_does_not_lose_the_others(how: dict[str, Any]) 
     data: dict[Any, Any] = {**neurons(3), ("silent", 7): [np.empty(0)] * 4, "far": [np.array([0.5, 5.0])]}
     found = pt.fit_many(data, QUICK, window=WINDOW, errors="return", **how)
     assert list(found) == list(data)
-    assert isinstance(found["silent", 7], pt.InputError) and isinstance(found["far"], pt.OutsideWindowError)
+    assert isinstance(found["silent", 7], pt.InputError) and "clip=True" in str(found["far"])
     assert sum(isinstance(post, pt.Posterior) for post in found.values()) == 4
     with pytest.raises(pt.InputError, match=r"entry (\('silent', 7\)|'far'): "):
         pt.fit_many(data, QUICK, window=WINDOW, **how)
