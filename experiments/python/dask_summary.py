@@ -47,14 +47,20 @@ def tree(parts: list[pt.Summary], width: int = 8) -> pt.Summary:
     return parts[0]
 
 
-def in_one_process(paths: list[Path], cells: int | None) -> tuple[float, pt.Summary]:
+def in_one_process(paths: list[Path], cells: int | None) -> tuple[float, float, pt.Summary]:
     """Groups of eight as they come, so that it holds no more summaries than it must."""
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     groups = [
         pt.Summary.total(pt.Summary.of(read(str(path)), WINDOW, cells=cells) for path in paths[i : i + 8]) for i in range(0, len(paths), 8)
     ]
     found = tree(groups)
-    return time.perf_counter() - start, found
+    return time.perf_counter() - start, time.process_time() - cpu, found
+
+
+def cpu_of(processes: list[subprocess.Popen[bytes]]) -> float:
+    """CPU seconds of processes and their children so far: a worker works in a child of the process that minds it."""
+    every = [one for process in processes for one in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True))]
+    return sum(one.cpu_times().user + one.cpu_times().system for one in every)
 
 
 class Memory(threading.Thread):
@@ -67,6 +73,11 @@ class Memory(threading.Thread):
     def run(self) -> None:
         while not self.done.wait(0.2):
             self.seen.append(self.process.memory_info().rss / 2**20)
+
+
+def tenths(seen: list[float]) -> list[float]:
+    """What was seen after each tenth of the time."""
+    return [round(seen[(len(seen) - 1) * tenth // 10], 1) for tenth in range(11)] if seen else []
 
 
 def main() -> None:
@@ -89,7 +100,7 @@ def main() -> None:
 
 def one_round(paths: list[Path], said: argparse.Namespace, directory: str) -> dict[str, object]:
     load = os.getloadavg()[0]
-    one, summary = in_one_process(paths, said.cells)
+    one, one_cpu, summary = in_one_process(paths, said.cells)
     address = Path(directory) / "scheduler.json"
     address.unlink(missing_ok=True)
     run = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--scheduler-file", str(address), "--port", "0", "--no-dashboard"]
@@ -111,9 +122,9 @@ def one_round(paths: list[Path], said: argparse.Namespace, directory: str) -> di
             memory = Memory(scheduler.pid)
             before = memory.process.memory_info().rss / 2**20
             memory.start()
-            start = time.perf_counter()
+            start, cpu = time.perf_counter(), cpu_of([scheduler, *workers])
             found = summarize([dask.delayed(read)(str(path)) for path in paths], WINDOW, cells=said.cells)
-            seconds = time.perf_counter() - start
+            seconds, cpu = time.perf_counter() - start, cpu_of([scheduler, *workers]) - cpu
             memory.done.set()
             memory.join()
     finally:
@@ -129,8 +140,15 @@ def one_round(paths: list[Path], said: argparse.Namespace, directory: str) -> di
         "one_process_seconds": round(one, 2),
         "dask_seconds": round(seconds, 2),
         "ratio": round(seconds / one, 3),
+        "one_process_cpu_seconds": round(one_cpu, 2),
+        "dask_cpu_seconds": round(cpu, 2),
+        "cpu_ratio": round(cpu / one_cpu, 3),
         "same_bits": found.to_bytes() == summary.to_bytes(),
-        "scheduler_megabytes": {"before": round(before, 1), "highest": round(max(memory.seen, default=before), 1), "last": round(memory.seen[-1] if memory.seen else before, 1)},
+        "scheduler_megabytes": {
+            "before": round(before, 1),
+            "highest": round(max(memory.seen, default=before), 1),
+            "tenths": tenths(memory.seen),
+        },
         "load": round(load, 2),
     }
     print(json.dumps(line), flush=True)
