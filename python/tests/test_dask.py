@@ -94,6 +94,8 @@ def test_dates_and_partitions_without_events(client: Client) -> None:
     frame = dd.from_pandas(dates, npartitions=4)
     window = ("2020-01-01", "2020-01-11")
     assert summarize(frame, window).to_bytes() == pt.Summary.of(dates, window).to_bytes()
+    with pytest.raises(pt.InputError, match="partition 0: the window has dates, and the events are numbers"):
+        summarize([dask.delayed(part(0))], window)
     early = frame[frame.when < "2020-01-01T03"]
     some = summarize(early, window)
     assert 0 < some.events < 50 and some.events == len(early)
