@@ -173,8 +173,19 @@ def test_nothing_but_summaries_travels(client: Client) -> None:
     assert travelled and all("_joined" in str(key) for key, _ in travelled)
     # A partition is two megabytes; each summary less than a hundredth of that.
     assert max(size for _, size in travelled) == 100 * (16 + 4 * 8) < 8 * chunk / 100
-    graph = dict(summarize(events, WINDOW, compute=False).__dask_graph__())
-    assert len(graph) < 3 * size // chunk
+
+
+def test_a_partition_is_made_and_summarised_in_one_task() -> None:
+    frame = pd.DataFrame({"x": part(0), "y": part(0)})
+    for data, how in [
+        (dd.from_pandas(frame, npartitions=5).map_partitions(lambda rows: rows[rows.x > 1]), {"columns": "x"}),
+        (da.random.default_rng(1).uniform(0, 5, size=500, chunks=100) + 1, {}),
+        (db.range(500, npartitions=5).map(lambda number: number / 100).filter(lambda x: x > 1), {}),
+        ([dask.delayed(np.sort)(dask.delayed(part)(number)) for number in range(5)], {}),
+    ]:
+        graph = dict(summarize(data, WINDOW, compute=False, **how).__dask_graph__())
+        # Nothing is a task of its own but summaries and their sums, so there is nothing else to send.
+        assert all("_joined" in str(key) for key in graph), list(graph)
 
 
 def test_what_no_partition_could_take_is_refused_before_it_is_sent() -> None:
