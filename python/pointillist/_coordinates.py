@@ -54,15 +54,21 @@ def coordinates(data: Any, what: str = "the events", dims: int | None = None) ->
         raise InputError(f"{what} are None; give an array of shape (n,) or (n, d)")
     if isinstance(data, (str, bytes)):
         raise InputError(f"{what} are a text; give an array, or read a table with pointillist.read_events")
-    frame = _geo_frame(data) or _frame(data, what) or _series(data, what)
-    if frame is not None:
-        return frame
+    # Not with `or`: coordinates without events are false.
+    for frame in (_geo_frame(data), _frame(data, what), _series(data, what)):
+        if frame is not None:
+            return frame
     if _is_trials(data):
         return _trials(data, what)
     column = _column(data, what)
     if column.dtype == np.int64:
         return Coordinates([column]) if column.ndim == 1 else Coordinates(_split(column))
     return Coordinates(_rows(column, what, dims))
+
+
+def plain(array: npt.NDArray[Any]) -> Any:
+    """The array itself if it lies in memory as the core wants it, in one piece and aligned, else a copy. What comes over a network is often not aligned."""
+    return np.require(array, requirements=["C", "A"])
 
 
 def _rows(array: Floats, what: str, dims: int | None) -> Floats:
@@ -77,11 +83,12 @@ def _rows(array: Floats, what: str, dims: int | None) -> Floats:
         raise InputError(f"{what} have {array.ndim} dimensions; give an array of shape (n,) or (n, d)")
     if array.shape[1] == 0:
         raise InputError(f"{what} have no coordinates (shape {array.shape}); give an array of shape (n, d)")
-    return np.ascontiguousarray(array)
+    rows: Floats = plain(array)
+    return rows
 
 
 def _split(array: Instants) -> list[Any]:
-    return [np.ascontiguousarray(array[:, r]) for r in range(array.shape[1])]
+    return [plain(array[:, r]) for r in range(array.shape[1])]
 
 
 def _column(data: Any, what: str) -> Any:
@@ -135,7 +142,8 @@ def _micros(array: npt.NDArray[Any], what: str) -> Instants:
     rough = array.astype("datetime64[s]").astype(np.int64).astype(np.float64) * 1e6
     if np.abs(rough).max(initial=0.0) > MOST_MICROS:
         raise InputError(f"{what} have a date so far away that its microseconds overflow 64 bits; correct it")
-    return np.ascontiguousarray(array.astype("datetime64[us]").astype(np.int64))
+    instants: Instants = plain(array.astype("datetime64[us]").astype(np.int64))
+    return instants
 
 
 def _all_texts(array: npt.NDArray[Any]) -> bool:
@@ -259,8 +267,8 @@ def _frame(data: Any, what: str) -> Coordinates | None:
     zone = next((part.time_zone for part in parts if part is not None and part.time_zone is not None), None)
     names = [str(name) for name in chosen]
     if any(column.dtype == np.int64 for column in columns):
-        return Coordinates([np.ascontiguousarray(column) for column in columns], names=names, time_zone=zone)
-    return Coordinates(np.ascontiguousarray(np.stack(columns, axis=1)), names=names)
+        return Coordinates([plain(column) for column in columns], names=names, time_zone=zone)
+    return Coordinates(plain(np.stack(columns, axis=1)), names=names)
 
 
 def _geo_frame(data: Any) -> Coordinates | None:
@@ -271,5 +279,5 @@ def _geo_frame(data: Any) -> Coordinates | None:
     if not (geometry.geom_type == "Point").all():
         kinds = ", ".join(sorted(set(map(str, geometry.geom_type))))
         raise InputError(f"the events have geometries of the kinds {kinds}; give points")
-    rows = np.ascontiguousarray(np.stack([geometry.x.to_numpy(), geometry.y.to_numpy()], axis=1))
+    rows = plain(np.stack([geometry.x.to_numpy(), geometry.y.to_numpy()], axis=1))
     return Coordinates(rows, names=["x", "y"], crs=data.crs)

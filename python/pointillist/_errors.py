@@ -66,3 +66,14 @@ def not_fitted(name: str) -> Exception:
     both = type("NotFittedError", (NotFittedError, theirs), {"__module__": __name__})
     error: Exception = both(sentence)
     return error
+
+
+def located(error: Exception, where: str) -> Exception:
+    """The same kind of exception, which says in which part of many it arose."""
+    if isinstance(error, PointillistError):
+        said = type(error)(f"{where}: {error}")
+        said.__cause__ = error
+        return said
+    if hasattr(error, "add_note"):
+        error.add_note(f"pointillist: {where}")
+    return error

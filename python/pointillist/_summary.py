@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any
 
 from . import _core
-from ._coordinates import coordinates
+from ._coordinates import Coordinates, coordinates
 from ._core import Summary as CoreSummary
 from ._errors import InputError, WindowError
 from ._events import SOURCE, check_crs
@@ -56,6 +56,7 @@ class Summary:
             raise InputError("events of trials cannot be summarised by themselves; join them and give repeats= if all trials have the same window")
         words = Window(as_window(window))
         check_crs(found.crs, words.crs)
+        _check_dates(found, as_window(window))
         words.exposure = exposure or words.exposure
         words.repeats = words.repeats if repeats is None else repeats
         words.names = Window(names=names).names if names is not None else words.names or found.names
@@ -86,6 +87,15 @@ class Summary:
     def events(self) -> int:
         """How many events it stands for."""
         return self._core.events
+
+    @property
+    def dropped(self) -> int:
+        """How many events outside the window `clip=True` left out.
+
+        >>> Summary.of([1.0, 2.0, 30.0], window=(0, 10), clip=True).dropped
+        1
+        """
+        return self._core.dropped
 
     @property
     def cells(self) -> list[int]:
@@ -123,6 +133,14 @@ class Summary:
 
     def __repr__(self) -> str:
         return f"<Summary of {self.events} events in {self._core.window.show()}, {'×'.join(map(str, self.cells))} cells>"
+
+
+def _check_dates(found: Coordinates, window: Window) -> None:
+    """Refuses numbers where the window was written with dates: they would be taken for days since its midnight."""
+    if not len(found) or found.has_dates or any(isinstance(part, _core.Window) for part in window.parts):
+        return
+    if window.dims == found.dims and any(origin is not None for _, _, origin in window.core.axes):
+        raise InputError("the window has dates, and the events are numbers; give datetime64, or a window of numbers")
 
 
 def _restored(data: bytes, crs: Any) -> Summary:

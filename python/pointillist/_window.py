@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._coordinates import coordinates, instant_of
+from ._coordinates import coordinates, instant_of, plain
 from ._errors import InputError, SettingError, WindowError
 from ._optional import loaded
 
@@ -81,6 +81,13 @@ class Exposure:
                 raise InputError(f"the values of an exposure have shape {self.values.shape}, its lines ask for {shape}; give one for each crossing")
         elif self.places is not None and self.values.shape != (len(self.places),):
             raise InputError(f"there are {len(self.places)} places and weights of shape {self.values.shape}; give one weight for each place")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays that come from another process may lie anywhere in a message.
+        self.__dict__.update(state)
+        self.values = plain(self.values)
+        self.places = None if self.places is None else plain(self.places)
+        self.lines = None if self.lines is None else [plain(line) for line in self.lines]
 
     @classmethod
     def grid(cls, *lines_and_values: Any, along: Sequence[int] | None = None) -> Exposure:
