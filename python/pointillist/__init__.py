@@ -31,6 +31,7 @@ from ._events import as_events, read_events
 from ._functions import Bound, bound, simulate
 from ._many import fit_many
 from ._model import VBPP, IntensityModel
+from ._plot import plot_calibration
 from ._posterior import Contrast, Counts, Posterior, Rate, contrast
 from ._rivals import SGCP, KernelSmoother, calibrate, compare
 from ._summary import Summary
@@ -75,6 +76,7 @@ __all__ = [
     "datasets",
     "fit_many",
     "load",
+    "plot_calibration",
     "read_events",
     "simulate",
 ]
