@@ -31,9 +31,11 @@ BANDS = ((0.05, 0.95, "90 %", 0.18), (0.25, 0.75, "50 %", 0.32))
 #: Exceedance goes both ways from one half; all others go one way.
 COLOURS = {"mean": "viridis", "quantile": "viridis", "sd": "cividis", "exceed": "PuOr_r"}
 #: Points of a curve, and cells on the longer side of a map.
-CURVE_POINTS, MAP_CELLS = 400, 160
-#: Colours go by the root where half of the values lie below this part of the largest.
-SKEWED = 0.08
+CURVE_POINTS, MAP_CELLS = 600, 200
+#: Colours go by the root where half of the values lie below the first of these parts of the largest, by the logarithm below the second.
+SKEWED, VERY_SKEWED = 0.08, 0.01
+#: Colours by the logarithm span no more than this.
+LOWEST = 1e-4
 #: Ranges closer than this share one scale.
 EQUAL_SCALE_FACTOR = 5.0
 #: With more events than these, marks become fainter.
@@ -105,9 +107,15 @@ def check_shown(show: Any, level: Any) -> None:
         raise SettingError(f"show={show!r} has no level, so level= has no effect; leave it out, or take show='quantile' or show='exceed'")
 
 
+def rate_words(posterior: Posterior) -> str:
+    """The unit of the rate; an axis without a name, which the core calls by its number, is x."""
+    unit, name = posterior.rate_unit, posterior._core.window.axes[0][0]
+    return unit.replace(f"unit of {name}", "unit of x") if name.isdigit() else unit
+
+
 def values_at(posterior: Posterior, points: Floats, show: str, level: Any) -> tuple[Floats, str]:
     """What is shown at points, and what it is called, with its unit."""
-    unit = posterior.rate_unit
+    unit = rate_words(posterior)
     if show == "quantile":
         probability = 0.95 if level is None else level
         found: Floats = posterior.quantile(points, probability)
@@ -201,7 +209,7 @@ def _stretch(
     for low, high, name, strength in BANDS:
         told = f"{name} band" if named and label is None else None
         ax.fill_between(place, rate.quantile(low), rate.quantile(high), color=colour, alpha=strength, linewidth=0, label=told)
-    return float(rate.quantiles.max()), posterior.rate_unit
+    return float(rate.quantiles.max()), rate_words(posterior)
 
 
 def _marks(posterior: Posterior, ax: Any, events: Floats, axis: Axis) -> None:
@@ -210,6 +218,8 @@ def _marks(posterior: Posterior, ax: Any, events: Floats, axis: Axis) -> None:
         divider = needed("mpl_toolkits.axes_grid1", "plot").make_axes_locatable(ax)
         above = divider.append_axes("top", size="55%", pad=0.08, sharex=ax)
         _rows(posterior, above, events, axis)
+        above.margins(x=0)
+        ax.figure.align_ylabels([above, ax])
         above.tick_params(axis="x", labelbottom=False, bottom=False)
         above.spines["bottom"].set_visible(False)
         return
@@ -333,7 +343,7 @@ def _map(
     border = outline(window)
     if not border:
         image[~inside] = np.nan
-    norm, root = _norm(image[inside], show)
+    norm, root, beyond = _norm(image[inside], show)
     mesh = ax.pcolormesh(on_axis(x, x_axis), on_axis(y, y_axis), image, cmap=cmap or COLOURS[show], norm=norm, rasterized=True)
     if border:
         _border(ax, mesh, border)
@@ -344,22 +354,27 @@ def _map(
         ax.set_title(_place_words(posterior, slice_at[0]), fontsize="medium")
     if colorbar:
         divider = needed("mpl_toolkits.axes_grid1", "plot").make_axes_locatable(ax)
-        bar = ax.figure.colorbar(mesh, cax=divider.append_axes("right", size="4%", pad=0.12))
+        bar = ax.figure.colorbar(mesh, cax=divider.append_axes("right", size="4%", pad=0.12), extend=beyond)
         bar.set_label(f"{said}, colours by the root" if root else said)
         bar.outline.set_visible(False)
     axes: Axes = ax
     return axes
 
 
-def _norm(values: Floats, show: str) -> tuple[Any, bool]:
-    """From zero unless that would waste much of the scale; by the root where a few high values would leave all others alike."""
+def _norm(values: Floats, show: str) -> tuple[Any, bool, str]:
+    """From zero unless that would waste much of the scale; by root or logarithm where a few high values would leave all others alike.
+
+    Also whether it is by the root, and whether values lie beyond its ends.
+    """
     colours = needed("matplotlib.colors", "plot")
     if show == "exceed":
-        return colours.Normalize(0.0, 1.0), False
-    lo, hi = float(values.min()), float(values.max())
+        return colours.Normalize(0.0, 1.0), False, "neither"
+    lo, middle, hi = (float(value) for value in np.quantile(values, [0.0, 0.5, 1.0]))
+    if 0.0 < middle < VERY_SKEWED * hi:
+        return colours.LogNorm(max(lo, LOWEST * hi), hi), False, "min" if lo < LOWEST * hi else "neither"
     lo = 0.0 if 0.0 < lo < 0.35 * hi else lo
-    root = lo == 0.0 and float(np.median(values)) < SKEWED * hi
-    return (colours.PowerNorm(0.5, lo, hi) if root else colours.Normalize(lo, hi)), root
+    root = lo == 0.0 and middle < SKEWED * hi
+    return (colours.PowerNorm(0.5, lo, hi) if root else colours.Normalize(lo, hi)), root, "neither"
 
 
 def _border(ax: Any, mesh: Any, polygons: list[list[Any]]) -> None:
@@ -449,7 +464,7 @@ def plot_counts(counts: Counts, ax: Any = None, *, new: bool = False, color: Any
         raise InputError("there are no regions to plot; give some to count")
     probabilities = [p for low, high, _, _ in BANDS for p in (low, high)]
     ends = counts.new_quantiles(probabilities) if new else counts.quantiles(probabilities)
-    what = "events, new count" if new else "expected events"
+    what = f"{'new count' if new else 'expected events'}, 50 and 90 % intervals"
     along = _bins(counts)
     if along is None:
         ax = new_axes(ax, "plot_counts", (7.0, 1.2 + 0.32 * len(counts)))
@@ -473,15 +488,14 @@ def _time_bars(counts: Counts, ax: Any, ends: Floats, what: str, bins: Floats, c
     edges = [on_axis(bins[:, side], axis) for side in (0, 1)]
     middle = on_axis(bins.mean(axis=1), axis)
     ax.bar(edges[0], counts.mean, width=edges[1] - edges[0], align="edge", color=colour, alpha=0.3, edgecolor="white", linewidth=0.8)
-    for pair, width, name in [(ends[0:2], 1.2, "90 %"), (ends[2:4], 4.0, "50 %")]:
-        ax.vlines(middle, *pair, color=colour, linewidth=width, label=f"{name} interval")
-    ax.plot(middle, counts.mean, "o", color="white", markeredgecolor=colour, markersize=4, label="mean")
+    for pair, width in [(ends[0:2], 1.2), (ends[2:4], 4.0)]:
+        ax.vlines(middle, *pair, color=colour, linewidth=width)
+    ax.plot(middle, counts.mean, "o", color="white", markeredgecolor=colour, markersize=4)
     plain(ax)
     ax.margins(x=0.01)
     ax.set_ylim(bottom=0)
     ax.set(xlabel=axis_label(axis, 0, counts.time_zone), ylabel=what)
     dress(ax.xaxis, axis, counts.time_zone)
-    ax.legend(frameon=False, fontsize="small")
     axes: Axes = ax
     return axes
 
@@ -489,9 +503,9 @@ def _time_bars(counts: Counts, ax: Any, ends: Floats, what: str, bins: Floats, c
 def _named_bars(counts: Counts, ax: Any, ends: Floats, what: str, colour: Any) -> Axes:
     rows = np.arange(len(counts))
     ax.barh(rows, counts.mean, height=0.72, color=colour, alpha=0.3)
-    for pair, width, name in [(ends[0:2], 1.2, "90 %"), (ends[2:4], 4.0, "50 %")]:
-        ax.hlines(rows, *pair, color=colour, linewidth=width, label=f"{name} interval")
-    ax.plot(counts.mean, rows, "o", color="white", markeredgecolor=colour, markersize=4, label="mean")
+    for pair, width in [(ends[0:2], 1.2), (ends[2:4], 4.0)]:
+        ax.hlines(rows, *pair, color=colour, linewidth=width)
+    ax.plot(counts.mean, rows, "o", color="white", markeredgecolor=colour, markersize=4)
     plain(ax)
     ax.grid(axis="y", visible=False)
     ax.grid(axis="x", color="#e3e5e9", linewidth=0.8)
@@ -501,7 +515,6 @@ def _named_bars(counts: Counts, ax: Any, ends: Floats, what: str, colour: Any) -
     ax.invert_yaxis()
     ax.set_xlim(left=0)
     ax.set_xlabel(what)
-    ax.legend(frameon=False, fontsize="small")
     axes: Axes = ax
     return axes
 

@@ -467,7 +467,7 @@ class Posterior:
         >>> from pointillist import IntensityModel, datasets
         >>> post = IntensityModel().fit(datasets.load("coal")).posterior_
         >>> post.plot_counts({"1860s": (1860, 1870), "1940s": (1940, 1950)}).get_xlabel()
-        'expected events'
+        'expected events, 50 and 90 % intervals'
         """
         return self.count(regions, every=every, **how).plot(ax, new=new, color=color)
 
