@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 #: Width of a picture, height of a curve, largest height of a map: in pixels.
 WIDTH, CURVE_HEIGHT, MAP_HEIGHT = 300, 90, 220
 #: Points of a curve; cells on the longer side of a map, and the colours they have.
-CURVE_POINTS, MAP_CELLS = 120, 48
+CURVE_POINTS, MAP_CELLS = 200, 60
 #: Stops of viridis, dark to bright.
 VIRIDIS = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725")
 #: A rug and a scatter have no more marks than this: evenly chosen ones.
@@ -212,8 +212,8 @@ def heat_map(posterior: Posterior) -> str:
         return ""
     mean = np.full(inside.shape, np.nan)
     mean[inside] = posterior.rate(grid[inside.ravel()], quantiles=[]).mean
-    # By the root, as few high values would leave all others dark.
-    shares = np.sqrt(np.where(inside, mean, 0.0) / float(np.nanmax(mean)))
+    # By the third root: few high values would leave all others dark.
+    shares = np.cbrt(np.where(inside, mean, 0.0) / float(np.nanmax(mean)))
     levels = np.where(inside, np.minimum((shares * len(VIRIDIS)).astype(int), len(VIRIDIS) - 1), -1)
     scale = Scale(core.bounding_box)
     shapes = [*_cells(levels, x, y, scale), border_path(core, scale)]
