@@ -277,10 +277,10 @@ def plot_raster(posterior: Posterior, ax: Any = None) -> Axes:
 
 
 def cell_edges(box: Box, cells: int) -> tuple[Floats, Floats]:
-    """The edges of the cells of a map: square where both axes have one scale, and so many on the longer side."""
+    """The edges of the cells of a map, so many on the longer side, and on the other no less than half of that."""
     (x0, x1), (y0, y1) = box[:2]
     ratio = (x1 - x0) / (y1 - y0)
-    ratio = min(max(ratio, 1 / EQUAL_SCALE_FACTOR), EQUAL_SCALE_FACTOR)
+    ratio = min(max(ratio, 0.5), 2.0)
     across, up = (cells, round(cells / ratio)) if ratio > 1 else (round(cells * ratio), cells)
     return np.linspace(x0, x1, max(across, 2) + 1), np.linspace(y0, y1, max(up, 2) + 1)
 
@@ -353,12 +353,19 @@ def _map(
     if slice_at:
         ax.set_title(_place_words(posterior, slice_at[0]), fontsize="medium")
     if colorbar:
-        divider = needed("mpl_toolkits.axes_grid1", "plot").make_axes_locatable(ax)
-        bar = ax.figure.colorbar(mesh, cax=divider.append_axes("right", size="4%", pad=0.12), extend=beyond)
+        bar = ax.figure.colorbar(mesh, cax=_bar_axes(ax), extend=beyond)
         bar.set_label(f"{said}, colours by the root" if root else said)
         bar.outline.set_visible(False)
     axes: Axes = ax
     return axes
+
+
+def _bar_axes(ax: Any) -> Any:
+    """Axes for a colour bar as high as the map."""
+    if ax.figure.get_layout_engine() is not None:
+        # The layout leaves room for what belongs to axes, and for nothing that is put beside them.
+        return ax.inset_axes((1.03, 0.0, 0.04, 1.0))
+    return needed("mpl_toolkits.axes_grid1", "plot").make_axes_locatable(ax).append_axes("right", size="4%", pad=0.12)
 
 
 def _norm(values: Floats, show: str) -> tuple[Any, bool, str]:
