@@ -31,9 +31,8 @@ from ._events import as_events, read_events
 from ._functions import Bound, bound, simulate
 from ._many import fit_many
 from ._model import VBPP, IntensityModel
-from ._plot import plot_calibration
 from ._posterior import Contrast, Counts, Posterior, Rate, contrast
-from ._rivals import SGCP, KernelSmoother, calibrate, compare
+from ._rivals import SGCP, KernelSmoother, calibrate, compare, plot_calibration
 from ._summary import Summary
 from ._window import Exposure, Window
 

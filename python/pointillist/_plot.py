@@ -529,17 +529,8 @@ def _named_bars(counts: Counts, ax: Any, ends: Floats, what: str, colour: Any) -
 # Calibration
 
 
-def plot_calibration(found: Mapping[str, Any], ax: Any = None, *, show: str | None = None, of: str | None = None) -> Any:
-    """What `calibrate` found: histograms of ranks with the band in which they should lie, and coverage against what intervals promise.
-
-    Without `ax=` and `show=` it is a figure with all of it, and an array of its axes comes back. `show="ranks"` draws the histogram of one
-    quantity, which `of=` names (the first unless it does), `show="coverage"` the coverage of all; either gives its axes.
-
-    >>> from pointillist import calibrate, plot_calibration
-    >>> axes = plot_calibration(calibrate(sets=20, events=20))
-    >>> axes[-1].get_xlabel()
-    'promised (%)'
-    """
+def plot_calibration(found: Mapping[str, Any], ax: Any, show: str | None, of: str | None) -> Any:
+    """What `calibrate` found: all of it in a figure, or one part in its axes."""
     quantities = _quantities(found)
     if show not in (None, "ranks", "coverage"):
         raise SettingError(f"show={show!r} is not known; take one of ranks, coverage")

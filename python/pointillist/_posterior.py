@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _plot
+from . import _core
 from ._coordinates import coordinates
 from ._core import Posterior as CorePosterior
 from ._errors import InputError, PointillistWarning, SettingError
@@ -209,6 +209,8 @@ class Counts:
         >>> counts.plot().get_xlabel()
         'year'
         """
+        from . import _plot
+
         return _plot.plot_counts(self, ax, new=new, color=color)
 
     def __getitem__(self, region: int | str) -> OneCount:
@@ -458,6 +460,8 @@ class Posterior:
         >>> post.plot(show="exceed", level=2.0).get_ylabel()
         'P(rate > 2 events per year)'
         """
+        from . import _plot
+
         how: dict[str, Any] = {"show": show, "level": level, "events": events, "points": points, "at": at}
         return _plot.plot(self, ax, **how, color=color, label=label, cmap=cmap, colorbar=colorbar)
 
@@ -479,6 +483,8 @@ class Posterior:
         >>> post.plot_raster().get_ylabel()
         'trial'
         """
+        from . import _plot
+
         return _plot.plot_raster(self, ax)
 
     # Checks and scores
