@@ -32,7 +32,7 @@ from ._functions import Bound, bound, simulate
 from ._many import fit_many
 from ._model import VBPP, IntensityModel
 from ._posterior import Contrast, Counts, Posterior, Rate, contrast
-from ._rivals import SGCP, KernelSmoother, calibrate, compare
+from ._rivals import SGCP, KernelSmoother, calibrate, compare, plot_calibration
 from ._summary import Summary
 from ._window import Exposure, Window
 
@@ -75,6 +75,7 @@ __all__ = [
     "datasets",
     "fit_many",
     "load",
+    "plot_calibration",
     "read_events",
     "set_max_memory",
     "simulate",

@@ -58,6 +58,11 @@ class Estimator:
         said = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name] and not _same(value, defaults[name])]
         return f"{type(self).__name__}({', '.join(said)})"
 
+    def _repr_html_(self) -> str:
+        from ._repr import html_of_model
+
+        return html_of_model(self)
+
     def __getattr__(self, name: str) -> Any:
         # Only what is not found elsewhere comes here: what the posterior answers.
         if name.startswith("__"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from ._events import check_crs, held_out_events, region_list
 from ._optional import needed
 from ._settings import seed_of, whole
 from ._window import Window
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
 #: The quantiles of a rate unless others are asked for.
@@ -103,11 +106,20 @@ class Rate:
             return "<Rate at no points>"
         return f"<Rate at {len(self)} points, mean {self.mean.min():.4g} to {self.mean.max():.4g}>"
 
+    def _repr_html_(self) -> str:
+        from ._repr import html_of_rate
+
+        return html_of_rate(self)
+
+
+def seconds_of(unit: str | None) -> int:
+    """The seconds of a unit of time; days unless it is said."""
+    return {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800, "years": 31_557_600}.get(unit or "days", 86_400)
+
 
 def dates_of(values: Floats, unit: str | None, origin: float) -> npt.NDArray[np.datetime64]:
     """Numbers on an axis of time as dates (UTC)."""
-    seconds = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800, "years": 31_557_600}.get(unit or "days", 86_400)
-    micros = np.round(values * (seconds * 1e6)).astype(np.int64) + round(origin * 1e6)
+    micros = np.round(values * (seconds_of(unit) * 1e6)).astype(np.int64) + round(origin * 1e6)
     return micros.astype("datetime64[us]")
 
 
@@ -119,6 +131,10 @@ class Counts:
 
     def __init__(self, core: _core.Counts, draws: int, index: Any = None) -> None:
         self._core, self._draws, self.index = core, draws, index
+        #: The axes of the window and the time zone of their dates, and whether the caller named the regions: for plots.
+        self.axes: list[tuple[str, str | None, float | None]] | None = None
+        self.time_zone: Any = None
+        self.is_named = True
 
     def __len__(self) -> int:
         return len(self._core)
@@ -183,6 +199,18 @@ class Counts:
         columns.update({f"new_q{p:g}": row for p, row in zip(probabilities, self.new_quantiles(probabilities))})
         return pandas.DataFrame(columns)
 
+    def plot(self, ax: Any = None, *, new: bool = False, color: Any = None) -> Axes:
+        """A bar for each region with its 50 % and 90 % intervals, of what is expected, or with `new=True` of a new count.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> counts = IntensityModel().fit(datasets.load("coal")).count([1860, 1880, 1900])
+        >>> counts.plot().get_xlabel()
+        'year'
+        """
+        from . import _plot
+
+        return _plot.plot_counts(self, ax, new=new, color=color)
+
     def __getitem__(self, region: int | str) -> OneCount:
         return OneCount(self, self.names.index(region) if isinstance(region, str) else range(len(self))[region])
 
@@ -190,6 +218,11 @@ class Counts:
         if len(self) == 1:
             return f"<Counts in {self.names[0]}: {self.mean[0]:.4g} ± {self.sd[0]:.2g}>"
         return f"<Counts in {len(self)} regions, mean {self.mean.min():.4g} to {self.mean.max():.4g}>"
+
+    def _repr_html_(self) -> str:
+        from ._repr import html_of_counts
+
+        return html_of_counts(self)
 
 
 class OneCount:
@@ -225,6 +258,11 @@ class Contrast:
 
     def __repr__(self) -> str:
         return f"<Contrast: difference {self.difference['mean']:.4g} ± {self.difference['sd']:.2g}, P(A > B) = {self.probability:.3g}>"
+
+    def _repr_html_(self) -> str:
+        from ._repr import html_of_contrast
+
+        return html_of_contrast(self)
 
 
 def contrast(a: Any, b: Any, *, quantiles: Any = QUANTILES) -> Contrast:
@@ -316,6 +354,11 @@ class Posterior:
     def __repr__(self) -> str:
         return f"<Posterior of {self.event_count} events in {self._core.window.show()}, bound {self.elbo:.4f}>"
 
+    def _repr_html_(self) -> str:
+        from ._repr import html_of_posterior
+
+        return html_of_posterior(self)
+
     # What it says of rates
 
     def _given(self, x: Any) -> Any:
@@ -381,7 +424,66 @@ class Posterior:
                 check_crs(one[1].crs, self.crs)
         number = whole("draws", draws, 2) or 2
         index = getattr(regions, "index", None) if hasattr(regions, "geometry") else None
-        return Counts(self._core.count(asked, length, number, seed_of(seed), watcher(progress)), number, index)
+        counts = Counts(self._core.count(asked, length, number, seed_of(seed), watcher(progress)), number, index)
+        counts.axes, counts.time_zone, counts.is_named = self._core.window.axes, self.time_zone, isinstance(regions, Mapping)
+        return counts
+
+    # Plots
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        show: str = "mean",
+        level: float | None = None,
+        events: bool = True,
+        points: int | None = None,
+        at: Any = None,
+        color: Any = None,
+        label: str | None = None,
+        cmap: Any = None,
+        colorbar: bool = True,
+    ) -> Axes:
+        """The rate as a curve with 50 % and 90 % bands and its events, or as a map inside its border; gives the axes back.
+
+        `show`: "mean", "sd", "quantile" (the one of probability `level`, 0.95 unless it is given) or "exceed" (the probability that the rate is
+        above `level`, the average rate unless it is given). `points`: how many along a curve or the longer side of a map. `at`: the place on a
+        third axis, its middle unless it is given. `color` and `label` are for a curve beside others, `cmap` and `colorbar` for a map. Events of
+        trials stand above the curve, in a row for each.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> post = IntensityModel().fit(datasets.load("coal")).posterior_
+        >>> post.plot().get_ylabel()
+        'events per year'
+        >>> post.plot(show="exceed", level=2.0).get_ylabel()
+        'P(rate > 2 events per year)'
+        """
+        from . import _plot
+
+        how: dict[str, Any] = {"show": show, "level": level, "events": events, "points": points, "at": at}
+        return _plot.plot(self, ax, **how, color=color, label=label, cmap=cmap, colorbar=colorbar)
+
+    def plot_counts(self, regions: Any = None, *, every: Any = None, ax: Any = None, new: bool = False, color: Any = None, **how: Any) -> Axes:
+        """The numbers of events in regions as bars with 50 % and 90 % intervals; `regions`, `every` and `how` are those of `count`.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> post = IntensityModel().fit(datasets.load("coal")).posterior_
+        >>> post.plot_counts({"1860s": (1860, 1870), "1940s": (1940, 1950)}).get_xlabel()
+        'expected events, 50 and 90 % intervals'
+        """
+        return self.count(regions, every=every, **how).plot(ax, new=new, color=color)
+
+    def plot_raster(self, ax: Any = None) -> Axes:
+        """The events of each trial in a row of its own, the first on top.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> post = IntensityModel(average=False).fit(datasets.load("spikes")).posterior_
+        >>> post.plot_raster().get_ylabel()
+        'trial'
+        """
+        from . import _plot
+
+        return _plot.plot_raster(self, ax)
 
     # Checks and scores
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -209,3 +209,19 @@ def calibrate(
     numbers = [whole(name, value, 1) or 1 for name, value in [("dims", dims), ("events", events), ("sets", sets)]]
     found: dict[str, Any] = json.loads(_core.calibrate(numbers[0], link, numbers[1], numbers[2], families, seed_of(seed), watcher(progress)))
     return found
+
+
+def plot_calibration(found: Mapping[str, Any], ax: Any = None, *, show: str | None = None, of: str | None = None) -> Any:
+    """What `calibrate` found: histograms of ranks with the band in which they should lie, and coverage against what intervals promise.
+
+    Without `ax=` and `show=` it is a figure with all of it, and an array of its axes comes back. `show="ranks"` draws the histogram of one
+    quantity, which `of=` names (the first unless it does), `show="coverage"` the coverage of all; either gives its axes.
+
+    >>> from pointillist import calibrate, plot_calibration
+    >>> axes = plot_calibration(calibrate(sets=20, events=20))
+    >>> axes[-1].get_xlabel()
+    'promised (%)'
+    """
+    from . import _plot
+
+    return _plot.plot_calibration(found, ax, show, of)

@@ -319,6 +319,11 @@ class Window:
         except (ValueError, ArithmeticError) as error:
             return f"<Window: {error}>"
 
+    def _repr_html_(self) -> str:
+        from ._repr import html_of_window
+
+        return html_of_window(self)
+
 
 def _closed(ring: Sequence[Any]) -> list[Any]:
     corners = list(ring)
