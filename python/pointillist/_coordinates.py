@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ._errors import InputError
 from ._optional import loaded
+from ._spikes import trains_of
 
 Floats = npt.NDArray[np.float64]
 Instants = npt.NDArray[np.int64]
@@ -57,8 +58,13 @@ def coordinates(data: Any, what: str = "the events", dims: int | None = None) ->
     frame = _geo_frame(data) or _frame(data, what) or _series(data, what)
     if frame is not None:
         return frame
+    trains = trains_of(data)
+    if trains is not None:
+        data = trains.data
     if _is_trials(data):
         return _trials(data, what)
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise InputError(f"{what} are sparse, and sparse data are not supported; give x.toarray()")
     column = _column(data, what)
     if column.dtype == np.int64:
         return Coordinates([column]) if column.ndim == 1 else Coordinates(_split(column))
@@ -76,7 +82,9 @@ def _rows(array: Floats, what: str, dims: int | None) -> Floats:
     if array.ndim != 2:
         raise InputError(f"{what} have {array.ndim} dimensions; give an array of shape (n,) or (n, d)")
     if array.shape[1] == 0:
-        raise InputError(f"{what} have no coordinates (shape {array.shape}); give an array of shape (n, d)")
+        raise InputError(
+            f"{what} have no coordinates, 0 feature(s) (shape={array.shape}) while a minimum of 1 is required; give an array of shape (n, d)"
+        )
     return np.ascontiguousarray(array)
 
 
@@ -117,7 +125,7 @@ def _numbers(array: npt.NDArray[Any], what: str) -> Any:
     if kind == "b":
         raise InputError(f"{what} are booleans; give the coordinates of events, not a mask of bins")
     if kind == "c":
-        raise InputError(f"{what} are complex numbers; give real coordinates")
+        raise InputError(f"Complex data not supported: {what} are complex numbers; give real coordinates")
     if kind in "US" or (kind == "O" and _all_texts(array)):
         return _texts(array, what)
     if kind == "O":

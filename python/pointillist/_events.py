@@ -8,7 +8,9 @@ from typing import Any
 
 from . import _core
 from ._coordinates import Coordinates, coordinates
-from ._errors import InputError, SettingError, WindowError
+from ._errors import InputError, SettingError
+from ._geo import check_crs as check_crs
+from ._spikes import own_window
 from ._window import Exposure, Window, as_window, end_text
 
 #: What the model calls events that have no file.
@@ -38,6 +40,8 @@ def as_events(
         if said:
             raise SettingError(f"these events have a window already, so {said[0]}= has no effect; leave it out, or give their points")
         return data
+    if window is None and trials is None:
+        window = own_window(data)
     found = coordinates(data)
     words = window_words(found, window, exposure, repeats, trials, names, units, time_unit)
     numbers = found.trials
@@ -94,22 +98,12 @@ def _with_exposure(words: Window, exposure: Exposure) -> Window:
     return words
 
 
-def check_crs(events: Any, window: Any) -> None:
-    """Refuses events in another coordinate reference system than their window."""
-    if events is None or window is None or events == window:
-        return
-    raise WindowError(f"the events are in {_crs_name(events)} and the window is in {_crs_name(window)}; bring both into one with .to_crs(...)")
-
-
-def _crs_name(crs: Any) -> str:
-    return str(getattr(crs, "name", None) or crs)
-
-
-def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: bool) -> _core.Events:
+def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: bool, crs: Any = None) -> _core.Events:
     """Held-out events for what was fitted over a window."""
     if isinstance(data, _core.Events):
         return data
     found = coordinates(data, "the held-out events", window.dims)
+    check_crs(found.crs, crs, "the held-out events")
     if repeats is None and found.trial_count is not None:
         repeats = found.trial_count
     return _core.Events.held_out(found.given, found.trials, window, repeats, clip)
@@ -221,4 +215,6 @@ def _frame_regions(regions: Any) -> list[Any] | None:
         return [(str(name), Window(shape, crs=regions.crs)) for name, shape in zip(regions.index, regions.geometry)]
     if pandas is not None and isinstance(regions, pandas.IntervalIndex):
         return [(str(one), Window(one.left, one.right)) for one in regions]
+    if pandas is not None and isinstance(regions, pandas.PeriodIndex):
+        return [(str(one), Window(one.start_time, (one + 1).start_time)) for one in regions]
     return None

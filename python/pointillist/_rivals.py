@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from . import _core
 from ._coordinates import coordinates
-from ._errors import SettingError
+from ._errors import InputError, SettingError
 from ._events import as_events, held_out_events
+from ._geo import crs_of
 from ._model import Estimator, IntensityModel
 from ._posterior import DRAWS, QUANTILES, Rate, probabilities_of, watcher
 from ._settings import seed_of, whole
+from ._sklearn import check_features
 from ._window import as_window
 
 Floats = npt.NDArray[np.float64]
@@ -41,9 +43,12 @@ class KernelSmoother(Estimator):
         """Finds the bandwidth, unless one is given."""
         meant = window if window is not None else None if isinstance(X, _core.Events) else self.window
         events = as_events(X, meant, **about)
+        if self.bandwidth is None and len(events) == 1:
+            raise InputError("the events are 1 sample, and a bandwidth is chosen by leaving one out; give two events or more, or bandwidth=")
         widths = None if self.bandwidth is None else [float(width) for width in np.atleast_1d(self.bandwidth)]
         self.posterior_ = _core.Smoother.fit(events, self.edge_correction, widths)
         self.n_features_in_ = self.posterior_.window.dims
+        self.crs_ = crs_of(X, meant)
         return self
 
     @property
@@ -67,12 +72,14 @@ class KernelSmoother(Estimator):
 
     def score_samples(self, X: Any) -> Floats:
         """The logarithm of the rate at points."""
+        check_features(self, X)
         with np.errstate(divide="ignore"):
             return np.log(self.rate(X))
 
     def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
         """The log-likelihood of held-out events."""
-        return self.posterior_.log_likelihood(held_out_events(X, self.posterior_.window, repeats, clip))
+        check_features(self, X)
+        return self.posterior_.log_likelihood(held_out_events(X, self.posterior_.window, repeats, clip, self.crs_))
 
 
 class SGCP(Estimator):
@@ -114,6 +121,7 @@ class SGCP(Estimator):
         events = as_events(X, meant, **about)
         self.posterior_ = _core.Sgcp.fit(events, self, whole("threads", self.threads, 1), watcher(self.progress))
         self.n_features_in_ = self.posterior_.window.dims
+        self.crs_ = crs_of(X, meant)
         return self
 
     @property
@@ -137,6 +145,7 @@ class SGCP(Estimator):
 
     def score_samples(self, X: Any) -> Floats:
         """The logarithm of the posterior mean rate at points."""
+        check_features(self, X)
         return np.log(self.rate(X, quantiles=[]).mean)
 
     def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
@@ -145,7 +154,8 @@ class SGCP(Estimator):
 
     def scores(self, X: Any, *, repeats: int | None = None, clip: bool = False, draws: int = 1000) -> dict[str, Any]:
         """All scores of held-out events."""
-        events = held_out_events(X, self.posterior_.window, repeats, clip)
+        check_features(self, X)
+        events = held_out_events(X, self.posterior_.window, repeats, clip, self.crs_)
         return self.posterior_.score(events, draws, seed_of(self.seed))
 
 
