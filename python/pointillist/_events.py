@@ -10,6 +10,7 @@ from . import _core
 from ._coordinates import Coordinates, coordinates
 from ._errors import InputError, SettingError
 from ._geo import check_crs as check_crs
+from ._settings import path_of, switch, whole, word
 from ._spikes import own_window
 from ._window import Exposure, Window, as_window, end_text
 
@@ -45,7 +46,7 @@ def as_events(
     found = coordinates(data)
     words = window_words(found, window, exposure, repeats, trials, names, units, time_unit)
     numbers = found.trials
-    return _core.Events.of(found.given, numbers, words, clip, SOURCE if source is None else source)
+    return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
 
 
 def window_words(
@@ -74,7 +75,7 @@ def window_words(
     _check_trials(found, words)
     words.names = Window(names=names).names if names is not None else words.names or found.names
     words.units = Window(units=units).units if units is not None else words.units
-    words.time_unit = time_unit or words.time_unit
+    words.time_unit = word("time_unit", time_unit) or words.time_unit
     return words
 
 
@@ -106,7 +107,7 @@ def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: 
     check_crs(found.crs, crs, "the held-out events")
     if repeats is None and found.trial_count is not None:
         repeats = found.trial_count
-    return _core.Events.held_out(found.given, found.trials, window, repeats, clip)
+    return _core.Events.held_out(found.given, found.trials, window, whole("repeats", repeats), switch("clip", clip))
 
 
 def read_events(
@@ -147,7 +148,7 @@ def read_events(
         units=Window(units=units).units,
         skip_bad=skip_bad,
     )
-    return _core.read_events(str(path), reading)
+    return _core.read_events(path_of(path), reading)
 
 
 def _window_texts(window: Any) -> list[str]:

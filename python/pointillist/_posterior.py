@@ -14,10 +14,10 @@ from . import _core
 from ._arviz import count_draws, rate_draws
 from ._coordinates import coordinates
 from ._core import Posterior as CorePosterior
-from ._errors import InputError, PointillistWarning, SettingError
+from ._errors import InputError, ModelFileError, PointillistWarning, SettingError
 from ._events import check_crs, held_out_events, region_list
 from ._frames import counts_frame, labels_of, rate_frame, rate_points, zone_of
-from ._settings import seed_of, whole
+from ._settings import affordable, is_whole, path_of, seed_of, whole
 from ._window import Window
 from ._xarray import rate_dataset, rate_raster
 
@@ -204,8 +204,8 @@ class Counts:
             if min(p, 1.0 - p) * self._draws < 1.0:
                 import warnings
 
-                least = round(1.0 / min(p, 1.0 - p))
-                said = f"the quantile {p} is that of {self._draws} draws; for a better one take draws={least} or more"
+                least = 1.0 / min(p, 1.0 - p) if min(p, 1.0 - p) > 1e-15 else 1e15
+                said = f"the quantile {p} is that of {self._draws} draws; for a better one take draws={round(least)} or more"
                 warnings.warn(said, PointillistWarning, stacklevel=3)
                 break
         return probabilities
@@ -238,7 +238,11 @@ class Counts:
         return count_draws(self.draws, self.names)
 
     def __getitem__(self, region: int | str) -> OneCount:
-        return OneCount(self, self.names.index(region) if isinstance(region, str) else range(len(self))[region])
+        if isinstance(region, str) and region in self.names:
+            return OneCount(self, self.names.index(region))
+        if not is_whole(region):
+            raise InputError(f"there is no region {region!r} among the counts; there are {', '.join(self.names[:20])}, and numbers from 0")
+        return OneCount(self, range(len(self))[region])  # type: ignore[index]
 
     def __repr__(self) -> str:
         if len(self) == 1:
@@ -374,7 +378,7 @@ class Posterior:
 
     def _given(self, x: Any) -> Any:
         found = coordinates(self._core.window.grid(_default_grid(self._core.window.dims)) if x is None else x, "the points", self._core.window.dims)
-        check_crs(found.crs, self.crs)
+        check_crs(found.crs, self.crs, "the points")
         return found.given
 
     def rate(self, x: Any = None, *, quantiles: Any = QUANTILES, progress: Any = None) -> Rate:
@@ -410,11 +414,14 @@ class Posterior:
 
     def sample(self, x: Any, n: int = 1, *, seed: int | None = 0) -> Floats:
         """Draws of the intensity at points: a row for each draw."""
-        return self._core.sample(self._given(x), whole("n", n, 1) or 1, seed_of(seed))
+        given = self._given(x)
+        points = len(given) if isinstance(given, np.ndarray) else len(given[0])
+        return self._core.sample(given, affordable("n", whole("n", n, 1) or 1, points), seed_of(seed))
 
     def sample_events(self, n: int = 1, *, seed: int | None = 0) -> list[Floats]:
         """Whole new sets of events, one array for each."""
-        sets = self._core.sample_events(whole("n", n, 1) or 1, seed_of(seed))
+        size = (self.event_count + 4) * self._core.window.dims
+        sets = self._core.sample_events(affordable("n", whole("n", n, 1) or 1, size), seed_of(seed))
         return [points[:, 0] for points in sets] if self._core.window.dims == 1 else sets
 
     def to_arviz(self, x: Any = None, *, draws: int = 1000, seed: int | None = 0) -> Any:
@@ -445,8 +452,8 @@ class Posterior:
         asked, length = region_list(regions, every)
         for one in asked:
             if isinstance(one, tuple):
-                check_crs(one[1].crs, self.crs)
-        number = whole("draws", draws, 2) or 2
+                check_crs(one[1].crs, self.crs, "regions=")
+        number = affordable("draws", whole("draws", draws, 2) or 2, len(asked))
         counts = Counts(self._core.count(asked, length, number, seed_of(seed), watcher(progress)), number, labels_of(regions, every))
         zone = zone_of(regions)
         counts.axes, counts.time_zone = self._core.window.axes, self.time_zone if zone is None else zone
@@ -457,7 +464,7 @@ class Posterior:
     def score(self, held_out: Any, *, repeats: int | None = None, clip: bool = False, draws: int = DRAWS, seed: int | None = 0) -> dict[str, Any]:
         """Scores of held-out events, which come from the window of the fit: l_p, l_0, m_p, m_0, as the command has them."""
         events = held_out_events(held_out, self._core.window, repeats, clip, self.crs)
-        found = self._core.score(events, whole("draws", draws, 2) or 2, seed_of(seed))
+        found = self._core.score(events, affordable("draws", whole("draws", draws, 2) or 2, 1), seed_of(seed))
         for name in ("m_p", "m_0"):
             k = found[f"{name}_pareto_k"]
             if k is not None and k > UNTRUSTED:
@@ -474,7 +481,7 @@ class Posterior:
     def check(self, events: Any = None, *, draws: int = 8000, seed: int | None = 0, progress: Any = None) -> dict[str, Any]:
         """The answer beside exact draws of the same model, and goodness of fit; the events are those of the fit, which it keeps if they are few."""
         given = self._own(events)
-        found: dict[str, Any] = json.loads(self._core.check(given, whole("draws", draws, 100) or 100, seed_of(seed), watcher(progress)))
+        found: dict[str, Any] = json.loads(self._core.check(given, affordable("draws", whole("draws", draws, 100) or 100, 1), seed_of(seed), watcher(progress)))
         goodness = self._core.goodness_of_fit(given)
         found["goodness"] = None if goodness is None else json.loads(goodness)
         return found
@@ -495,16 +502,18 @@ class Posterior:
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "the model") -> Posterior:
         """The posterior of a model file's text."""
+        if not isinstance(text, (str, bytes, bytearray, memoryview)):
+            raise ModelFileError(f"a {type(text).__name__} is not a model file; give the text of one")
         return cls(_core.Posterior.from_bytes(text.encode() if isinstance(text, str) else bytes(text), name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, which the command reads too; whole or not at all."""
-        self._core.write(os.fspath(path))
+        self._core.write(path_of(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Posterior:
         """Reads a model file, whoever wrote it."""
-        return cls(_core.Posterior.read(str(os.fspath(path))))
+        return cls(_core.Posterior.read(path_of(path)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_json(), self.crs, self.time_zone)

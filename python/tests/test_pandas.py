@@ -101,7 +101,6 @@ def test_zones_do_not_change_a_fit(model: pt.IntensityModel) -> None:
         (pd.DatetimeIndex(["2024-03-09", pd.NaT]), "dropna"),
         (pd.Series([], dtype="datetime64[ns, UTC]"), None),
         (pd.timedelta_range("1h", periods=3), "durations"),
-        (pd.Series([1.0, 2.0]), "date"),
     ],
 )
 def test_bad_dates_are_refused(model: pt.IntensityModel, asked: object, words: str | None) -> None:

@@ -66,8 +66,7 @@ WITHOUT_A_FIT = {
     "check_do_not_raise_errors_in_init_or_set_param",
     "check_estimators_unfitted",
     "check_mixin_order",
-    "check_positive_only_tag_during_fit",
-} - {"check_positive_only_tag_during_fit"}
+}
 
 
 def test_the_sampler_is_an_estimator() -> None:
