@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import InputError
+from ._geo import geometry_of
 from ._optional import loaded
 from ._spikes import trains_of
 
@@ -300,13 +301,7 @@ def _geo_frame(data: Any, what: str) -> Coordinates | None:
     geopandas = loaded("geopandas")
     if geopandas is None or not isinstance(data, (geopandas.GeoDataFrame, geopandas.GeoSeries)):
         return None
-    try:
-        geometry = data.geometry
-    except AttributeError as error:
-        raise InputError(f"{what} are a GeoDataFrame without geometry; name its column with .set_geometry(...)") from error
-    nothing = np.asarray(geometry.isna() | geometry.is_empty, dtype=bool)
-    if nothing.any():
-        raise InputError(f"{what} have no geometry in row {int(np.flatnonzero(nothing)[0])}; drop such rows first, with .dropna()")
+    geometry = geometry_of(data, what)
     if not (geometry.geom_type == "Point").all():
         kinds = ", ".join(sorted(set(map(str, geometry.geom_type))))
         raise InputError(f"{what} have geometries of the kinds {kinds}; give points")

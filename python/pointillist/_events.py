@@ -10,6 +10,7 @@ from . import _core
 from ._coordinates import Coordinates, coordinates
 from ._errors import InputError, SettingError
 from ._geo import check_crs as check_crs
+from ._geo import geometry_of
 from ._settings import path_of, switch, whole, word
 from ._spikes import own_window
 from ._window import Exposure, Window, as_window, end_text
@@ -180,7 +181,7 @@ def region_list(regions: Any, every: Any) -> tuple[list[Any], str | None]:
     frame = _frame_regions(regions)
     if frame is not None:
         return frame, None
-    if not isinstance(regions, Iterable):
+    if not isinstance(regions, Iterable) or getattr(regions, "ndim", 1) == 0:
         raise InputError(f"regions= is a {type(regions).__name__}; give windows, (lo, hi) pairs, a GeoDataFrame, or the edges of bins")
     listed = list(regions)
     if listed and all(_is_number(edge) for edge in listed):
@@ -213,7 +214,8 @@ def _frame_regions(regions: Any) -> list[Any] | None:
 
     geopandas, pandas = loaded("geopandas"), loaded("pandas")
     if geopandas is not None and isinstance(regions, (geopandas.GeoDataFrame, geopandas.GeoSeries)):
-        return [(str(name), Window(shape, crs=regions.crs)) for name, shape in zip(regions.index, regions.geometry)]
+        shapes = geometry_of(regions, "regions=")
+        return [(str(name), Window(shape, crs=shapes.crs)) for name, shape in zip(shapes.index, shapes)]
     if pandas is not None and isinstance(regions, pandas.IntervalIndex):
         return [(str(one), Window(one.left, one.right)) for one in regions]
     if pandas is not None and isinstance(regions, pandas.PeriodIndex):

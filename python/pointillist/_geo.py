@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._errors import WindowError
+import numpy as np
+
+from ._errors import InputError, WindowError
 from ._optional import loaded
 
 
@@ -45,6 +47,18 @@ def crs_of(data: Any, window: Any) -> Any:
     """The coordinate reference system of events, or else of their window."""
     own = getattr(data, "crs", None)
     return own if own is not None else getattr(window, "crs", None)
+
+
+def geometry_of(frame: Any, what: str) -> Any:
+    """The geometries of a frame or a series of GeoPandas, none of them missing or empty."""
+    try:
+        geometry = frame.geometry
+    except AttributeError as error:
+        raise InputError(f"{what} are a GeoDataFrame without geometry; name its column with .set_geometry(...)") from error
+    nothing = np.asarray(geometry.isna() | geometry.is_empty, dtype=bool)
+    if nothing.any():
+        raise InputError(f"{what} have no geometry in row {int(np.flatnonzero(nothing)[0])}; drop such rows first, with .dropna()")
+    return geometry
 
 
 def grid_mapping(dataset: Any, crs: Any) -> Any:

@@ -15,7 +15,7 @@ from ._events import as_events
 from ._frames import zone_of
 from ._geo import crs_of
 from ._posterior import Posterior, watcher
-from ._settings import Settings, whole
+from ._settings import Settings, threads_of
 from ._sklearn import check_features
 from ._summary import Summary
 from ._window import Exposure
@@ -185,7 +185,7 @@ class IntensityModel(Estimator):
         Window, (lo, hi), a pair for each axis, or a border. `y` is there for scikit-learn and means nothing.
         """
         settings = self._settings()
-        threads = whole("threads", self.threads, 1)
+        threads = threads_of(self.threads)
         told = watcher(self.progress)
         summary = _summary_of(X)
         if summary is not None:

@@ -17,7 +17,7 @@ from ._core import Posterior as CorePosterior
 from ._errors import InputError, ModelFileError, PointillistWarning, SettingError
 from ._events import check_crs, held_out_events, region_list
 from ._frames import counts_frame, labels_of, rate_frame, rate_points, zone_of
-from ._settings import affordable, is_whole, path_of, seed_of, whole
+from ._settings import affordable, is_whole, path_of, real, seed_of, whole
 from ._window import Window
 from ._xarray import rate_dataset, rate_raster
 
@@ -69,9 +69,10 @@ class Rate:
 
     def quantile(self, p: float) -> Floats:
         """One of the quantiles that were asked for."""
-        if p not in self.probabilities:
+        wanted = real("p", p)
+        if wanted not in self.probabilities:
             raise SettingError(f"the quantile {p} was not asked for; ask for rate(x, quantiles=[..., {p}])")
-        values: Floats = self.quantiles[self.probabilities.index(p)]
+        values: Floats = self.quantiles[self.probabilities.index(wanted)]
         return values
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -464,6 +465,8 @@ class Posterior:
     def score(self, held_out: Any, *, repeats: int | None = None, clip: bool = False, draws: int = DRAWS, seed: int | None = 0) -> dict[str, Any]:
         """Scores of held-out events, which come from the window of the fit: l_p, l_0, m_p, m_0, as the command has them."""
         events = held_out_events(held_out, self._core.window, repeats, clip, self.crs)
+        if not len(events):
+            raise InputError("there are no held-out events to score; the likelihood of seeing none is post.log_likelihood([])")
         found = self._core.score(events, affordable("draws", whole("draws", draws, 2) or 2, 1), seed_of(seed))
         for name in ("m_p", "m_0"):
             k = found[f"{name}_pareto_k"]

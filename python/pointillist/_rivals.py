@@ -17,7 +17,7 @@ from ._events import as_events, held_out_events
 from ._geo import check_crs, crs_of
 from ._model import Estimator, IntensityModel
 from ._posterior import DRAWS, QUANTILES, Rate, probabilities_of, watcher
-from ._settings import real, seed_of, texts, whole, word
+from ._settings import real, seed_of, texts, threads_of, whole, word
 from ._sklearn import check_features
 from ._window import as_window
 
@@ -86,7 +86,7 @@ class KernelSmoother(Estimator):
 
 
 def _listed(bandwidth: Any) -> list[Any]:
-    return list(bandwidth) if isinstance(bandwidth, (list, tuple, np.ndarray)) and np.ndim(bandwidth) == 1 else [bandwidth]
+    return list(bandwidth) if isinstance(bandwidth, (list, tuple, np.ndarray)) and getattr(bandwidth, "ndim", 1) == 1 else [bandwidth]
 
 
 class SGCP(Estimator):
@@ -126,7 +126,7 @@ class SGCP(Estimator):
         """Samples until the chains agree."""
         meant = window if window is not None else None if isinstance(X, _core.Events) else self.window
         events = as_events(X, meant, **about)
-        self.posterior_ = _core.Sgcp.fit(events, self._sampling(), whole("threads", self.threads, 1), watcher(self.progress))
+        self.posterior_ = _core.Sgcp.fit(events, self._sampling(), threads_of(self.threads), watcher(self.progress))
         self.n_features_in_ = self.posterior_.window.dims
         self.crs_ = crs_of(X, meant)
         return self

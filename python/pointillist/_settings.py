@@ -104,7 +104,7 @@ def is_whole(value: Any) -> bool:
 
 def shown(value: Any) -> str:
     """A value in a message, cut short."""
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
@@ -121,7 +121,7 @@ def texts(name: str, value: Any) -> list[str]:
     """Texts, of one or several."""
     if isinstance(value, str):
         return [value]
-    if isinstance(value, Iterable) and np.ndim(value) == 1:  # type: ignore[arg-type]
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping)) and getattr(value, "ndim", 1) == 1:
         return [str(one) for one in value]
     raise SettingError(f"{name}={shown(value)} is not understood; give a text, or a list with one for each")
 
@@ -159,6 +159,18 @@ def whole(name: str, value: Any, least: int = 0) -> int | None:
     if value >= MOST:
         raise SettingError(f"{name}={shown(value)} is more than a computer counts to; give less than 2**63")
     return int(value)
+
+
+#: More threads than any machine has cores; to start so many is to wait for them.
+MOST_THREADS = 4096
+
+
+def threads_of(value: Any) -> int | None:
+    """How many threads may work, or None for all cores."""
+    number = whole("threads", value, 1)
+    if number is not None and number > MOST_THREADS:
+        raise SettingError(f"threads={number} is more than any machine has cores; give at most {MOST_THREADS}, or None for all")
+    return number
 
 
 def seed_of(value: Any) -> int:

@@ -354,7 +354,7 @@ def _whole(value: Any, name: str) -> int:
 
 def _spans(trials: Any) -> list[list[str]]:
     """The start and the end of each trial."""
-    if not isinstance(trials, Iterable) or isinstance(trials, (str, bytes)) or np.ndim(trials) == 0:  # type: ignore[arg-type]
+    if not isinstance(trials, Iterable) or isinstance(trials, (str, bytes)) or getattr(trials, "ndim", 1) == 0:
         raise WindowError(f"trials={shown(trials)} is no list; give a start and an end for each trial, as in [(0, 2), (0, 1.5)]")
     return [[end_text(lo), end_text(hi)] for lo, hi in (_pair(one) for one in trials)]
 
@@ -374,7 +374,7 @@ def _flat(ends: Iterable[Any]) -> list[Any]:
             flat.append(value)
         elif isinstance(value, slice):
             flat.extend([value.start, value.stop])
-        elif isinstance(value, Iterable) and not isinstance(value, (bytes, dict, set)) and np.ndim(value) > 0:  # type: ignore[arg-type]
+        elif isinstance(value, Iterable) and not isinstance(value, (bytes, dict, set)) and getattr(value, "ndim", 1) > 0:
             flat.extend(_flat(value))
         else:
             raise WindowError(f"window=: {value!r} is no end of a box; give (lo, hi) for each axis, a GeoJSON border, or a polygon")
