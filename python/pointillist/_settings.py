@@ -39,28 +39,24 @@ class Settings:
     def of(cls, said: Mapping[str, Any]) -> Settings:
         """Of the parameters of an estimator."""
         return cls(
-            basis=_word("basis", said["basis"]) or "auto",
+            basis=word("basis", said["basis"]) or "auto",
             nodes=_grid("nodes", said["nodes"]),
-            link=_word("link", said["link"]),
+            link=word("link", said["link"]),
             smoothness=None if said["smoothness"] is None else str(said["smoothness"]),
-            kernel=_word("kernel", said["kernel"]),
+            kernel=word("kernel", said["kernel"]),
             inducing=_inducing(said["inducing"]),
-            optimise_inducing=_switch("optimise_inducing", said["optimise_inducing"]),
-            mean=_word("mean", said["mean"]),
+            optimise_inducing=switch("optimise_inducing", said["optimise_inducing"]),
+            mean=word("mean", said["mean"]),
             prior=_pairs("prior", said["prior"], "~"),
             fix=_pairs("fix", said["fix"], "="),
-            method=_word("method", said["method"]),
+            method=word("method", said["method"]),
             jitter=_number("jitter", said["jitter"]),
             tolerance=_number("tolerance", said["tolerance"]),
-            average=None if said["average"] is None else _switch("average", said["average"]),
-            errors=_switch("errors", said["errors"]),
+            average=None if said["average"] is None else switch("average", said["average"]),
+            errors=switch("errors", said["errors"]),
             max_evaluations=whole("max_evaluations", said["max_evaluations"]),
-            exact=_switch("exact", said["exact"]),
+            exact=switch("exact", said["exact"]),
         )
-
-
-def _word(name: str, value: Any) -> str | None:
-    return word(name, value)
 
 
 def word(name: str, value: Any) -> str | None:
@@ -68,10 +64,6 @@ def word(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise SettingError(f"{name}={value!r} is not understood; give a text")
-
-
-def _switch(name: str, value: Any) -> bool:
-    return switch(name, value)
 
 
 def switch(name: str, value: Any) -> bool:

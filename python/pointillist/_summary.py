@@ -133,7 +133,7 @@ class Summary:
 
 def _cells(cells: Any, dims: int) -> list[int]:
     """How many on each axis."""
-    listed = list(cells) if isinstance(cells, (list, tuple, np.ndarray)) and getattr(cells, "ndim", 1) else [cells] * dims
+    listed = list(cells) if isinstance(cells, (list, tuple, np.ndarray)) and getattr(cells, "ndim", 1) == 1 else [cells] * dims
     return [whole("cells", count, 1) or 1 for count in listed]
 
 

@@ -189,7 +189,8 @@ class Window:
             repeats = given.repeats if repeats is None else repeats
             trials = given.trials if trials is None else trials
             exposure = given.exposure if exposure is None else exposure
-            names, units, time_unit = names or given.names, units or given.units, given.time_unit
+            names, units = given.names if names is None else names, given.units if units is None else units
+            time_unit = given.time_unit
         elif ends:
             self._take(ends, between)
         self.repeats = None if repeats is None else _whole(repeats, "repeats")

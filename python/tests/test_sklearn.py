@@ -25,6 +25,8 @@ OF_BOTH = {
 }
 OF_THE_MODEL = {
     **OF_BOTH,
+    "check_dtype_object": "forty events in ten dimensions are refused first, for no basis of a usable size has so short a length-scale there; "
+    + OF_BOTH["check_dtype_object"],
     "check_fit2d_1sample": "one event in ten dimensions is refused for its dimensions, for which no basis of a usable size exists, not for its number",
 }
 #: Checks that skip themselves: they ask for an array library behind an environment variable of SciPy, which must be set before SciPy is imported.
@@ -52,8 +54,8 @@ def test_scikit_learns_own_checks(model: Any, expected: dict[str, str]) -> None:
     assert len(by_status["passed"]) > 30
 
 
-#: The checks of scikit-learn fit hundreds of events in up to ten dimensions; the sampler, of cubic cost in both its events and its thinned ones, takes
-#: minutes for one of them. So it has those which ask of the object alone.
+#: The checks of scikit-learn fit and score events in up to ten dimensions, hundreds of times; the sampler, of cubic cost in its events and the thinned
+#: ones, does not end the first of them in half a minute. So it has those which ask of the object alone.
 WITHOUT_A_FIT = {
     "check_estimator_cloneable",
     "check_estimator_tags_renamed",
