@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import InputError
+from ._geo import geometry_of
 from ._optional import loaded
+from ._spikes import trains_of
 
 Floats = npt.NDArray[np.float64]
 Instants = npt.NDArray[np.int64]
@@ -55,14 +57,20 @@ def coordinates(data: Any, what: str = "the events", dims: int | None = None) ->
     if isinstance(data, (str, bytes)):
         raise InputError(f"{what} are a text; give an array, or read a table with pointillist.read_events")
     # Not with `or`: coordinates without events are false.
-    for frame in (_geo_frame(data), _frame(data, what), _series(data, what)):
-        if frame is not None:
-            return frame
+    for read in (_geo_frame, _frame, _series):
+        found = read(data, what)
+        if found is not None:
+            return found
+    trains = trains_of(data)
+    if trains is not None:
+        data = trains.data
     if _is_trials(data):
         return _trials(data, what)
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise InputError(f"{what} are sparse, and sparse data are not supported; give x.toarray()")
     column = _column(data, what)
     if column.dtype == np.int64:
-        return Coordinates([column]) if column.ndim == 1 else Coordinates(_split(column))
+        return Coordinates(_split(column, what))
     return Coordinates(_rows(column, what, dims))
 
 
@@ -82,12 +90,18 @@ def _rows(array: Floats, what: str, dims: int | None) -> Floats:
     if array.ndim != 2:
         raise InputError(f"{what} have {array.ndim} dimensions; give an array of shape (n,) or (n, d)")
     if array.shape[1] == 0:
-        raise InputError(f"{what} have no coordinates (shape {array.shape}); give an array of shape (n, d)")
+        raise InputError(
+            f"{what} have no coordinates, 0 feature(s) (shape={array.shape}) while a minimum of 1 is required; give an array of shape (n, d)"
+        )
     rows: Floats = plain(array)
     return rows
 
 
-def _split(array: Instants) -> list[Any]:
+def _split(array: Instants, what: str) -> list[Any]:
+    if array.ndim == 1:
+        return [plain(array)]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputError(f"{what} are dates of shape {array.shape}; give an array of shape (n,) or (n, d)")
     return [plain(array[:, r]) for r in range(array.shape[1])]
 
 
@@ -124,7 +138,7 @@ def _numbers(array: npt.NDArray[Any], what: str) -> Any:
     if kind == "b":
         raise InputError(f"{what} are booleans; give the coordinates of events, not a mask of bins")
     if kind == "c":
-        raise InputError(f"{what} are complex numbers; give real coordinates")
+        raise InputError(f"Complex data not supported: {what} are complex numbers; give real coordinates")
     if kind in "US" or (kind == "O" and _all_texts(array)):
         return _texts(array, what)
     if kind == "O":
@@ -173,21 +187,29 @@ def instant_of(date: datetime.date) -> int:
 
 
 def _objects(array: npt.NDArray[Any], what: str) -> Any:
-    values = list(array.flat)
+    values, pandas = list(array.flat), loaded("pandas")
+    missing = () if pandas is None else (pandas.NaT, pandas.NA)
     for row, value in enumerate(values):
-        if value is None or value is getattr(loaded("pandas"), "NaT", value) is not value:
+        if value is None or any(value is nothing for nothing in missing):
             raise InputError(f"{what} have nothing in row {row}; drop such rows first, with .dropna()")
     if values and all(isinstance(value, datetime.date) for value in values):
         return np.array([instant_of(value) for value in values], dtype=np.int64).reshape(array.shape)
     if values and all(isinstance(value, np.datetime64) for value in values):
         return _micros(np.array(values, dtype="datetime64[us]").reshape(array.shape), what)
     if values and all(isinstance(value, (int, float, np.integer, np.floating)) for value in values):
-        return np.array(values, dtype=np.float64).reshape(array.shape)
+        return _plain_numbers(values, what).reshape(array.shape)
     kinds = sorted({type(value).__name__ for value in values[:1000]})
     raise InputError(
         f"{what} are an array of objects ({', '.join(kinds) or 'none'}); give numbers, as in numpy.asarray(x, dtype=float), "
         "or for trials a list with one array each"
     )
+
+
+def _plain_numbers(values: list[Any], what: str) -> Floats:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InputError(f"{what} hold a number too large for 64 bits ({error}); give float64, or subtract an origin first") from error
 
 
 def _with_time_zone(data: Any) -> Instants | None:
@@ -215,7 +237,7 @@ def _nested(one: Any) -> bool:
 
 
 def _trials(data: Any, what: str) -> Coordinates:
-    parts = [coordinates(np.asarray(one) if len(one) else np.empty(0), f"trial {number} of {what}") for number, one in enumerate(data)]
+    parts = [coordinates(_trial(one, f"trial {number} of {what}"), f"trial {number} of {what}") for number, one in enumerate(data)]
     sizes = [len(part) for part in parts]
     trials = np.repeat(np.arange(len(parts), dtype=np.int64), sizes)
     filled = [part for part, size in zip(parts, sizes) if size]
@@ -232,10 +254,20 @@ def _trials(data: Any, what: str) -> Coordinates:
     return Coordinates(joined, trials=trials, trial_count=len(parts))
 
 
+def _trial(one: Any, what: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(one)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{what} is no array ({error}); give one of shape (n,) or (n, d)") from error
+    return array if array.size or array.ndim > 1 else np.empty(0)
+
+
 def _series(data: Any, what: str) -> Coordinates | None:
     pandas = loaded("pandas")
     if pandas is None or not isinstance(data, (pandas.Series, pandas.Index)):
         return None
+    if isinstance(data, pandas.MultiIndex):
+        raise InputError(f"{what} are an index of several levels; give a frame, as index.to_frame() makes one")
     zone = getattr(data.dtype, "tz", None)
     if pandas.isna(data).any():
         row = int(np.flatnonzero(np.asarray(pandas.isna(data)))[0])
@@ -252,6 +284,8 @@ def _frame(data: Any, what: str) -> Coordinates | None:
         return None
     if data.shape[1] == 0:
         raise InputError(f"{what} are a frame without columns; give one to three columns of coordinates")
+    if not data.columns.is_unique:
+        raise InputError(f"{what} are a frame in which two columns have one name; rename one of them")
     usable = [
         name for name in data.columns if data[name].dtype.kind in "fiuM" or getattr(data[name].dtype, "tz", None) is not None
     ]
@@ -271,13 +305,13 @@ def _frame(data: Any, what: str) -> Coordinates | None:
     return Coordinates(plain(np.stack(columns, axis=1)), names=names)
 
 
-def _geo_frame(data: Any) -> Coordinates | None:
+def _geo_frame(data: Any, what: str) -> Coordinates | None:
     geopandas = loaded("geopandas")
     if geopandas is None or not isinstance(data, (geopandas.GeoDataFrame, geopandas.GeoSeries)):
         return None
-    geometry = data.geometry
+    geometry = geometry_of(data, what)
     if not (geometry.geom_type == "Point").all():
         kinds = ", ".join(sorted(set(map(str, geometry.geom_type))))
-        raise InputError(f"the events have geometries of the kinds {kinds}; give points")
+        raise InputError(f"{what} have geometries of the kinds {kinds}; give points")
     rows = plain(np.stack([geometry.x.to_numpy(), geometry.y.to_numpy()], axis=1))
     return Coordinates(rows, names=["x", "y"], crs=data.crs)

@@ -8,7 +8,11 @@ from typing import Any
 
 from . import _core
 from ._coordinates import Coordinates, coordinates
-from ._errors import InputError, SettingError, WindowError
+from ._errors import InputError, SettingError
+from ._geo import check_crs as check_crs
+from ._geo import geometry_of
+from ._settings import path_of, switch, whole, word
+from ._spikes import own_window
 from ._window import Exposure, Window, as_window, end_text
 
 #: What the model calls events that have no file.
@@ -38,10 +42,12 @@ def as_events(
         if said:
             raise SettingError(f"these events have a window already, so {said[0]}= has no effect; leave it out, or give their points")
         return data
+    if window is None and trials is None:
+        window = own_window(data)
     found = coordinates(data)
     words = window_words(found, window, exposure, repeats, trials, names, units, time_unit)
     numbers = found.trials
-    return _core.Events.of(found.given, numbers, words, clip, SOURCE if source is None else source)
+    return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
 
 
 def window_words(
@@ -70,7 +76,7 @@ def window_words(
     _check_trials(found, words)
     words.names = Window(names=names).names if names is not None else words.names or found.names
     words.units = Window(units=units).units if units is not None else words.units
-    words.time_unit = time_unit or words.time_unit
+    words.time_unit = word("time_unit", time_unit) or words.time_unit
     return words
 
 
@@ -94,25 +100,15 @@ def _with_exposure(words: Window, exposure: Exposure) -> Window:
     return words
 
 
-def check_crs(events: Any, window: Any) -> None:
-    """Refuses events in another coordinate reference system than their window."""
-    if events is None or window is None or events == window:
-        return
-    raise WindowError(f"the events are in {_crs_name(events)} and the window is in {_crs_name(window)}; bring both into one with .to_crs(...)")
-
-
-def _crs_name(crs: Any) -> str:
-    return str(getattr(crs, "name", None) or crs)
-
-
-def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: bool) -> _core.Events:
+def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: bool, crs: Any = None) -> _core.Events:
     """Held-out events for what was fitted over a window."""
     if isinstance(data, _core.Events):
         return data
     found = coordinates(data, "the held-out events", window.dims)
+    check_crs(found.crs, crs, "the held-out events")
     if repeats is None and found.trial_count is not None:
         repeats = found.trial_count
-    return _core.Events.held_out(found.given, found.trials, window, repeats, clip)
+    return _core.Events.held_out(found.given, found.trials, window, whole("repeats", repeats), switch("clip", clip))
 
 
 def read_events(
@@ -153,7 +149,7 @@ def read_events(
         units=Window(units=units).units,
         skip_bad=skip_bad,
     )
-    return _core.read_events(str(path), reading)
+    return _core.read_events(path_of(path), reading)
 
 
 def _window_texts(window: Any) -> list[str]:
@@ -185,7 +181,7 @@ def region_list(regions: Any, every: Any) -> tuple[list[Any], str | None]:
     frame = _frame_regions(regions)
     if frame is not None:
         return frame, None
-    if not isinstance(regions, Iterable):
+    if not isinstance(regions, Iterable) or getattr(regions, "ndim", 1) == 0:
         raise InputError(f"regions= is a {type(regions).__name__}; give windows, (lo, hi) pairs, a GeoDataFrame, or the edges of bins")
     listed = list(regions)
     if listed and all(_is_number(edge) for edge in listed):
@@ -218,7 +214,10 @@ def _frame_regions(regions: Any) -> list[Any] | None:
 
     geopandas, pandas = loaded("geopandas"), loaded("pandas")
     if geopandas is not None and isinstance(regions, (geopandas.GeoDataFrame, geopandas.GeoSeries)):
-        return [(str(name), Window(shape, crs=regions.crs)) for name, shape in zip(regions.index, regions.geometry)]
+        shapes = geometry_of(regions, "regions=")
+        return [(str(name), Window(shape, crs=shapes.crs)) for name, shape in zip(shapes.index, shapes)]
     if pandas is not None and isinstance(regions, pandas.IntervalIndex):
         return [(str(one), Window(one.left, one.right)) for one in regions]
+    if pandas is not None and isinstance(regions, pandas.PeriodIndex):
+        return [(str(one), Window(one.start_time, (one + 1).start_time)) for one in regions]
     return None

@@ -13,7 +13,7 @@ from ._errors import InputError, SettingError
 from ._events import as_events
 from ._model import Estimator
 from ._posterior import Posterior
-from ._settings import seed_of, whole
+from ._settings import affordable, real, seed_of, whole
 from ._window import as_window
 
 Floats = npt.NDArray[np.float64]
@@ -61,12 +61,23 @@ def bound(
     places = coordinates(inducing, "inducing=", dims).given
     if isinstance(places, list):
         raise InputError("inducing= has dates; give numbers on the axes of the window")
-    lengths = np.broadcast_to(np.asarray(lengthscale, dtype=np.float64), (dims,))
-    m_array, root = np.ascontiguousarray(m, dtype=np.float64), np.ascontiguousarray(L, dtype=np.float64)
+    lengths, m_array, root = _array("lengthscale", lengthscale), _array("m", m), _array("L", L)
+    if lengths.shape not in ((), (1,), (dims,)):
+        raise InputError(f"lengthscale= has shape {lengths.shape}; give a number, or {dims} of them, one for each axis")
+    lengths = np.broadcast_to(lengths, (dims,))
     if m_array.ndim != 1 or root.ndim != 2:
         raise InputError(f"m= has shape {m_array.shape} and L= has shape {root.shape}; give (k,) and (k, k) for k inducing points")
-    found = _core.bound(seen, float(variance), list(map(float, lengths)), float(mean), places, m_array, root, prior_mean, float(jitter))
+    numbers = real("variance", variance), list(map(float, lengths)), real("mean", mean)
+    found = _core.bound(seen, *numbers, places, m_array, root, prior_mean, real("jitter", jitter))
     return Bound(found)
+
+
+def _array(name: str, value: Any) -> Floats:
+    try:
+        array: Floats = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}= is no array of numbers ({error}); give one") from error
+    return array.copy(order="C") if array.ndim == 0 else np.ascontiguousarray(array)
 
 
 def simulate(
@@ -98,6 +109,6 @@ def simulate(
     if window is None:
         raise SettingError("simulate needs window=, as in window=(0, 50)")
     place = as_window(window, names=names) if names is not None else as_window(window)
-    drawn = _core.simulate(intensity, place.core, number or 1, seed_of(seed))
+    drawn = _core.simulate(intensity, place.core, affordable("draws", number or 1, 1), seed_of(seed))
     shaped = [points[:, 0] if place.dims == 1 else points for points in drawn]
     return shaped if number is not None else shaped[0]

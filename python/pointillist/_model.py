@@ -12,8 +12,11 @@ import numpy.typing as npt
 from . import _core
 from ._errors import SettingError, not_fitted
 from ._events import as_events
+from ._frames import zone_of
+from ._geo import crs_of
 from ._posterior import Posterior, watcher
-from ._settings import Settings, whole
+from ._settings import Settings, threads_of
+from ._sklearn import check_features
 from ._summary import Summary
 from ._window import Exposure
 
@@ -187,7 +190,7 @@ class IntensityModel(Estimator):
         Window, (lo, hi), a pair for each axis, or a border. `y` is there for scikit-learn and means nothing.
         """
         settings = self._settings()
-        threads = whole("threads", self.threads, 1)
+        threads = threads_of(self.threads)
         told = watcher(self.progress)
         summary = _summary_of(X)
         if summary is not None:
@@ -208,12 +211,13 @@ class IntensityModel(Estimator):
             source=source,
         )
         core = _core.fit(events, settings, threads, told)
-        self.posterior_ = Posterior(core, _crs_of(X, window if window is not None else self.window), _time_zone_of(X))
+        self.posterior_ = Posterior(core, crs_of(X, window if window is not None else self.window), zone_of(X))
         self.n_features_in_ = core.window.dims
         return self
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """The logarithm of the posterior mean rate at points."""
+        check_features(self, X)
         mean: npt.NDArray[np.float64] = self.posterior_.rate(X, quantiles=[]).mean
         return np.log(mean)
 
@@ -222,6 +226,7 @@ class IntensityModel(Estimator):
 
         With keywords (`draws`, `seed`, `repeats`) the scores of the command, as `posterior_.score` has them.
         """
+        check_features(self, X)
         if how:
             return self.posterior_.score(X, **how)
         return self.posterior_.log_likelihood(X)
@@ -290,16 +295,4 @@ def _summary_of(given: Any) -> Summary | None:
     if isinstance(given, (list, tuple)) and given and all(isinstance(one, Summary) for one in given):
         return Summary.total(given)
     return None
-
-
-def _crs_of(data: Any, window: Any) -> Any:
-    own = getattr(data, "crs", None)
-    return own if own is not None else getattr(window, "crs", None)
-
-
-def _time_zone_of(data: Any) -> Any:
-    """The time zone of dates of pandas."""
-    own = getattr(data, "dtype", None)
-    kinds = list(getattr(data, "dtypes", [])) if own is None else [own]
-    return next((kind.tz for kind in kinds if getattr(kind, "tz", None) is not None), None)
 

@@ -481,7 +481,7 @@ def plot_counts(counts: Counts, ax: Any = None, *, new: bool = False, color: Any
 
 def _bins(counts: Counts) -> Floats | None:
     """(lo, hi) of each bin, if regions are such on one axis that do not overlap and have no names of their own."""
-    if len(counts) < 2 or any(len(box) != 1 for box in counts.boxes) or counts.axes is None or counts.is_named:
+    if len(counts) < 2 or any(len(box) != 1 for box in counts.boxes) or not counts.axes or counts.is_named:
         return None
     bins = np.array([box[0] for box in counts.boxes])
     ordered = bins[np.argsort(bins[:, 0])]
@@ -490,7 +490,6 @@ def _bins(counts: Counts) -> Floats | None:
 
 
 def _time_bars(counts: Counts, ax: Any, ends: Floats, what: str, bins: Floats, colour: Any) -> Axes:
-    assert counts.axes is not None
     axis = counts.axes[0]
     edges = [on_axis(bins[:, side], axis) for side in (0, 1)]
     middle = on_axis(bins.mean(axis=1), axis)

@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._arviz import count_draws, rate_draws
 from ._coordinates import coordinates
 from ._core import Posterior as CorePosterior
-from ._errors import InputError, PointillistWarning, SettingError
+from ._errors import InputError, ModelFileError, PointillistWarning, SettingError
 from ._events import check_crs, held_out_events, region_list
-from ._optional import needed
-from ._settings import seed_of, whole
+from ._frames import counts_frame, labels_of, rate_frame, rate_points, zone_of
+from ._settings import affordable, is_whole, path_of, real, seed_of, whole
 from ._window import Window
+from ._xarray import rate_dataset, rate_raster
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,8 +53,14 @@ class Rate:
     ) -> None:
         self.points, self.axes, self.mean, self.sd = points, axes, mean, sd
         self.probabilities, self.quantiles = probabilities, quantiles
-        #: The time zone in which dates are given back, if events had one.
+        #: The time zone in which dates are given back, if the points or the events had one.
         self.time_zone: Any = None
+        #: The points as they were asked for, which label the frame.
+        self.asked: Any = None
+        #: Where events were looked for, the coordinate reference system of that, and the unit of the rate.
+        self.window: Window | None = None
+        self.crs: Any = None
+        self.unit = ""
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -62,9 +70,10 @@ class Rate:
 
     def quantile(self, p: float) -> Floats:
         """One of the quantiles that were asked for."""
-        if p not in self.probabilities:
+        wanted = real("p", p)
+        if wanted not in self.probabilities:
             raise SettingError(f"the quantile {p} was not asked for; ask for rate(x, quantiles=[..., {p}])")
-        values: Floats = self.quantiles[self.probabilities.index(p)]
+        values: Floats = self.quantiles[self.probabilities.index(wanted)]
         return values
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -77,29 +86,53 @@ class Rate:
         return columns
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row for each point; times that count from a date are dates again."""
-        frame = needed("pandas", "Rate.to_frame").DataFrame(self.columns())
-        for name, _, origin in self.axes:
-            if origin is not None and self.time_zone is not None:
-                frame[name] = frame[name].dt.tz_localize("UTC").dt.tz_convert(self.time_zone)
-        return frame
+        """A pandas DataFrame, one row for each point; times that count from a date are dates again, in their time zone.
+
+        An index of pandas that was asked for is its index; rows of a series or a frame keep theirs, and those of GeoPandas their geometry.
+
+        >>> import pandas as pd
+        >>> from pointillist import IntensityModel
+        >>> days = pd.date_range("2024-03-01", periods=20, freq="D", tz="Europe/Zurich")
+        >>> model = IntensityModel(average=False).fit(days, window=("2024-02-29", "2024-03-22"))
+        >>> str(model.rate(days[:3]).to_frame().index.tz)
+        'Europe/Zurich'
+        """
+        return rate_frame(self)
+
+    def to_geodataframe(self) -> Any:
+        """A GeoDataFrame with a point for each row, in the coordinate reference system of the fit.
+
+        >>> from pointillist import IntensityModel, Window
+        >>> square = Window([(0, 1), (0, 1)], crs="EPSG:32637")
+        >>> model = IntensityModel(average=False, nodes=(5, 5)).fit([[0.2, 0.3], [0.4, 0.9], [0.5, 0.5]], window=square)
+        >>> model.rate([[0.1, 0.2]]).to_geodataframe().crs.to_epsg()
+        32637
+        """
+        return rate_points(self)
 
     def to_xarray(self) -> Any:
-        """An xarray Dataset: over the axes of the grid if the points form one, else over the points."""
-        xarray = needed("xarray", "Rate.to_xarray")
-        columns = self.columns()
-        names = [name for name, _, _ in self.axes]
-        lines = [np.unique(columns[name]) for name in names]
-        shape = tuple(len(line) for line in lines)
-        values = {name: column for name, column in columns.items() if name not in names}
-        order = np.lexsort([columns[name] for name in reversed(names)])
-        if int(np.prod(shape)) != len(self):
-            coords = {name: ("point", columns[name]) for name in names}
-            return xarray.Dataset({name: ("point", column) for name, column in values.items()}, coords=coords)
-        return xarray.Dataset(
-            {name: (names, column[order].reshape(shape)) for name, column in values.items()},
-            coords={name: line for name, line in zip(names, lines)},
-        )
+        """An xarray Dataset of `mean`, `sd` and `quantiles`, with units: over the axes of the grid if the points form one, else over the points.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> grid = IntensityModel().fit(datasets.load("coal")).rate().to_xarray()
+        >>> dict(grid.sizes), grid["mean"].units
+        ({'year': 200, 'quantile': 3}, 'events per year')
+        """
+        return rate_dataset(self)
+
+    def to_raster(self, path: str | os.PathLike[str] | None = None, *, mask: bool = True) -> Any:
+        """A raster of rioxarray with bands for mean, sd and each quantile, in the coordinate reference system of the fit; with a path, a GeoTIFF too.
+
+        Points must be a grid, and are the centres of pixels. Outside the window there is nothing, unless `mask=False`.
+
+        >>> from pointillist import IntensityModel, Window
+        >>> square = Window([(0, 1), (0, 1)], crs="EPSG:32637")
+        >>> model = IntensityModel(average=False, nodes=(5, 5)).fit([[0.2, 0.3], [0.4, 0.9], [0.5, 0.5]], window=square)
+        >>> raster = model.rate(model.posterior_.window.grid(4), quantiles=[]).to_raster()
+        >>> raster.shape, raster.rio.crs.to_epsg()
+        ((2, 4, 4), 32637)
+        """
+        return rate_raster(self, path, mask)
 
     def __repr__(self) -> str:
         if not len(self):
@@ -131,8 +164,8 @@ class Counts:
 
     def __init__(self, core: _core.Counts, draws: int, index: Any = None) -> None:
         self._core, self._draws, self.index = core, draws, index
-        #: The axes of the window and the time zone of their dates, and whether the caller named the regions: for plots.
-        self.axes: list[tuple[str, str | None, float | None]] | None = None
+        #: The axes of the window, the time zone in which dates are given back, and whether the caller named the regions: for plots.
+        self.axes: list[tuple[str, str | None, float | None]] = []
         self.time_zone: Any = None
         self.is_named = True
 
@@ -183,21 +216,38 @@ class Counts:
             if min(p, 1.0 - p) * self._draws < 1.0:
                 import warnings
 
-                least = round(1.0 / min(p, 1.0 - p))
-                said = f"the quantile {p} is that of {self._draws} draws; for a better one take draws={least} or more"
+                least = 1.0 / min(p, 1.0 - p) if min(p, 1.0 - p) > 1e-15 else 1e15
+                said = f"the quantile {p} is that of {self._draws} draws; for a better one take draws={round(least)} or more"
                 warnings.warn(said, PointillistWarning, stacklevel=3)
                 break
         return probabilities
 
     def to_frame(self, quantiles: Any = QUANTILES) -> Any:
-        """A pandas DataFrame, one row for each region."""
-        pandas = needed("pandas", "Counts.to_frame")
+        """A pandas DataFrame, one row for each region, labelled as they were: a GeoDataFrame for one, with its geometry, else the intervals of time.
+
+        >>> import pandas as pd
+        >>> from pointillist import IntensityModel
+        >>> days = pd.date_range("2024-03-01", periods=20, freq="D", tz="Europe/Zurich")
+        >>> model = IntensityModel(average=False).fit(days, window=("2024-02-29", "2024-03-22"))
+        >>> model.count(days[::5]).to_frame(quantiles=[]).index[0].left
+        Timestamp('2024-03-01 00:00:00+0100', tz='Europe/Zurich')
+        """
         probabilities = probabilities_of(quantiles)
         columns: dict[str, Any] = {"region": self.names, "mean": self.mean, "sd": self.sd}
         columns.update({f"q{p:g}": row for p, row in zip(probabilities, self.quantiles(probabilities))})
         columns.update({"new_mean": self.mean, "new_sd": self.new_sd})
         columns.update({f"new_q{p:g}": row for p, row in zip(probabilities, self.new_quantiles(probabilities))})
-        return pandas.DataFrame(columns)
+        return counts_frame(self, columns)
+
+    def to_arviz(self) -> Any:
+        """The draws as InferenceData of ArviZ (from its version 1 on a DataTree), with a `region` for each.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> counts = IntensityModel().fit(datasets.load("coal")).count([1860, 1880, 1900], draws=100)
+        >>> dict(counts.to_arviz()["posterior"].sizes)
+        {'chain': 1, 'draw': 100, 'region': 2}
+        """
+        return count_draws(self.draws, self.names)
 
     def plot(self, ax: Any = None, *, new: bool = False, color: Any = None) -> Axes:
         """A bar for each region with its 50 % and 90 % intervals, of what is expected, or with `new=True` of a new count.
@@ -212,7 +262,11 @@ class Counts:
         return _plot.plot_counts(self, ax, new=new, color=color)
 
     def __getitem__(self, region: int | str) -> OneCount:
-        return OneCount(self, self.names.index(region) if isinstance(region, str) else range(len(self))[region])
+        if isinstance(region, str) and region in self.names:
+            return OneCount(self, self.names.index(region))
+        if not is_whole(region):
+            raise InputError(f"there is no region {region!r} among the counts; there are {', '.join(self.names[:20])}, and numbers from 0")
+        return OneCount(self, range(len(self))[region])  # type: ignore[index]
 
     def __repr__(self) -> str:
         if len(self) == 1:
@@ -363,7 +417,7 @@ class Posterior:
 
     def _given(self, x: Any) -> Any:
         found = coordinates(self._core.window.grid(_default_grid(self._core.window.dims)) if x is None else x, "the points", self._core.window.dims)
-        check_crs(found.crs, self.crs)
+        check_crs(found.crs, self.crs, "the points")
         return found.given
 
     def rate(self, x: Any = None, *, quantiles: Any = QUANTILES, progress: Any = None) -> Rate:
@@ -379,7 +433,9 @@ class Posterior:
         mean, sd, bands = self._core.rate(given, probabilities, watcher(progress))
         points = given if isinstance(given, np.ndarray) else _core.points_on(given, self._core.window)
         rate = Rate(points, self._core.window.axes, mean, sd, probabilities, bands)
-        rate.time_zone = self.time_zone
+        zone = zone_of(x)
+        rate.time_zone, rate.asked = self.time_zone if zone is None else zone, x
+        rate.window, rate.crs, rate.unit = self.window, self.crs, self.rate_unit
         return rate
 
     def quantile(self, x: Any, q: Any) -> Floats:
@@ -397,12 +453,26 @@ class Posterior:
 
     def sample(self, x: Any, n: int = 1, *, seed: int | None = 0) -> Floats:
         """Draws of the intensity at points: a row for each draw."""
-        return self._core.sample(self._given(x), whole("n", n, 1) or 1, seed_of(seed))
+        given = self._given(x)
+        points = len(given) if isinstance(given, np.ndarray) else len(given[0])
+        return self._core.sample(given, affordable("n", whole("n", n, 1) or 1, points), seed_of(seed))
 
     def sample_events(self, n: int = 1, *, seed: int | None = 0) -> list[Floats]:
         """Whole new sets of events, one array for each."""
-        sets = self._core.sample_events(whole("n", n, 1) or 1, seed_of(seed))
+        size = (self.event_count + 4) * self._core.window.dims
+        sets = self._core.sample_events(affordable("n", whole("n", n, 1) or 1, size), seed_of(seed))
         return [points[:, 0] for points in sets] if self._core.window.dims == 1 else sets
+
+    def to_arviz(self, x: Any = None, *, draws: int = 1000, seed: int | None = 0) -> Any:
+        """Draws of the rate at points, or on a grid over the window, as InferenceData of ArviZ (from its version 1 on a DataTree).
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> post = IntensityModel().fit(datasets.load("coal"))
+        >>> post.to_arviz([1870.0, 1950.0], draws=50)["posterior"]["rate"].shape
+        (1, 50, 2)
+        """
+        points = _core.points_on(self._given(x), self._core.window)
+        return rate_draws(self.sample(points, draws, seed=seed), points, [name for name, _, _ in self._core.window.axes], self.events)
 
     # Counts
 
@@ -421,11 +491,12 @@ class Posterior:
         asked, length = region_list(regions, every)
         for one in asked:
             if isinstance(one, tuple):
-                check_crs(one[1].crs, self.crs)
-        number = whole("draws", draws, 2) or 2
-        index = getattr(regions, "index", None) if hasattr(regions, "geometry") else None
-        counts = Counts(self._core.count(asked, length, number, seed_of(seed), watcher(progress)), number, index)
-        counts.axes, counts.time_zone, counts.is_named = self._core.window.axes, self.time_zone, isinstance(regions, Mapping)
+                check_crs(one[1].crs, self.crs, "regions=")
+        number = affordable("draws", whole("draws", draws, 2) or 2, len(asked))
+        counts = Counts(self._core.count(asked, length, number, seed_of(seed), watcher(progress)), number, labels_of(regions, every))
+        zone = zone_of(regions)
+        counts.axes, counts.time_zone = self._core.window.axes, self.time_zone if zone is None else zone
+        counts.is_named = isinstance(regions, Mapping)
         return counts
 
     # Plots
@@ -489,8 +560,10 @@ class Posterior:
 
     def score(self, held_out: Any, *, repeats: int | None = None, clip: bool = False, draws: int = DRAWS, seed: int | None = 0) -> dict[str, Any]:
         """Scores of held-out events, which come from the window of the fit: l_p, l_0, m_p, m_0, as the command has them."""
-        events = held_out_events(held_out, self._core.window, repeats, clip)
-        found = self._core.score(events, whole("draws", draws, 2) or 2, seed_of(seed))
+        events = held_out_events(held_out, self._core.window, repeats, clip, self.crs)
+        if not len(events):
+            raise InputError("there are no held-out events to score; the likelihood of seeing none is post.log_likelihood([])")
+        found = self._core.score(events, affordable("draws", whole("draws", draws, 2) or 2, 1), seed_of(seed))
         for name in ("m_p", "m_0"):
             k = found[f"{name}_pareto_k"]
             if k is not None and k > UNTRUSTED:
@@ -502,12 +575,12 @@ class Posterior:
 
     def log_likelihood(self, held_out: Any, *, repeats: int | None = None, clip: bool = False) -> float:
         """The log-likelihood of held-out events at the posterior mean of the rate."""
-        return self._core.log_likelihood(held_out_events(held_out, self._core.window, repeats, clip))
+        return self._core.log_likelihood(held_out_events(held_out, self._core.window, repeats, clip, self.crs))
 
     def check(self, events: Any = None, *, draws: int = 8000, seed: int | None = 0, progress: Any = None) -> dict[str, Any]:
         """The answer beside exact draws of the same model, and goodness of fit; the events are those of the fit, which it keeps if they are few."""
         given = self._own(events)
-        found: dict[str, Any] = json.loads(self._core.check(given, whole("draws", draws, 100) or 100, seed_of(seed), watcher(progress)))
+        found: dict[str, Any] = json.loads(self._core.check(given, affordable("draws", whole("draws", draws, 100) or 100, 1), seed_of(seed), watcher(progress)))
         goodness = self._core.goodness_of_fit(given)
         found["goodness"] = None if goodness is None else json.loads(goodness)
         return found
@@ -528,16 +601,18 @@ class Posterior:
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "the model") -> Posterior:
         """The posterior of a model file's text."""
+        if not isinstance(text, (str, bytes, bytearray, memoryview)):
+            raise ModelFileError(f"a {type(text).__name__} is not a model file; give the text of one")
         return cls(_core.Posterior.from_bytes(text.encode() if isinstance(text, str) else bytes(text), name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, which the command reads too; whole or not at all."""
-        self._core.write(os.fspath(path))
+        self._core.write(path_of(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Posterior:
         """Reads a model file, whoever wrote it."""
-        return cls(_core.Posterior.read(str(os.fspath(path))))
+        return cls(_core.Posterior.read(path_of(path)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_json(), self.crs, self.time_zone)

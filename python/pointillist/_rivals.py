@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy.typing as npt
 
 from . import _core
 from ._coordinates import coordinates
-from ._errors import SettingError
+from ._errors import InputError, SettingError
 from ._events import as_events, held_out_events
+from ._geo import check_crs, crs_of
 from ._model import Estimator, IntensityModel
 from ._posterior import DRAWS, QUANTILES, Rate, probabilities_of, watcher
-from ._settings import seed_of, whole
+from ._settings import real, seed_of, texts, threads_of, whole, word
+from ._sklearn import check_features
 from ._window import as_window
 
 Floats = npt.NDArray[np.float64]
@@ -41,9 +44,12 @@ class KernelSmoother(Estimator):
         """Finds the bandwidth, unless one is given."""
         meant = window if window is not None else None if isinstance(X, _core.Events) else self.window
         events = as_events(X, meant, **about)
-        widths = None if self.bandwidth is None else [float(width) for width in np.atleast_1d(self.bandwidth)]
-        self.posterior_ = _core.Smoother.fit(events, self.edge_correction, widths)
+        if self.bandwidth is None and len(events) == 1:
+            raise InputError("the events are 1 sample, and a bandwidth is chosen by leaving one out; give two events or more, or bandwidth=")
+        widths = None if self.bandwidth is None else [real("bandwidth", width) for width in _listed(self.bandwidth)]
+        self.posterior_ = _core.Smoother.fit(events, word("edge_correction", self.edge_correction) or "truncate", widths)
         self.n_features_in_ = self.posterior_.window.dims
+        self.crs_ = crs_of(X, meant)
         return self
 
     @property
@@ -58,7 +64,9 @@ class KernelSmoother(Estimator):
 
     def rate(self, x: Any) -> Floats:
         """The rate at points."""
-        return self.posterior_.rate(coordinates(x, "the points", self.posterior_.window.dims).given)
+        found = coordinates(x, "the points", self.posterior_.window.dims)
+        check_crs(found.crs, self.crs_, "the points")
+        return self.posterior_.rate(found.given)
 
     def expected(self, region: Any = None) -> float:
         """The expected number of events in a region, or in the window."""
@@ -67,12 +75,18 @@ class KernelSmoother(Estimator):
 
     def score_samples(self, X: Any) -> Floats:
         """The logarithm of the rate at points."""
+        check_features(self, X)
         with np.errstate(divide="ignore"):
             return np.log(self.rate(X))
 
     def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
         """The log-likelihood of held-out events."""
-        return self.posterior_.log_likelihood(held_out_events(X, self.posterior_.window, repeats, clip))
+        check_features(self, X)
+        return self.posterior_.log_likelihood(held_out_events(X, self.posterior_.window, repeats, clip, self.crs_))
+
+
+def _listed(bandwidth: Any) -> list[Any]:
+    return list(bandwidth) if isinstance(bandwidth, (list, tuple, np.ndarray)) and getattr(bandwidth, "ndim", 1) == 1 else [bandwidth]
 
 
 class SGCP(Estimator):
@@ -112,9 +126,16 @@ class SGCP(Estimator):
         """Samples until the chains agree."""
         meant = window if window is not None else None if isinstance(X, _core.Events) else self.window
         events = as_events(X, meant, **about)
-        self.posterior_ = _core.Sgcp.fit(events, self, whole("threads", self.threads, 1), watcher(self.progress))
+        self.posterior_ = _core.Sgcp.fit(events, self._sampling(), threads_of(self.threads), watcher(self.progress))
         self.n_features_in_ = self.posterior_.window.dims
+        self.crs_ = crs_of(X, meant)
         return self
+
+    def _sampling(self) -> SimpleNamespace:
+        """What the core is told of the chains."""
+        counts = {name: whole(name, getattr(self, name), least) or 0 for name, least in [("chains", 1), ("warm_up", 0), ("max_sweeps", 1)]}
+        goals = {name: real(name, getattr(self, name)) for name in ("r_hat", "effective")}
+        return SimpleNamespace(**counts, **goals, thinning=word("thinning", self.thinning) or "adaptive", seed=seed_of(self.seed))
 
     @property
     def diagnostics_(self) -> dict[str, Any]:
@@ -137,6 +158,7 @@ class SGCP(Estimator):
 
     def score_samples(self, X: Any) -> Floats:
         """The logarithm of the posterior mean rate at points."""
+        check_features(self, X)
         return np.log(self.rate(X, quantiles=[]).mean)
 
     def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
@@ -145,7 +167,8 @@ class SGCP(Estimator):
 
     def scores(self, X: Any, *, repeats: int | None = None, clip: bool = False, draws: int = 1000) -> dict[str, Any]:
         """All scores of held-out events."""
-        events = held_out_events(X, self.posterior_.window, repeats, clip)
+        check_features(self, X)
+        events = held_out_events(X, self.posterior_.window, repeats, clip, self.crs_)
         return self.posterior_.score(events, draws, seed_of(self.seed))
 
 
@@ -175,6 +198,7 @@ def compare(
     ['homogeneous', 'ks+ec']
     """
     train = as_events(events, window, **about)
+    methods = texts("methods", methods)
     settings = (IntensityModel() if model is None else model)._settings()
     test = None if held_out is None else held_out_events(held_out, train.window, None, False)
     count = whole("splits", splits, 1) or 1
@@ -204,10 +228,10 @@ def calibrate(
 
     `families`: "own" fits the family that a set comes from, "all" what `IntensityModel()` does.
     """
-    if link not in ("log", "square"):
+    if word("link", link) not in ("log", "square"):
         raise SettingError(f"link={link!r} is not known; take one of log, square")
     numbers = [whole(name, value, 1) or 1 for name, value in [("dims", dims), ("events", events), ("sets", sets)]]
-    found: dict[str, Any] = json.loads(_core.calibrate(numbers[0], link, numbers[1], numbers[2], families, seed_of(seed), watcher(progress)))
+    found: dict[str, Any] = json.loads(_core.calibrate(numbers[0], link, numbers[1], numbers[2], word("families", families) or "own", seed_of(seed), watcher(progress)))
     return found
 
 

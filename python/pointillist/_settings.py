@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,33 +39,35 @@ class Settings:
     def of(cls, said: Mapping[str, Any]) -> Settings:
         """Of the parameters of an estimator."""
         return cls(
-            basis=_word("basis", said["basis"]) or "auto",
+            basis=word("basis", said["basis"]) or "auto",
             nodes=_grid("nodes", said["nodes"]),
-            link=_word("link", said["link"]),
+            link=word("link", said["link"]),
             smoothness=None if said["smoothness"] is None else str(said["smoothness"]),
-            kernel=_word("kernel", said["kernel"]),
+            kernel=word("kernel", said["kernel"]),
             inducing=_inducing(said["inducing"]),
-            optimise_inducing=_switch("optimise_inducing", said["optimise_inducing"]),
-            mean=_word("mean", said["mean"]),
+            optimise_inducing=switch("optimise_inducing", said["optimise_inducing"]),
+            mean=word("mean", said["mean"]),
             prior=_pairs("prior", said["prior"], "~"),
             fix=_pairs("fix", said["fix"], "="),
-            method=_word("method", said["method"]),
+            method=word("method", said["method"]),
             jitter=_number("jitter", said["jitter"]),
             tolerance=_number("tolerance", said["tolerance"]),
-            average=None if said["average"] is None else _switch("average", said["average"]),
-            errors=_switch("errors", said["errors"]),
+            average=None if said["average"] is None else switch("average", said["average"]),
+            errors=switch("errors", said["errors"]),
             max_evaluations=whole("max_evaluations", said["max_evaluations"]),
-            exact=_switch("exact", said["exact"]),
+            exact=switch("exact", said["exact"]),
         )
 
 
-def _word(name: str, value: Any) -> str | None:
+def word(name: str, value: Any) -> str | None:
+    """A text, or None."""
     if value is None or isinstance(value, str):
         return value
     raise SettingError(f"{name}={value!r} is not understood; give a text")
 
 
-def _switch(name: str, value: Any) -> bool:
+def switch(name: str, value: Any) -> bool:
+    """True or False."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise SettingError(f"{name}={value!r} is not understood; give True or False")
@@ -73,36 +76,111 @@ def _switch(name: str, value: Any) -> bool:
 def _number(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        return float(value)
-    raise SettingError(f"{name}={value!r} is not a number; give one")
+    return real(name, value)
+
+
+def real(name: str, value: Any) -> float:
+    """A number."""
+    if is_whole(value) or isinstance(value, (float, np.floating)):
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise SettingError(f"{name}= is too large for a number of 64 bits; give a smaller one") from error
+    raise SettingError(f"{name}={shown(value)} is not a number; give one")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether this is a whole number; NumPy counts durations among them, and Python booleans."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
+def shown(value: Any) -> str:
+    """A value in a message, cut short."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def path_of(path: Any) -> str:
+    """The path of a file."""
+    try:
+        name = os.fspath(path)
+    except TypeError as error:
+        raise InputError(f"{shown(path)} is no path of a file; give a text or a pathlib.Path") from error
+    return name if isinstance(name, str) else os.fsdecode(name)
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """Texts, of one or several."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping)) and getattr(value, "ndim", 1) == 1:
+        return [str(one) for one in value]
+    raise SettingError(f"{name}={shown(value)} is not understood; give a text, or a list with one for each")
+
+
+def affordable(name: str, count: int, each: float) -> int:
+    """Refuses a number for which the answer, so many numbers for each, is larger than the memory: nobody could be given it."""
+    most = _memory()
+    if count * max(each, 1.0) * 8.0 > most:
+        raise SettingError(f"{name}={count} asks for an answer larger than the memory, {most / 2**30:.1f} GiB; ask for fewer at a time")
+    return count
+
+
+def _memory() -> float:
+    """What the machine has, or what it leaves to this process."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        has = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        return has if limit == resource.RLIM_INFINITY else min(has, float(limit))
+    except (ImportError, ValueError, OSError):
+        return float(2**36)
+
+
+#: More than this does not fit into the core's whole numbers.
+MOST = 2**63
 
 
 def whole(name: str, value: Any, least: int = 0) -> int | None:
     """A whole number, or None."""
     if value is None:
         return None
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise SettingError(f"{name}={value!r} must be a whole number, {least} or more")
+    if not is_whole(value) or value < least:
+        raise SettingError(f"{name}={shown(value)} must be a whole number, {least} or more")
+    if value >= MOST:
+        raise SettingError(f"{name}={shown(value)} is more than a computer counts to; give less than 2**63")
     return int(value)
+
+
+#: More threads than any machine has cores; to start so many is to wait for them.
+MOST_THREADS = 4096
+
+
+def threads_of(value: Any) -> int | None:
+    """How many threads may work, or None for all cores."""
+    number = whole("threads", value, 1)
+    if number is not None and number > MOST_THREADS:
+        raise SettingError(f"threads={number} is more than any machine has cores; give at most {MOST_THREADS}, or None for all")
+    return number
 
 
 def seed_of(value: Any) -> int:
     """A seed; None is 0, as for the command."""
     if value is None:
         return 0
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value < 2**64:
+    if is_whole(value) and 0 <= value < 2**64:
         return int(value)
-    raise SettingError(f"seed={value!r} must be a whole number from 0 to 2**64 - 1")
+    raise SettingError(f"seed={shown(value)} must be a whole number from 0 to 2**64 - 1")
 
 
 def _grid(name: str, value: Any) -> str | None:
     """`31`, `(20, 30)` or `20x30`."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+    if is_whole(value):
         return str(int(value))
-    if isinstance(value, Sequence) and all(isinstance(count, (int, np.integer)) for count in value):
+    if isinstance(value, (list, tuple)) and all(is_whole(count) for count in value):
         return "x".join(str(int(count)) for count in value)
     raise SettingError(f"{name}={value!r} is not a grid; give a number, or one for each axis as in (20, 20)")
 

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from ._coordinates import Coordinates, coordinates
 from ._core import Summary as CoreSummary
-from ._errors import InputError, WindowError
+from ._errors import InputError, ModelFileError, WindowError
 from ._events import SOURCE, check_crs
+from ._settings import path_of, switch, whole, word
 from ._window import Exposure, Window, as_window
 
 
@@ -58,11 +61,12 @@ class Summary:
         check_crs(found.crs, words.crs)
         _check_dates(found, as_window(window))
         words.exposure = exposure or words.exposure
-        words.repeats = words.repeats if repeats is None else repeats
+        words.repeats = words.repeats if repeats is None else whole("repeats", repeats)
         words.names = Window(names=names).names if names is not None else words.names or found.names
         words.units = Window(units=units).units if units is not None else words.units
-        words.time_unit = time_unit or words.time_unit
-        counts = None if cells is None else [cells] * found.dims if isinstance(cells, int) else [int(count) for count in cells]
+        words.time_unit = word("time_unit", time_unit) or words.time_unit
+        counts = None if cells is None else _cells(cells, found.dims)
+        clip, source = switch("clip", clip), word("source", source) or SOURCE
         return cls(_core.summarise(found.given, words, counts, clip, source), words.crs)
 
     @classmethod
@@ -114,16 +118,18 @@ class Summary:
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "the summary") -> Summary:
         """The summary in a file's bytes."""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise ModelFileError(f"a {type(data).__name__} is not a summary; give the bytes of a summary file")
         return cls(_core.Summary.from_bytes(bytes(data), name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a summary file, which the command fits too."""
-        self._core.write(os.fspath(path))
+        self._core.write(path_of(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Summary:
         """Reads a summary file, whoever wrote it."""
-        return cls(_core.Summary.read(str(os.fspath(path))))
+        return cls(_core.Summary.read(path_of(path)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_bytes(), self.crs)
@@ -141,6 +147,12 @@ def _check_dates(found: Coordinates, window: Window) -> None:
         return
     if window.dims == found.dims and any(origin is not None for _, _, origin in window.core.axes):
         raise InputError("the window has dates, and the events are numbers; give datetime64, or a window of numbers")
+
+
+def _cells(cells: Any, dims: int) -> list[int]:
+    """How many on each axis."""
+    listed = list(cells) if isinstance(cells, (list, tuple, np.ndarray)) and getattr(cells, "ndim", 1) == 1 else [cells] * dims
+    return [whole("cells", count, 1) or 1 for count in listed]
 
 
 def _restored(data: bytes, crs: Any) -> Summary:

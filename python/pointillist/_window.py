@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,12 +16,15 @@ from . import _core
 from ._coordinates import coordinates, instant_of, plain
 from ._errors import InputError, SettingError, WindowError
 from ._optional import loaded
+from ._settings import affordable, shown, texts, whole, word
 
 
 def end_text(value: Any) -> str:
     """One end of a box: a number to its last digit, or a date."""
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (bool, np.bool_, np.timedelta64)):
         raise WindowError(f"window=: {value} is no end of a box; give a number or a date")
+    if value is getattr(loaded("pandas"), "NaT", None) and value is not None:
+        raise WindowError("window=: NaT is no end of a box; give a date")
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     if isinstance(value, (float, np.floating)):
@@ -74,7 +78,7 @@ class Exposure:
         self.along = None if along is None else [int(axis) for axis in along]
         self.lines = None if lines is None else [_numbers(line, "the lines of an exposure") for line in lines]
         self.places = None if places is None else _rows(places)
-        self.values = np.ascontiguousarray(np.asarray(values, dtype=np.float64))
+        self.values = _values(values)
         if self.lines is not None:
             shape = tuple(len(line) for line in self.lines)
             if self.values.shape != shape:
@@ -121,6 +125,13 @@ class Exposure:
         if self.lines is not None:
             return f"<Exposure on a grid of {'×'.join(str(len(line)) for line in self.lines)}>"
         return f"<Exposure at {len(self.values)} places>"
+
+
+def _values(values: Any) -> npt.NDArray[np.float64]:
+    try:
+        return np.ascontiguousarray(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"the values of an exposure are no numbers ({error}); give an array of numbers") from error
 
 
 def _numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
@@ -185,15 +196,16 @@ class Window:
             repeats = given.repeats if repeats is None else repeats
             trials = given.trials if trials is None else trials
             exposure = given.exposure if exposure is None else exposure
-            names, units, time_unit = names or given.names, units or given.units, given.time_unit
+            names, units = given.names if names is None else names, given.units if units is None else units
+            time_unit = given.time_unit
         elif ends:
             self._take(ends, between)
         self.repeats = None if repeats is None else _whole(repeats, "repeats")
-        self.trials = None if trials is None else [[end_text(lo), end_text(hi)] for lo, hi in (_pair(one) for one in trials)]
+        self.trials = None if trials is None else _spans(trials)
         self.exposure = exposure
-        self.names = [names] if isinstance(names, str) else None if names is None else [str(name) for name in names]
+        self.names = None if names is None else texts("names", names)
         self.units = _units(units)
-        self.time_unit = time_unit
+        self.time_unit = word("time_unit", time_unit) or "days"
         self._resolved = None
         if exposure is not None and not isinstance(exposure, Exposure):
             raise SettingError(f"exposure= is a {type(exposure).__name__}; make one with Exposure.grid, Exposure.weights or Exposure.trajectory")
@@ -205,7 +217,7 @@ class Window:
         border = _border(ends[0]) if len(ends) == 1 else None
         if border is not None:
             name, document, crs = border
-            others = [] if between is None else _flat(between)
+            others = [] if between is None else _flat([between])
             self.parts.append((name, document, [end_text(value) for value in others]))
             self.crs = self.crs if self.crs is not None else crs
             return
@@ -291,7 +303,12 @@ class Window:
 
     def grid(self, *counts: int) -> npt.NDArray[np.float64]:
         """A regular grid over the box around it, ends included; the last axis varies fastest."""
-        return self.core.grid(list(counts) if len(counts) > 1 or self.dims == 1 else list(counts) * self.dims)
+        numbers = [whole("counts", count, 1) or 1 for count in counts]
+        numbers = numbers if len(numbers) > 1 or self.dims == 1 else numbers * self.dims
+        if len(numbers) != self.dims:
+            raise SettingError(f"counts={numbers} are for {len(numbers)} axes and there are {self.dims}; give one number, or one for each axis")
+        affordable("counts", math.prod(numbers), self.dims)
+        return self.core.grid(numbers)
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:
@@ -345,13 +362,18 @@ def _looks_like_ends(pieces: list[str]) -> bool:
 
 
 def _whole(value: Any, name: str) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise SettingError(f"{name}={value!r} must be a whole number; give at least 1")
-    return int(value)
+    return whole(name, value) or 0
+
+
+def _spans(trials: Any) -> list[list[str]]:
+    """The start and the end of each trial."""
+    if not isinstance(trials, Iterable) or isinstance(trials, (str, bytes)) or getattr(trials, "ndim", 1) == 0:
+        raise WindowError(f"trials={shown(trials)} is no list; give a start and an end for each trial, as in [(0, 2), (0, 1.5)]")
+    return [[end_text(lo), end_text(hi)] for lo, hi in (_pair(one) for one in trials)]
 
 
 def _pair(one: Any) -> tuple[Any, Any]:
-    pair = tuple(one)
+    pair = tuple(one) if isinstance(one, Iterable) else (one,)
     if len(pair) != 2:
         raise WindowError(f"trials=: {one!r} is not (lo, hi); give a start and an end for each trial")
     return pair
@@ -365,7 +387,7 @@ def _flat(ends: Iterable[Any]) -> list[Any]:
             flat.append(value)
         elif isinstance(value, slice):
             flat.extend([value.start, value.stop])
-        elif isinstance(value, Iterable):
+        elif isinstance(value, Iterable) and not isinstance(value, (bytes, dict, set)) and getattr(value, "ndim", 1) > 0:
             flat.extend(_flat(value))
         else:
             raise WindowError(f"window=: {value!r} is no end of a box; give (lo, hi) for each axis, a GeoJSON border, or a polygon")
@@ -379,7 +401,7 @@ def _units(units: str | Sequence[str] | dict[str, str] | None) -> list[str]:
         return [units]
     if isinstance(units, dict):
         return [f"{name}={unit}" for name, unit in units.items()]
-    return [str(unit) for unit in units]
+    return texts("units", units)
 
 
 def _border(given: Any) -> tuple[str, bytes, Any] | None:

@@ -53,6 +53,6 @@ def csv(name: str) -> bytes:
 
 def _find(name: str) -> dict[str, Any]:
     for known in _core.datasets():
-        if known["name"] == name:
+        if isinstance(name, str) and known["name"] == name:
             return known
     raise InputError(f"there is no bundled set {name!r}; there are {', '.join(names())}")

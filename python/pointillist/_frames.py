@@ -1,0 +1,105 @@
+"""Answers as frames of pandas and GeoPandas: with the index, the time zone and the coordinate reference system of the question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._errors import InputError
+from ._optional import loaded, needed
+
+if TYPE_CHECKING:
+    from ._posterior import Counts, Rate
+
+#: Regions that follow one another on one axis, without labels of their own.
+INTERVALS = "intervals"
+
+
+def zone_of(data: Any) -> Any:
+    """The time zone of dates of pandas, if they have one."""
+    own = getattr(data, "dtype", None)
+    kinds = list(getattr(data, "dtypes", [])) if own is None else [own]
+    return next((kind.tz for kind in kinds if getattr(kind, "tz", None) is not None), None)
+
+
+def rate_frame(rate: Rate) -> Any:
+    """One row for each point, labelled as the points were."""
+    frame = needed("pandas", "Rate.to_frame").DataFrame(rate.columns())
+    for name, _, origin in rate.axes:
+        if origin is not None and rate.time_zone is not None:
+            frame[name] = frame[name].dt.tz_localize("UTC").dt.tz_convert(rate.time_zone)
+    return _labelled(frame, rate.asked, [name for name, _, _ in rate.axes])
+
+
+def _labelled(frame: Any, asked: Any, axes: list[str]) -> Any:
+    pandas = loaded("pandas")
+    if is_geo(asked):
+        frame.index = asked.index
+        return loaded("geopandas").GeoDataFrame(frame.drop(columns=axes), geometry=asked.geometry, crs=asked.crs)
+    if isinstance(asked, pandas.Index):
+        return frame.drop(columns=axes).set_axis(asked, axis=0)
+    if isinstance(asked, (pandas.Series, pandas.DataFrame)):
+        frame.index = asked.index
+    return frame
+
+
+def rate_points(rate: Rate) -> Any:
+    """A GeoDataFrame with a point for each row, in the coordinate reference system of the fit."""
+    geopandas = needed("geopandas", "Rate.to_geodataframe")
+    frame = rate_frame(rate)
+    if isinstance(frame, geopandas.GeoDataFrame):
+        return frame
+    if len(rate.axes) != 2:
+        raise InputError(f"points on {len(rate.axes)} axes have no place on a map; ask for the rate of events on two axes")
+    places = geopandas.points_from_xy(rate.points[:, 0], rate.points[:, 1], crs=rate.crs)
+    return geopandas.GeoDataFrame(frame.drop(columns=[name for name, _, _ in rate.axes]), geometry=places)
+
+
+def labels_of(regions: Any, every: Any) -> Any:
+    """What labels the counts of regions: a GeoSeries, an index of pandas, or that they are intervals."""
+    pandas = loaded("pandas")
+    if is_geo(regions):
+        return regions.geometry
+    if pandas is not None and isinstance(regions, (pandas.IntervalIndex, pandas.PeriodIndex)):
+        return regions
+    if pandas is not None and isinstance(regions, pandas.Series):
+        regions = pandas.Index(regions)
+    if pandas is not None and isinstance(regions, pandas.Index) and len(regions) > 1:
+        return pandas.IntervalIndex.from_breaks(regions, closed="left", name=regions.name)
+    return INTERVALS if every is not None else None
+
+
+def counts_frame(counts: Counts, columns: dict[str, Any]) -> Any:
+    """One row for each region, labelled as the regions were."""
+    pandas = needed("pandas", "Counts.to_frame")
+    frame = pandas.DataFrame(columns)
+    labels = _intervals(counts) if isinstance(counts.index, str) else counts.index
+    if labels is None:
+        return frame
+    if isinstance(labels, pandas.Index):
+        return frame.drop(columns="region").set_axis(labels, axis=0)
+    frame.index = labels.index
+    return loaded("geopandas").GeoDataFrame(frame.drop(columns="region"), geometry=labels, crs=labels.crs)
+
+
+def _intervals(counts: Counts) -> Any:
+    """Intervals of dates, on an axis that has them."""
+    from ._posterior import dates_of
+
+    if len(counts.axes) != 1:
+        return None
+    name, unit, origin = counts.axes[0]
+    if origin is None:
+        return None
+    pandas = loaded("pandas")
+    ends = [pandas.DatetimeIndex(dates_of(np.array([box[0][end] for box in counts.boxes]), unit, origin)) for end in (0, 1)]
+    if counts.time_zone is not None:
+        ends = [index.tz_localize("UTC").tz_convert(counts.time_zone) for index in ends]
+    return pandas.IntervalIndex.from_arrays(*ends, closed="left", name=name)
+
+
+def is_geo(data: Any) -> bool:
+    """Whether this is a frame or a series of GeoPandas."""
+    geopandas = loaded("geopandas")
+    return geopandas is not None and isinstance(data, (geopandas.GeoDataFrame, geopandas.GeoSeries))

@@ -1,0 +1,72 @@
+"""Coordinate reference systems: compared, named, and written where other tools look for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._errors import InputError, WindowError
+from ._optional import loaded
+
+
+def check_crs(events: Any, window: Any, what: str = "the events") -> None:
+    """Refuses events in another coordinate reference system than their window."""
+    if events is None or window is None or same_crs(events, window):
+        return
+    raise WindowError(f"{what} are in {_name(events)} and the window is in {_name(window)}; bring both into one with .to_crs(...)")
+
+
+def same_crs(one: Any, other: Any) -> bool:
+    """Whether two mean the same, however each is written: as an object of pyproj, "EPSG:4326", a number, WKT."""
+    first, second = _known(one), _known(other)
+    return bool(first == second)
+
+
+def _known(crs: Any) -> Any:
+    """As pyproj has it, if that is there: whoever has frames of GeoPandas has it."""
+    if isinstance(crs, (str, int)):
+        pyproj = loaded("pyproj")
+        if pyproj is not None:
+            try:
+                return pyproj.CRS.from_user_input(crs)
+            except pyproj.exceptions.CRSError as error:
+                raise WindowError(f"crs={crs!r} is not known to pyproj; write it as in 'EPSG:4326'") from error
+        return str(crs).upper().removeprefix("EPSG:")
+    return crs
+
+
+def _name(crs: Any) -> str:
+    known = _known(crs)
+    code = known.to_authority() if hasattr(known, "to_authority") else None
+    name = str(getattr(known, "name", None) or crs)
+    return name if code is None else f"{':'.join(code)} ({name})"
+
+
+def crs_of(data: Any, window: Any) -> Any:
+    """The coordinate reference system of events, or else of their window."""
+    own = getattr(data, "crs", None)
+    return own if own is not None else getattr(window, "crs", None)
+
+
+def geometry_of(frame: Any, what: str) -> Any:
+    """The geometries of a frame or a series of GeoPandas, none of them missing or empty."""
+    try:
+        geometry = frame.geometry
+    except AttributeError as error:
+        raise InputError(f"{what} are a GeoDataFrame without geometry; name its column with .set_geometry(...)") from error
+    nothing = np.asarray(geometry.isna() | geometry.is_empty, dtype=bool)
+    if nothing.any():
+        raise InputError(f"{what} have no geometry in row {int(np.flatnonzero(nothing)[0])}; drop such rows first, with .dropna()")
+    return geometry
+
+
+def grid_mapping(dataset: Any, crs: Any) -> Any:
+    """Says the system as CF has it, in a coordinate `spatial_ref`, where rioxarray and GDAL look for it."""
+    known = _known(crs)
+    attributes = known.to_cf() if hasattr(known, "to_cf") else {"spatial_ref": str(crs)}
+    attributes.setdefault("spatial_ref", attributes.get("crs_wkt", str(crs)))
+    dataset = dataset.assign_coords(spatial_ref=((), 0, attributes))
+    for name in dataset.data_vars:
+        dataset[name].attrs["grid_mapping"] = "spatial_ref"
+    return dataset

@@ -1,0 +1,111 @@
+"""Dates, time zones and frames: what goes in with a type, a zone or an index comes out with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pointillist as pt
+
+ZONE = "America/New_York"
+#: Over the night in which clocks go forward: 23 hours of local time, and no event is moved by it.
+TIMES = pd.DatetimeIndex(pd.Timestamp("2024-03-08", tz=ZONE) + pd.to_timedelta(np.sort(np.random.default_rng(0).uniform(0, 5 * 24, 80)), unit="h"))
+START, END = pd.Timestamp("2024-03-08", tz=ZONE), pd.Timestamp("2024-03-13 01:00", tz=ZONE)
+
+
+@pytest.fixture(scope="module")
+def model() -> pt.IntensityModel:
+    return pt.IntensityModel(average=False).fit(TIMES, window=(START, END))
+
+
+def test_the_window_counts_real_time(model: pt.IntensityModel) -> None:
+    assert model.posterior_.window.measure == pytest.approx(5.0)
+
+
+def test_a_rate_comes_back_on_the_index_that_was_asked(model: pt.IntensityModel) -> None:
+    asked = pd.date_range(START, periods=6, freq="18h", name="when")
+    frame = model.rate(asked).to_frame()
+    assert frame.index is asked or (frame.index.equals(asked) and frame.index.name == "when")
+    assert frame.index.dtype == asked.dtype and list(frame.columns) == ["mean", "sd", "q0.05", "q0.5", "q0.95"]
+    in_utc = model.rate(asked.tz_convert("UTC")).to_frame()
+    assert str(in_utc.index.tz) == "UTC" and (in_utc["mean"].to_numpy() == frame["mean"].to_numpy()).all()
+    naive = model.rate(asked.tz_convert("UTC").tz_localize(None)).to_frame()
+    assert naive.index.tz is None and (naive["mean"].to_numpy() == frame["mean"].to_numpy()).all()
+
+
+def test_rows_keep_their_labels(model: pt.IntensityModel) -> None:
+    asked = pd.Series(TIMES[:4], index=list("abcd"))
+    frame = model.rate(asked).to_frame()
+    column = frame.columns[0]
+    assert list(frame.index) == list("abcd") and str(frame[column].dt.tz) == ZONE
+    # To the microsecond, after the way through days since an origin.
+    assert (abs(frame[column] - asked) <= pd.Timedelta(1, "us")).all()
+    table = pd.DataFrame({"when": TIMES[:4].tz_convert("Asia/Tokyo")}, index=[5, 6, 7, 8])
+    frame = model.rate(table).to_frame()
+    assert list(frame.index) == [5, 6, 7, 8] and str(frame[column].dt.tz) == "Asia/Tokyo"
+
+
+def test_a_default_grid_has_the_zone_of_the_events(model: pt.IntensityModel) -> None:
+    frame = model.rate().to_frame()
+    times = frame.iloc[:, 0]
+    assert str(times.dt.tz) == ZONE and abs(times.iloc[0] - START) <= pd.Timedelta(1, "us") and abs(times.iloc[-1] - END) <= pd.Timedelta(1, "us")
+
+
+def test_counts_come_back_on_intervals_of_the_zone(model: pt.IntensityModel) -> None:
+    edges = pd.date_range(START, periods=5, freq="D")
+    frame = model.count(edges).to_frame(quantiles=[0.1, 0.9])
+    assert isinstance(frame.index, pd.IntervalIndex) and frame.index.closed == "left"
+    assert frame.index.left.equals(edges[:-1]) and frame.index.right.equals(edges[1:]) and str(frame.index.left.tz) == ZONE
+    # The day on which clocks go forward has 23 hours.
+    hours = (frame.index.right - frame.index.left) / pd.Timedelta(1, "h")
+    assert list(hours) == [24, 24, 23, 24]
+    intervals = pd.interval_range(START, periods=3, freq="D")
+    assert model.count(intervals).to_frame().index.equals(intervals)
+    assert model.count(intervals).mean == pytest.approx(frame["mean"].to_numpy()[:3], rel=1e-9)
+
+
+def test_counts_of_periods_and_of_every_day(model: pt.IntensityModel) -> None:
+    days = pd.period_range("2024-03-09", periods=3, freq="D")
+    frame = model.count(days).to_frame()
+    assert frame.index.equals(days)
+    utc = pd.date_range("2024-03-09", periods=4, freq="D", tz="UTC")
+    assert frame["mean"].to_numpy() == pytest.approx(model.count(utc).mean, rel=1e-9)
+    frame = model.count(every="1d").to_frame()
+    assert isinstance(frame.index, pd.IntervalIndex) and len(frame) == 5 and str(frame.index.left.tz) == ZONE
+    assert frame["mean"].sum() == pytest.approx(model.count().mean[0], rel=1e-9)
+
+
+def test_named_regions_keep_their_names(model: pt.IntensityModel) -> None:
+    frame = model.count({"night": (START, START + pd.Timedelta("6h"))}).to_frame()
+    assert list(frame["region"]) == ["night"]
+
+
+def test_a_zone_outlives_a_pickle(model: pt.IntensityModel) -> None:
+    import pickle
+
+    again = pickle.loads(pickle.dumps(model))
+    assert str(again.rate().to_frame().iloc[:, 0].dt.tz) == ZONE
+
+
+def test_zones_do_not_change_a_fit(model: pt.IntensityModel) -> None:
+    in_tokyo = pt.IntensityModel(average=False).fit(TIMES.tz_convert("Asia/Tokyo"), window=(START, END))
+    assert in_tokyo.to_json() == model.to_json()
+    by_unit = pt.IntensityModel(average=False).fit(TIMES.as_unit("us"), window=(START, END))
+    assert by_unit.to_json() == model.to_json()
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (pd.DatetimeIndex(["2024-03-09", pd.NaT]), "dropna"),
+        (pd.Series([], dtype="datetime64[ns, UTC]"), None),
+        (pd.timedelta_range("1h", periods=3), "durations"),
+    ],
+)
+def test_bad_dates_are_refused(model: pt.IntensityModel, asked: object, words: str | None) -> None:
+    if words is None:
+        assert len(model.rate(asked)) == 0
+        return
+    with pytest.raises(pt.InputError, match=words):
+        model.rate(asked)
