@@ -159,12 +159,13 @@ fn an_update_goes_on_with_what_was_asked_of_hyperparameters() {
     folder.run(&format!("fit a.summary {asked} -o a.json")).good();
     let updated = folder.run("fit --update a.json b.summary -o ab.json --json").json();
     let lengths = updated["hyperparameters"]["lengthscale"].as_array().unwrap();
-    assert!(lengths.iter().all(|length| length.as_f64() == Some(2.0)), "{lengths:?}");
+    let is = |length: &serde_json::Value, held: f64| length.as_f64().is_some_and(|length| (length - held).abs() < 1e-9);
+    assert!(lengths.iter().all(|length| is(length, 2.0)), "{lengths:?}");
     assert_eq!(updated["asked"]["priors"][0][0], "variance");
     assert_ne!(updated["log_prior"].as_f64(), Some(0.0));
     // What is said anew counts.
     let other = folder.run("fit --update ab.json b.summary --fix lengthscale=3 --json").json();
-    assert_eq!(other["hyperparameters"]["lengthscale"][0].as_f64(), Some(3.0));
+    assert!(is(&other["hyperparameters"]["lengthscale"][0], 3.0), "{other}");
 }
 
 #[test]

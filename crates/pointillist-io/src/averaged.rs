@@ -147,7 +147,7 @@ impl<'a> Told<'a> {
         let dims = summary.components[0].range.len();
         let of_axis = |r: usize| {
             let (mean, spread) = moments(self.varying().map(|c| (c.weight, c.range[r])));
-            (mean, spread.max(2.0 * self.error_of(summary, r).unwrap_or(0.0)))
+            (mean, spread.max(mean * self.relative_error_of(summary, r).unwrap_or(0.0)))
         };
         let is_one = self.varying().all(|c| c.range.iter().all(|range| (range / c.range[0] - 1.0).abs() < 1e-6));
         let axes = &summary.window.axes;
@@ -167,16 +167,16 @@ impl<'a> Told<'a> {
         format!("{ranges}, where the correlation of f has fallen to 0.13")
     }
 
-    /// The standard error of a length-scale at the best Θ. Components are found until bands stay as they are, which may be before all that is likely of
+    /// The standard error of a length-scale at the best Θ, as a part of it. Components are found until bands stay as they are, which may be before all that is likely of
     /// Θ is among them: then their spread says too little.
-    fn error_of(&self, summary: &Summary, r: usize) -> Option<f64> {
+    fn relative_error_of(&self, summary: &Summary, r: usize) -> Option<f64> {
         let name = &summary.window.axes.get(r)?.name;
         let is_meant = |error: &&ErrorSummary| {
             error.name == "lengthscale"
                 || error.name == format!("lengthscale[{name}]")
                 || error.name == format!("lengthscale[{r}]")
         };
-        summary.standard_errors.iter().find(is_meant).map(|error| error.se)
+        summary.standard_errors.iter().find(is_meant).map(|error| error.se / error.value)
     }
 
     /// The standard error of the standard deviation of f at the best Θ, if that has this link.

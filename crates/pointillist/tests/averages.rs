@@ -149,3 +149,18 @@ fn parts_far_from_each_other_are_seen_or_it_is_said() {
         assert!(seen > 120.0 || is_said, "{seen} of 150 events, gap {gap}: {:?}", fit.report.warnings);
     }
 }
+
+#[test]
+fn a_length_that_is_held_is_held_along_every_axis() {
+    // Stripes, which ask for a ratio.
+    let window = Window::new(&[(0.0, 10.0), (0.0, 10.0)]).unwrap();
+    let drawn = simulate(&window, |x| 3.0 + 2.5 * (2.0 * x[0]).sin(), 3, 0).unwrap();
+    let events = Events::new(drawn, window).unwrap();
+    let family = LatticeChoice { nodes: Some(vec![16, 16]), ..LatticeChoice::default() };
+    let model = Model { family: family.into(), fixed: vec![("lengthscale".into(), 2.0)], ..Model::default() };
+    let posterior = model.fit(&events).unwrap().posterior;
+    for number in 0..posterior.weights().len() {
+        let lattice = posterior.component(number).unwrap().lattice().unwrap();
+        assert!(lattice.lengthscales.iter().all(|length| (length - 2.0).abs() < 1e-9), "{:?}", lattice.lengthscales);
+    }
+}

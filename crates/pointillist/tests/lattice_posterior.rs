@@ -8,7 +8,7 @@ use pointillist::settings::Smoothness;
 use pointillist::state::{BasisState, LatticeState};
 use pointillist::testing::Drawn;
 use pointillist::window::{Exposure, Polygons};
-use pointillist::{Events, Family, Fit, InducingPoints, LatticeChoice, Model, Points, Posterior, Prior, Window};
+use pointillist::{Events, Family, Fit, InducingPoints, LatticeChoice, Link, Model, Points, Posterior, Prior, Window};
 
 fn coal() -> Events {
     let (lo, hi) = common::COAL_WINDOW;
@@ -82,6 +82,21 @@ fn draws_have_the_moments_of_rates_and_counts() {
         );
         assert!((mean - left_count.mean).abs() < 5.0 * sd / 4000f64.sqrt(), "{mean} {left_count:?}");
         assert!((sd / left_count.sd - 1.0).abs() < 0.06, "{sd} {left_count:?}");
+    }
+}
+
+#[test]
+fn no_held_out_events_have_a_score() {
+    let nothing = Events::new(Points::new(2, vec![]).unwrap(), plane().window().clone()).unwrap();
+    for &link in Link::ALL {
+        let family = LatticeChoice { nodes: Some(vec![9, 7]), links: vec![link], ..LatticeChoice::default() };
+        let model = Model { family: family.into(), ..Model::of_maximum_likelihood() };
+        let posterior = model.fit(&plane()).unwrap().posterior;
+        let score = posterior.score(&nothing, 400, 2).unwrap();
+        // No events: the log-likelihood is minus the integral.
+        let expected = posterior.count(plane().window()).unwrap().mean;
+        assert!((score.l_p + expected).abs() < 0.02 * expected, "{link}: {} of {expected}", score.l_p);
+        assert!(score.m_p.value >= score.l_p - 1e-6, "{link}: {score:?}");
     }
 }
 

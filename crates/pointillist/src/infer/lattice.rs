@@ -95,10 +95,12 @@ impl Asked {
 }
 
 impl Asked {
-    /// Axes that share a unit share a range, unless something is said of one of them, or nothing is believed.
+    /// Axes that share a unit share a range, unless something is said of one of them, all are held, or nothing is believed.
     pub(super) fn isotropy(&self) -> Isotropy {
         let is_of_axis = |name: &str| name.contains('[');
-        if self.penalise && !self.named().any(is_of_axis) { Isotropy::Tied } else { Isotropy::PerAxis }
+        // What is held is held on every axis: no ratio may move it.
+        let is_held = self.fixed.iter().any(|(name, _)| name == "lengthscale");
+        if self.penalise && !is_held && !self.named().any(is_of_axis) { Isotropy::Tied } else { Isotropy::PerAxis }
     }
 }
 

@@ -329,6 +329,9 @@ impl LatticeField {
 
     /// f at points under a Gaussian of w with this mean and factor.
     fn at_points(&self, tilted: &Tilted, points: &Points) -> Result<SquareProduct> {
+        if points.is_empty() {
+            return Ok(SquareProduct { mean: vec![], rows: Matrix::zeros(0, 0), extra: vec![] });
+        }
         let hats = self.hats(points)?;
         if !self.is_dense(points.len(), &tilted.factor) {
             let requirement = format!("are too many on a lattice of {} nodes; give fewer of them", self.mean.len());
@@ -343,7 +346,7 @@ impl LatticeField {
             rows.levels(&x)
         };
         let columns: Vec<Vec<f64>> = parallel::each(hats.len(), column);
-        let covariance = Matrix::from_columns(hats.len().max(1), columns.concat());
+        let covariance = Matrix::from_columns(hats.len(), columns.concat());
         let mean = self.f(&rows, &tilted.mean);
         Ok(SquareProduct { mean, rows: linalg::pivoted_cholesky(&covariance), extra: vec![0.0; hats.len()] })
     }
