@@ -230,7 +230,7 @@ fn dates_count_from_the_window_that_is_given() {
         folder.run(&format!("fit {name}.csv --window 2024-01-01,2024-03-01 --nodes 16 -o {name}.json")).good();
     }
     let contrast = folder.run("contrast a.json b.json").good();
-    assert!(contrast.out.contains("P("), "{}", contrast.out);
+    assert!(contrast.out.contains("with probability"), "{}", contrast.out);
     let start = folder.run("predict a.json --grid 3").good().out;
     assert!(start.lines().nth(1).is_some_and(|row| row.starts_with("0,2024-01-01")), "{start}");
 }
