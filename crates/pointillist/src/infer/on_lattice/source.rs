@@ -272,7 +272,7 @@ fn rounding(coordinates: &[f64]) -> f64 {
     let mut distinct = coordinates.to_vec();
     distinct.sort_unstable_by(f64::total_cmp);
     distinct.dedup();
-    if distinct.len() < FEW_PLACES.min(coordinates.len() / SHARED).max(2) {
+    if distinct.len() < 2 {
         return 0.0;
     }
     let mut gaps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -281,5 +281,5 @@ fn rounding(coordinates: &[f64]) -> f64 {
         return gaps[gaps.len() / 2];
     }
     let is_multiple = |gap: &f64| (gap / gaps[0] - (gap / gaps[0]).round()).abs() < OFF_UNIT;
-    if gaps.iter().all(is_multiple) { gaps[0] } else { 0.0 }
+    if distinct.len() >= FEW_PLACES && gaps.iter().all(is_multiple) { gaps[0] } else { 0.0 }
 }

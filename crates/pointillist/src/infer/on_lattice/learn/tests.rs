@@ -306,3 +306,12 @@ fn nodes_are_no_nearer_than_coordinates_are_rounded() {
     assert!((0..2).all(|r| grid.axis(r).step >= 0.024), "{}", found.choice);
     assert!(found.choice.contains("rounded"), "{}", found.choice);
 }
+
+#[test]
+fn few_events_are_not_taken_for_rounded_ones() {
+    // Two places are always one distance apart.
+    for events in [vec![0.3, 0.7], vec![0.2, 0.2, 0.6], vec![0.1, 0.4, 0.7]] {
+        let found = learned(&Points::line(&events).unwrap(), &unit(1), &wanted(None, Smoothness::Two));
+        assert!(found.lattice.grid().axis(0).step < 0.05, "{events:?}: {}", found.choice);
+    }
+}
