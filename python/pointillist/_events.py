@@ -44,10 +44,21 @@ def as_events(
         return data
     if window is None and trials is None:
         window = own_window(data)
-    found = coordinates(data)
+    found = event_coordinates(data)
     words = window_words(found, window, exposure, repeats, trials, names, units, time_unit)
     numbers = found.trials
     return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
+
+
+def event_coordinates(data: Any) -> Coordinates:
+    """Where events are. A frame in which a row seems to stand for several is refused: taken for one event, or the number for a place, it would mislead."""
+    for name in map(str, getattr(data, "columns", ())):
+        if _core.says_how_many(name):
+            raise InputError(
+                f"the events are a frame with a column `{name}`: a row is one event here; repeat the rows, as in frame.loc[frame.index.repeat(frame[{name!r}])], "
+                f"and leave the column out, as in frame.drop(columns={name!r})"
+            )
+    return coordinates(data)
 
 
 def window_words(

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._coordinates import Coordinates, coordinates
+from ._coordinates import Coordinates
 from ._core import Summary as CoreSummary
 from ._errors import InputError, ModelFileError, WindowError
-from ._events import SOURCE, check_crs
+from ._events import SOURCE, check_crs, event_coordinates
 from ._settings import path_of, switch, whole, word
 from ._window import Exposure, Window, as_window
 
@@ -54,7 +54,7 @@ class Summary:
         """One pass over events. The window must be given: all parts have the same, and its dates say what time counts from."""
         if window is None:
             raise WindowError("Summary.of needs window=, which all parts must share; give it, as in window=(0, 50)")
-        found = coordinates(events)
+        found = event_coordinates(events)
         if found.trials is not None:
             raise InputError("events of trials cannot be summarised by themselves; join them and give repeats= if all trials have the same window")
         words = Window(as_window(window))

@@ -99,6 +99,7 @@ fn options_that_are_not_understood() {
     for inducing in ["0", "3x3", "many", "1e3", "100000", "-5", "3.5"] {
         folder.run(&format!("fit coal --inducing={inducing}")).refused(&["--inducing", inducing]);
     }
+    folder.run("fit coal --link auto --fix variance=1").refused(&["--link auto", "variance", "--link log"]);
     folder.run("fit coal --jitter 2").refused(&["--jitter"]);
     folder.run("fit coal --jitter=-1").refused(&["--jitter"]);
     folder.run("fit coal --max-evaluations 0").refused(&["--max-evaluations"]);

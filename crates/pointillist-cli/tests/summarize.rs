@@ -115,6 +115,17 @@ fn parts_fitted_together_are_the_whole_fitted() {
 }
 
 #[test]
+fn a_source_that_is_given_twice_is_said() {
+    let folder = Folder::new();
+    folder.run("summarize coal -o coal.summary").good();
+    folder.write("copy.summary", folder.read("coal.summary"));
+    let twice = folder.run("fit coal.summary copy.summary --nodes 40 --average off --json").good();
+    assert!(twice.err.contains("two of the sources are called coal"), "{}", twice.err);
+    assert_eq!(twice.json()["events"], 382);
+    assert!(!folder.run("fit coal.summary --nodes 40 --average off").good().err.contains("two of the sources"));
+}
+
+#[test]
 fn a_model_is_updated_by_a_summary() {
     let (folder, all) = (Folder::new(), bump(30_000));
     folder.write("all.csv", csv(&all)).write("a.csv", csv(&all[..20_000])).write("b.csv", csv(&all[20_000..]));

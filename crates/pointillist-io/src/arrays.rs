@@ -147,25 +147,15 @@ impl WindowWords {
         units: &[String],
         unit: TimeUnit,
     ) -> Result<(Vec<Axis>, Vec<bool>), Message> {
-        let texts: Vec<String> = match &self.looked {
-            Looked::Trials(trials) => trials.iter().map(|ends| ends.join(",")).collect(),
-            _ => self.parts.iter().map(WindowPart::text).collect(),
-        };
         if let Some(WindowPart::Ready(window)) = self.parts.first() {
             return Ok((window.axes().to_vec(), vec![false; window.dims()]));
         }
-        let time = |r: usize| {
-            let texts: Vec<String> = self
-                .parts
-                .iter()
-                .map(WindowPart::plain_ends)
-                .chain(match &self.looked {
-                    Looked::Trials(_) => texts.clone(),
-                    _ => Vec::new(),
-                })
-                .collect();
-            first_midnight(r, &texts).map(|origin_unix_seconds| TimeAxis { origin_unix_seconds, unit })
-        };
+        let mut texts: Vec<String> = self.parts.iter().map(WindowPart::plain_ends).collect();
+        if let Looked::Trials(trials) = &self.looked {
+            texts.extend(trials.iter().map(|ends| ends.join(",")));
+        }
+        let time =
+            |r: usize| first_midnight(r, &texts).map(|origin_unix_seconds| TimeAxis { origin_unix_seconds, unit });
         let times: Vec<Option<TimeAxis>> = (0..names.len()).map(time).collect();
         let dates = times.iter().map(Option::is_some).collect();
         Ok((axes_of(names, &times, None, units)?, dates))

@@ -128,9 +128,10 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
         needed: settings.trials.is_some(),
         coordinates: settings.columns.as_deref(),
     };
-    let read = ReadOptions { label: trial.find(source, bytes, &read.dates)?, ..read };
+    let header = read_header(source, bytes, &read.dates)?;
+    let read = ReadOptions { label: trial.find(source, &header)?, ..read };
     if settings.columns.is_none() && dataset.is_none() {
-        refuse_counts(source, read_header(source, bytes, &read.dates)?.iter().map(|(name, _)| name.as_str()))?;
+        refuse_counts(source, header.iter().map(|(name, _)| name.as_str()))?;
     }
     let mut table = read_bytes(source, bytes, &read)?;
     count_from_window(&mut table, &settings.window);
@@ -171,19 +172,22 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
 /// Counts dates from the midnight before the window that is given, whatever events there are: models of one window then agree on time.
 fn count_from_window(table: &mut Table, window: &[String]) {
     for r in 0..table.dims {
-        let (Some(time), Some(origin)) = (table.time[r], observed::first_midnight(r, window)) else { continue };
-        let shift = (time.origin_unix_seconds - origin) / time.unit.seconds();
-        table.rows.iter_mut().skip(r).step_by(table.dims).for_each(|value| *value += shift);
-        table.time[r] = Some(TimeAxis { origin_unix_seconds: origin, ..time });
+        if let Some(origin) = observed::first_midnight(r, window) {
+            table.count_from(r, origin);
+        }
     }
+}
+
+/// Whether a column of this name says how many events a row stands for.
+pub fn says_how_many(name: &str) -> bool {
+    COUNTS.contains(&name.trim().to_lowercase().as_str())
 }
 
 /// Refuses a table in which a row seems to stand for several events, unless columns are named: taken for one event, or the number for a place, it would
 /// give a wrong answer.
 pub fn refuse_counts<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Message> {
-    let is_count = |name: &&str| COUNTS.contains(&name.trim().to_lowercase().as_str());
     let mut names = names;
-    let Some(name) = names.find(is_count) else { return Ok(()) };
+    let Some(name) = names.find(|name| says_how_many(name)) else { return Ok(()) };
     Err(message![
         "{source} has a column `{name}`: a row is one event here, whatever a column says of their number; repeat each row as often as it counts, or \
          name the columns of the coordinates with ",
@@ -248,8 +252,7 @@ struct TrialColumn<'a> {
 
 impl TrialColumn<'_> {
     /// Its name: the one that was said, else `trial` if there is one that is not a coordinate.
-    fn find(&self, source: &str, bytes: &[u8], dates: &Dates) -> Result<Option<String>, InputError> {
-        let header = read_header(source, bytes, dates)?;
+    fn find(&self, source: &str, header: &[(String, bool)]) -> Result<Option<String>, InputError> {
         let has = |name: &str| header.iter().any(|(found, _)| found.to_lowercase() == name.to_lowercase());
         let needed = self.needed || self.named.is_some();
         let usual = if !needed && !has(TRIAL_COLUMN) { DRAW_COLUMN } else { TRIAL_COLUMN };
@@ -589,7 +592,7 @@ pub fn read_held_out(asked: &HeldOut<'_>, window: &Window) -> Result<HeldOutEven
         needed: asked.trials.is_some(),
         coordinates: Some(asked.columns.unwrap_or(&names)),
     };
-    let label = trial.find(given.0, given.1, &rows(&asked.rows)?.0)?;
+    let label = trial.find(given.0, &read_header(given.0, given.1, &rows(&asked.rows)?.0)?)?;
     let table = on_axes(given, asked.columns, label, axes, &asked.rows)?;
     let trials = asked.trials.map(|path| observed::trials(path, On::any(axes))).transpose()?;
     let mut taken = Vec::new();

@@ -1119,6 +1119,14 @@ impl Cell for Field<'_> {
 }
 
 impl Table {
+    /// Counts a column of dates from another instant, in seconds since 1970. A column of numbers stays.
+    pub(crate) fn count_from(&mut self, column: usize, origin_unix_seconds: f64) {
+        let Some(time) = self.time[column] else { return };
+        let shift = (time.origin_unix_seconds - origin_unix_seconds) / time.unit.seconds();
+        self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value += shift);
+        self.time[column] = Some(TimeAxis { origin_unix_seconds, ..time });
+    }
+
     /// A table of rows, dates counted from the midnight before the earliest.
     pub(super) fn new(
         source: &str,

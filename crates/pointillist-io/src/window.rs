@@ -164,22 +164,21 @@ fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
 /// With `dates_only` numbers are refused.
 pub fn onto_axis(table: &mut Table, column: usize, axis: &Axis, dates_only: bool) -> Result<(), Message> {
     let (source, name, column_name) = (&table.source, &axis.name, &table.names[column]);
-    let Some(found) = table.time[column] else {
+    if table.time[column].is_none() {
         if dates_only {
             return Err(message![
                 "{source}: column `{column_name}` holds numbers, but `{name}` of the events holds dates; write dates there too"
             ]);
         }
         return Ok(());
-    };
+    }
     let Some(time) = time_axis(axis) else {
         return Err(message![
             "{source}: column `{column_name}` holds dates, but the axis `{name}` holds numbers; give numbers there, or other columns with ",
             Setting::Columns
         ]);
     };
-    let shift = (found.origin_unix_seconds - time.origin_unix_seconds) / time.unit.seconds();
-    table.rows.iter_mut().skip(column).step_by(table.dims).for_each(|value| *value += shift);
+    table.count_from(column, time.origin_unix_seconds);
     Ok(())
 }
 

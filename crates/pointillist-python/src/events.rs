@@ -237,3 +237,9 @@ pub fn datasets(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     };
     DATASETS.iter().map(|set| describe(set.name)).collect()
 }
+
+/// Whether a column of this name says how many events a row stands for.
+#[pyfunction]
+pub fn says_how_many(name: &str) -> bool {
+    pointillist_io::events::says_how_many(name)
+}

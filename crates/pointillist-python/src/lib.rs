@@ -24,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::bound::bound;
     #[pymodule_export]
-    use super::events::{Events, datasets, points_on, read_events};
+    use super::events::{Events, datasets, points_on, read_events, says_how_many};
     #[pymodule_export]
     use super::posterior::{Counts, Posterior, fit, fit_summary};
     #[pymodule_export]
