@@ -29,9 +29,11 @@ __all__ = [
     "points_on",
     "read_events",
     "resolve_window",
+    "says_how_many",
     "set_max_memory",
     "simulate",
     "summarise",
+    "update",
 ]
 
 __version__: str
@@ -103,10 +105,12 @@ def read_events(path: str, reading: Any) -> Events: ...
 def datasets() -> list[dict[str, Any]]: ...
 def fit(events: Events, settings: Any, threads: int | None, progress: _Told) -> Posterior: ...
 def fit_summary(summary: Summary, settings: Any, threads: int | None, progress: _Told) -> Posterior: ...
+def update(before: Posterior, new: Summary, settings: Any, threads: int | None, progress: _Told) -> Posterior: ...
 
 @final
 class Posterior:
     window: Window
+    cells: list[int] | None
     source: str
     event_count: int
     weights: list[float]
@@ -203,7 +207,7 @@ def compare(
 def calibrate(
     dims: int, link: str, events: int, sets: int, families: str, seed: int, progress: _Told
 ) -> str: ...
-def simulate(intensity: str, window: Window, draws: int, seed: int) -> list[_Floats]: ...
+def simulate(intensity: str | Callable[..., Any], window: Window, draws: int, seed: int) -> list[_Floats]: ...
 def bound(
     events: Events,
     variance: float,

@@ -23,12 +23,17 @@ def zone_of(data: Any) -> Any:
     return next((kind.tz for kind in kinds if getattr(kind, "tz", None) is not None), None)
 
 
+def in_zone(dates: Any, zone: Any) -> Any:
+    """Dates (UTC) as a DatetimeIndex in a time zone, or as they are without one."""
+    return dates if zone is None else needed("pandas", "a time zone").DatetimeIndex(dates).tz_localize("UTC").tz_convert(zone)
+
+
 def rate_frame(rate: Rate) -> Any:
     """One row for each point, labelled as the points were."""
     frame = needed("pandas", "Rate.to_frame").DataFrame(rate.columns())
     for name, _, origin in rate.axes:
-        if origin is not None and rate.time_zone is not None:
-            frame[name] = frame[name].dt.tz_localize("UTC").dt.tz_convert(rate.time_zone)
+        if origin is not None:
+            frame[name] = in_zone(frame[name], rate.time_zone)
     return _labelled(frame, rate.asked, [name for name, _, _ in rate.axes])
 
 
@@ -93,9 +98,8 @@ def _intervals(counts: Counts) -> Any:
     if origin is None:
         return None
     pandas = loaded("pandas")
-    ends = [pandas.DatetimeIndex(dates_of(np.array([box[0][end] for box in counts.boxes]), unit, origin)) for end in (0, 1)]
-    if counts.time_zone is not None:
-        ends = [index.tz_localize("UTC").tz_convert(counts.time_zone) for index in ends]
+    ends = [dates_of(np.array([box[0][end] for box in counts.boxes]), unit, origin) for end in (0, 1)]
+    ends = [pandas.DatetimeIndex(in_zone(dates, counts.time_zone)) for dates in ends]
     return pandas.IntervalIndex.from_arrays(*ends, closed="left", name=name)
 
 

@@ -88,9 +88,10 @@ def simulate(
     seed: int | None = 0,
     names: Any = None,
 ) -> Any:
-    """Events drawn from an intensity: a text over the axes, as in "2 + sin(t)", or a posterior or fitted model.
+    """Events drawn from an intensity: a text over the axes, as in "2 + sin(t)", a function, or a posterior or fitted model.
 
-    One set of events, or with `draws=` a list of them.
+    A function takes one array for each axis and gives the rates at these places back: `lambda x, y: 2 + np.sin(x)`. One set of events, or with
+    `draws=` a list of them.
 
     >>> times = simulate("5 * exp(-t / 10)", window=(0, 50), names=["t"], seed=1)
     >>> times.ndim
@@ -104,8 +105,8 @@ def simulate(
             raise SettingError("a posterior has its own window, so window= has no effect; leave it out")
         sets = intensity.sample_events(number or 1, seed=seed)
         return sets if number is not None else sets[0]
-    if not isinstance(intensity, str):
-        raise SettingError(f"intensity= is a {type(intensity).__name__}; give a text such as '2 + sin(t)', or a posterior")
+    if not isinstance(intensity, str) and not callable(intensity):
+        raise SettingError(f"intensity= is a {type(intensity).__name__}; give a text such as '2 + sin(t)', a function of arrays, or a posterior")
     if window is None:
         raise SettingError("simulate needs window=, as in window=(0, 50)")
     place = as_window(window, names=names) if names is not None else as_window(window)

@@ -17,7 +17,7 @@ from ._geo import crs_of
 from ._posterior import Posterior, watcher
 from ._settings import Settings, threads_of
 from ._sklearn import check_features
-from ._summary import Summary
+from ._summary import summary_of
 from ._window import Exposure
 
 Self = TypeVar("Self", bound="Estimator")
@@ -192,7 +192,7 @@ class IntensityModel(Estimator):
         settings = self._settings()
         threads = threads_of(self.threads)
         told = watcher(self.progress)
-        summary = _summary_of(X)
+        summary = summary_of(X)
         if summary is not None:
             core = _core.fit_summary(summary._core, settings, threads, told)
             self.posterior_ = Posterior(core, summary.crs)
@@ -213,6 +213,13 @@ class IntensityModel(Estimator):
         core = _core.fit(events, settings, threads, told)
         self.posterior_ = Posterior(core, crs_of(X, window if window is not None else self.window), zone_of(X))
         self.n_features_in_ = core.window.dims
+        return self
+
+    def update(self: Self, X: Any, *, clip: bool | None = None) -> Self:
+        """Adds new events of the same window to those of a fit to a `Summary`, and goes on from it; see `Posterior.update`."""
+        posterior = self.posterior_
+        how = self._settings(), threads_of(self.threads), self.progress
+        self.posterior_ = posterior._updated(X, self.clip if clip is None else clip, *how)
         return self
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
@@ -286,13 +293,3 @@ class VBPP(IntensityModel):
     def _settings(self) -> Settings:
         said = {**IntensityModel().get_params(), **self.get_params(), "basis": "inducing", "average": False}
         return Settings.of(said)
-
-
-def _summary_of(given: Any) -> Summary | None:
-    """One summary of one or several."""
-    if isinstance(given, Summary):
-        return given
-    if isinstance(given, (list, tuple)) and given and all(isinstance(one, Summary) for one in given):
-        return Summary.total(given)
-    return None
-

@@ -16,8 +16,9 @@ from ._coordinates import coordinates
 from ._core import Posterior as CorePosterior
 from ._errors import InputError, ModelFileError, PointillistWarning, SettingError
 from ._events import check_crs, held_out_events, region_list
-from ._frames import counts_frame, labels_of, rate_frame, rate_points, zone_of
+from ._frames import counts_frame, in_zone, labels_of, rate_frame, rate_points, zone_of
 from ._settings import affordable, is_whole, path_of, real, seed_of, whole
+from ._summary import Summary, summary_of
 from ._window import Window
 from ._xarray import rate_dataset, rate_raster
 
@@ -457,11 +458,25 @@ class Posterior:
         points = len(given) if isinstance(given, np.ndarray) else len(given[0])
         return self._core.sample(given, affordable("n", whole("n", n, 1) or 1, points), seed_of(seed))
 
-    def sample_events(self, n: int = 1, *, seed: int | None = 0) -> list[Floats]:
-        """Whole new sets of events, one array for each."""
+    def sample_events(self, n: int = 1, *, seed: int | None = 0) -> list[Any]:
+        """Whole new sets of events, one array for each; dates (a DatetimeIndex of pandas if the events had a time zone) where time is the only axis.
+
+        >>> from pointillist import IntensityModel
+        >>> import pandas as pd
+        >>> days = pd.date_range("2024-03-01", periods=20, freq="D", tz="Europe/Zurich")
+        >>> model = IntensityModel(average=False).fit(days, window=("2024-02-29", "2024-03-22"))
+        >>> str(model.sample_events()[0].tz)
+        'Europe/Zurich'
+        """
         size = (self.event_count + 4) * self._core.window.dims
         sets = self._core.sample_events(affordable("n", whole("n", n, 1) or 1, size), seed_of(seed))
-        return [points[:, 0] for points in sets] if self._core.window.dims == 1 else sets
+        axes = self._core.window.axes
+        if len(axes) > 1:
+            return sets
+        _, unit, origin = axes[0]
+        if origin is None:
+            return [points[:, 0] for points in sets]
+        return [in_zone(dates_of(points[:, 0], unit, origin), self.time_zone) for points in sets]
 
     def to_arviz(self, x: Any = None, *, draws: int = 1000, seed: int | None = 0) -> Any:
         """Draws of the rate at points, or on a grid over the window, as InferenceData of ArviZ (from its version 1 on a DataTree).
@@ -498,6 +513,35 @@ class Posterior:
         counts.axes, counts.time_zone = self._core.window.axes, self.time_zone if zone is None else zone
         counts.is_named = isinstance(regions, Mapping)
         return counts
+
+    # More events
+
+    def update(self, new: Any, *, clip: bool = False, progress: Any = None) -> Posterior:
+        """The posterior once new events of the same window were seen too; the fit goes on from this one, which stays as it is.
+
+        `new`: a Summary, several, or events of any form. The model must be that of a summary: it knows its events by cell, to which others can be added.
+
+        >>> from pointillist import IntensityModel, Summary
+        >>> early = IntensityModel().fit(Summary.of([1.0, 2.5, 4.0, 7.5], window=(0, 10))).posterior_
+        >>> early.update([3.0, 9.0]).event_count
+        6
+        """
+        from ._model import IntensityModel
+
+        return self._updated(new, clip, IntensityModel()._settings(), None, progress)
+
+    def _updated(self, new: Any, clip: bool, settings: Any, threads: int | None, progress: Any) -> Posterior:
+        if self._core.cells is None:
+            raise InputError(
+                "the model was fitted to events themselves, to which none can be added; fit a summary first, as in "
+                "IntensityModel().fit(Summary.of(events, window=...)), or fit all events together"
+            )
+        summary = summary_of(new)
+        if summary is None:
+            summary = Summary.of(new, window=self.window, cells=self._core.cells, clip=clip)
+        check_crs(summary.crs, self.crs)
+        core = _core.update(self._core, summary._core, settings, threads, watcher(progress))
+        return Posterior(core, self.crs if self.crs is not None else summary.crs, self.time_zone)
 
     # Plots
 
@@ -561,8 +605,6 @@ class Posterior:
     def score(self, held_out: Any, *, repeats: int | None = None, clip: bool = False, draws: int = DRAWS, seed: int | None = 0) -> dict[str, Any]:
         """Scores of held-out events, which come from the window of the fit: l_p, l_0, m_p, m_0, as the command has them."""
         events = held_out_events(held_out, self._core.window, repeats, clip, self.crs)
-        if not len(events):
-            raise InputError("there are no held-out events to score; the likelihood of seeing none is post.log_likelihood([])")
         found = self._core.score(events, affordable("draws", whole("draws", draws, 2) or 2, 1), seed_of(seed))
         for name in ("m_p", "m_0"):
             k = found[f"{name}_pareto_k"]
@@ -599,29 +641,27 @@ class Posterior:
         return self._core.to_json()
 
     @classmethod
-    def from_json(cls, text: str | bytes, name: str = "the model") -> Posterior:
-        """The posterior of a model file's text."""
+    def from_json(cls, text: str | bytes, name: str = "the model", *, crs: Any = None, time_zone: Any = None) -> Posterior:
+        """The posterior of a model file's text. What a file does not keep can be given: the coordinate reference system, the time zone of dates."""
         if not isinstance(text, (str, bytes, bytearray, memoryview)):
             raise ModelFileError(f"a {type(text).__name__} is not a model file; give the text of one")
-        return cls(_core.Posterior.from_bytes(text.encode() if isinstance(text, str) else bytes(text), name))
+        return cls(_core.Posterior.from_bytes(text.encode() if isinstance(text, str) else bytes(text), name), crs, time_zone)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, which the command reads too; whole or not at all."""
         self._core.write(path_of(path))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Posterior:
-        """Reads a model file, whoever wrote it."""
-        return cls(_core.Posterior.read(path_of(path)))
+    def load(cls, path: str | os.PathLike[str], *, crs: Any = None, time_zone: Any = None) -> Posterior:
+        """Reads a model file, whoever wrote it. What a file does not keep can be given: the coordinate reference system, the time zone of dates."""
+        return cls(_core.Posterior.read(path_of(path)), crs, time_zone)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_json(), self.crs, self.time_zone)
 
 
 def _restored(text: str, crs: Any, time_zone: Any) -> Posterior:
-    posterior = Posterior.from_json(text, "the pickled model")
-    posterior.crs, posterior.time_zone = crs, time_zone
-    return posterior
+    return Posterior.from_json(text, "the pickled model", crs=crs, time_zone=time_zone)
 
 
 def _default_grid(dims: int) -> list[int]:

@@ -141,6 +141,15 @@ class Summary:
         return f"<Summary of {self.events} events in {self._core.window.show()}, {'×'.join(map(str, self.cells))} cells>"
 
 
+def summary_of(given: Any) -> Summary | None:
+    """One summary of one or several; nothing of anything else."""
+    if isinstance(given, Summary):
+        return given
+    if isinstance(given, (list, tuple)) and given and all(isinstance(one, Summary) for one in given):
+        return Summary.total(given)
+    return None
+
+
 def _check_dates(found: Coordinates, window: Window) -> None:
     """Refuses numbers where the window was written with dates: they would be taken for days since its midnight."""
     if not len(found) or found.has_dates or any(isinstance(part, _core.Window) for part in window.parts):

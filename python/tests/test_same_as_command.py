@@ -223,3 +223,37 @@ def test_rivals(command: Command, tmp_path: Path) -> None:
         assert ours["difference"] == pytest.approx(theirs.get("difference", [0, 0]), rel=1e-12)
     simulated = columns(command("simulate", "--intensity", "5*exp(-t/10)", "--window", "0,50", "--columns", "t", "--seed", 1))
     assert pt.simulate("5*exp(-t/10)", window=(0, 50), names="t", seed=1).tolist() == simulated["t"].tolist()
+
+
+def test_checks_and_calibration(command: Command, tmp_path: Path) -> None:
+    fitted(command, tmp_path, "coal", "--average", "off")
+    said = json.loads(command("check", tmp_path / "model.json", "coal", "--draws", 300, "--seed", 2, "--json"))
+    assert pt.load(tmp_path / "model.json").check(draws=300, seed=2) == said
+    options = ["--dims", 1, "--sets", 20, "--events", 20, "--link", "square", "--families", "own", "--seed", 5]
+    [kind] = json.loads(command("calibrate", *options, "--json"))["kinds"]
+    found = pt.calibrate(dims=1, sets=20, events=20, link="square", families="own", seed=5)
+    assert {name: kind[name] for name in found} == found
+
+
+def test_sampling(command: Command) -> None:
+    said = json.loads(command("sgcp", "coal", "--warm-up", 20, "--max-sweeps", 150, "--grid", 5, "--json"))
+    sampled = pt.SGCP(warm_up=20, max_sweeps=150).fit(pt.datasets.load("coal"))
+    rate = sampled.rate(np.array(said["year"]))
+    assert rate.mean.tolist() == said["mean"] and rate.sd.tolist() == said["sd"]
+    assert rate.quantile(0.95).tolist() == said["q0.95"]
+
+
+def test_two_models_and_an_update(command: Command, tmp_path: Path) -> None:
+    times = np.random.default_rng(8).uniform(0, 10, 400)
+    for number, part in enumerate((times[:150], times[150:])):
+        (tmp_path / f"{number}.csv").write_text("t\n" + "".join(f"{t!r}\n" for t in part.tolist()))
+        command("summarize", tmp_path / f"{number}.csv", "--window", "0,10", "-q", "-o", tmp_path / f"{number}.sum")
+        command("fit", tmp_path / f"{number}.sum", "-q", "-o", tmp_path / f"{number}.json")
+    models = [pt.load(tmp_path / f"{number}.json") for number in range(2)]
+    said = json.loads(command("contrast", tmp_path / "0.json", tmp_path / "1.json", "--in", "2,6", "--draws", 500, "--json"))
+    found = pt.contrast(*(model.count([(2, 6)], draws=500) for model in models))
+    assert found.probability == said["probability"] and found.difference["sd"] == said["difference"]["sd"]
+    theirs = fitted(command, tmp_path, "--update", tmp_path / "0.json", tmp_path / "1.sum")
+    ours = models[0].update(pt.Summary.load(tmp_path / "1.sum")).to_json()
+    assert without_cells(ours) == without_cells(theirs)
+    assert without_cells(models[0].update(times[150:]).to_json()) == without_cells(theirs)

@@ -394,19 +394,19 @@ pub struct Misplaced {
 
 impl Misplaced {
     /// Refuses them, or with `clip` gives a sentence that they were dropped.
-    pub fn judge(&self, words: Words, clip: bool) -> Result<Message, Message> {
+    pub fn judge(&self, words: Words, clip: bool) -> Result<Message, InputError> {
         let Self { count, total, source, first, at } = self;
         let Words { place, missed, remedy } = words;
         let of = format!("of {total} events lie{}", if *count == 1 { "s" } else { "" });
         match clip {
-            _ if count == total => Err(message!["{source}: ", missed]),
+            _ if count == total => Err(InputError::Misplaced(message!["{source}: ", missed])),
             true => Ok(message!["{count} {of} {place}, dropped"]),
-            false => Err(message![
+            false => Err(InputError::Misplaced(message![
                 "{source}: {count} {of} {place}, the first on {first} ({at}); ",
                 remedy,
                 "drop such events with ",
                 Setting::Clip
-            ]),
+            ])),
         }
     }
 }

@@ -95,6 +95,8 @@ pub enum InputError {
     SeveralDateColumns { file: String, columns: Vec<String> },
     /// Neither numbers nor dates anywhere.
     NoNumbers { file: String, columns: Vec<String>, examples: Vec<String> },
+    /// Events where none could have been seen.
+    Misplaced(Message),
     /// What one sentence says.
     Said(Message),
     /// What the library refused.
@@ -119,7 +121,7 @@ impl InputError {
     /// The sentence.
     pub fn message(&self) -> Message {
         match self {
-            Self::Said(message) => message.clone(),
+            Self::Said(message) | Self::Misplaced(message) => message.clone(),
             Self::Library(error) => error.to_string().into(),
             Self::TooManyBad { error, skipped, counting } => {
                 let rows = counting.words();

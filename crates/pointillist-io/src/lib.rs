@@ -52,6 +52,7 @@ mod summary_file;
 mod table;
 mod time;
 mod trials;
+pub mod update;
 mod window;
 
 pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, write_checkpoint};

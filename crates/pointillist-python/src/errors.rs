@@ -100,6 +100,7 @@ pub fn of_input(error: InputError) -> PyErr {
         | InputError::IsDirectory { .. }
         | InputError::NoPermission { .. }
         | InputError::Unreadable { .. } => raise("FileError", spelled(&error.message())),
+        InputError::Misplaced(message) => raise("OutsideWindowError", spelled(&message)),
         error => input(error.message()),
     }
 }

@@ -13,6 +13,7 @@ use pointillist::exact::Sampling;
 use pointillist::{Fit, JointCounts, Model, Points};
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
 use pointillist_io::regions::{Region, RegionGroup, counted, regions};
+use pointillist_io::update::{Names, added, as_before};
 use pointillist_io::{FitSettings, Message, ModelFile, On, SummaryFile, show_window};
 use pointillist_rivals::check::check;
 use pyo3::prelude::*;
@@ -93,6 +94,31 @@ pub fn fit_summary(
         };
         let subject = |fit: &Fit| Subject::of_summary(file, fit, source, Vec::new());
         fitted(&settings, axes, watch, fit, subject)
+    })?;
+    said(py, fitted)
+}
+
+/// Adds the events of a summary to those of a model, and goes on from it.
+#[pyfunction]
+pub fn update(
+    py: Python<'_>,
+    before: PyRef<'_, Posterior>,
+    new: PyRef<'_, Summary>,
+    settings: Settings<'_>,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Posterior> {
+    let (before, settings) = (&before.file, settings.meant()?);
+    let names = Names { model: "the model", summary: "the summary" };
+    let file = added(before, new.0.clone(), names).map_err(errors::of_summary_file)?;
+    let source = format!("{} and {}", before.source, pointillist_io::summarise::names(&new.0.sources));
+    let fitted = call::long(py, &Manner { progress, threads }, |watch| {
+        let model = settings.model(file.summary.window().axes()).map_err(errors::of_setting)?;
+        let model = as_before(model, before, &settings);
+        let done = model.update_watched(&before.posterior, &file.summary, &mut |progress| watch.fit(progress));
+        let done = done.map_err(|error| errors::of_setting(settings.fault(error)))?;
+        let subject = Subject::of_summary(&file, &done, source, Vec::new());
+        Ok(Fitted::new(&model, done, subject))
     })?;
     said(py, fitted)
 }
@@ -189,6 +215,12 @@ impl Posterior {
     #[getter]
     fn window(&self) -> Window {
         Window(self.posterior().window().clone())
+    }
+
+    /// The cells by which the events are known, if they are.
+    #[getter]
+    fn cells(&self) -> Option<Vec<usize>> {
+        self.file.cells.as_ref().map(|file| file.summary.cells())
     }
 
     #[getter]

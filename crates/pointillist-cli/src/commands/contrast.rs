@@ -10,8 +10,6 @@ use pointillist::{Contrast, JointCounts, Posterior, Window};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The draws of a second model are those of the seed so many further on: nobody else uses them.
-const SECOND: u64 = 1 << 32;
 /// The probability of the quantile that stands for a ratio in words.
 const MIDDLE: f64 = 0.5;
 
@@ -95,14 +93,14 @@ impl Asked<'_> {
     fn two_models(&self, first: &str, second: &str) -> Result<(Report, f64), Failure> {
         let [one, other] = [ModelFile::read(first)?.posterior, ModelFile::read(second)?.posterior];
         self.check_comparable([(first, one.window()), (second, other.window())])?;
-        let seeds = [self.context.seed(), self.context.seed().wrapping_add(SECOND)];
-        let (a, of_a) = self.one_of_two(first, &one, seeds[0])?;
-        let (b, of_b) = self.one_of_two(second, &other, seeds[1])?;
+        let (a, of_a) = self.one_of_two(first, &one)?;
+        let (b, of_b) = self.one_of_two(second, &other)?;
         let contrast = of_a.contrast_with(0, &of_b, 0, &self.with_middle())?;
         Ok(self.report([a, b], contrast, of_a.draws()))
     }
 
-    fn one_of_two(&self, path: &str, posterior: &Posterior, seed: u64) -> Result<(Side, JointCounts), Failure> {
+    fn one_of_two(&self, path: &str, posterior: &Posterior) -> Result<(Side, JointCounts), Failure> {
+        let seed = self.context.seed();
         let regions = count::regions(&self.args.regions, None, posterior, self.context)?;
         let [region] = &regions[..] else {
             let found = spec::plural(regions.len(), "region", "regions");

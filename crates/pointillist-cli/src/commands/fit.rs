@@ -3,9 +3,10 @@
 use super::input::{self, Loaded, Peeked};
 use super::meter::Meter;
 use super::summarize::{self, Summarised};
-use super::summary::{Fitted, Subject, Summary, grid};
+use super::summary::{Fitted, Subject, Summary};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
+use crate::io::update::{Names, added, as_before};
 use crate::io::{self, ModelFile, SummaryFile, Written};
 use crate::options::Mode;
 use crate::spelling::{Options, spelled};
@@ -123,7 +124,7 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     let before = args.update.as_deref().map(ModelFile::read).transpose()?;
     if let (Some(before), Some(path)) = (&before, &args.update) {
         context.refuse_idle(Mode::ModelUpdated(path))?;
-        file = added(before, path, file, &args.events[0])?;
+        file = added(before, file, Names { model: path, summary: &args.events[0] })?;
         source = format!("{} and {source}", before.source);
     }
     if let Some(name) = spec::repeated(&file.sources) {
@@ -134,7 +135,7 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     let window = file.summary.window();
     let model = spec::model(options, window.axes(), context)?;
     let model = match &before {
-        Some(before) => as_before(model, before, options),
+        Some(before) => as_before(model, before, &options.settings()),
         None => model,
     };
     let fit = watched(context, |watch| match &before {
@@ -144,35 +145,6 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
     let fit = fit.map_err(|error| spec::fault(error, options))?;
     let subject = Subject::of_summary(&file, &fit, source, warnings);
     Ok(fitted(&model, fit, subject, context))
-}
-
-/// Whether to average, what is held and what is believed: as for the model that is updated, unless it is said anew.
-fn as_before(model: Model, before: &ModelFile, options: &FitOptions) -> Model {
-    let Ok(said) = serde_json::from_value::<Summary>(before.summary.clone()) else { return model };
-    let average = if options.average.is_none() { said.averaged } else { model.average };
-    let fixed = if options.fix.is_empty() { said.asked.fixed } else { model.fixed };
-    let (penalise, priors) = match options.prior.is_empty() {
-        true => (said.asked.penalise, said.asked.priors),
-        false => (model.penalise, model.priors),
-    };
-    Model { average, penalise, fixed, priors, ..model }
-}
-
-/// The events of a model and of a summary together, in the cells of the model.
-fn added(before: &ModelFile, model: &str, new: SummaryFile, summary: &str) -> Result<SummaryFile, Failure> {
-    let Some(mut all) = before.cells.clone() else {
-        return Err(format!(
-            "{model} does not know its events by cell, so nothing can be added to it; fit a summary of all events instead"
-        )
-        .into());
-    };
-    let cells = all.summary.cells();
-    let joined = new.summary.coarsened(&cells).map_err(|_| {
-        let (own, wanted) = (grid(&new.summary.cells()), grid(&cells));
-        format!("{summary} has {own} cells, which cannot be joined to the {wanted} of {model}; summarise it with --cells {wanted}")
-    })?;
-    all.add(SummaryFile { summary: joined, ..new }, model, summary)?;
-    Ok(all)
 }
 
 fn is_stdout(args: &FitArgs) -> bool {
