@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from . import datasets
-from ._core import Events, __version__, set_max_memory
+from ._core import Events, __version__
 from ._errors import (
     FileError,
     InputError,
@@ -33,6 +33,7 @@ from ._many import fit_many
 from ._model import VBPP, IntensityModel
 from ._posterior import Contrast, Counts, Posterior, Rate, contrast
 from ._rivals import SGCP, KernelSmoother, calibrate, compare, plot_calibration
+from ._settings import set_max_memory
 from ._summary import Summary
 from ._window import Exposure, Window
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ._errors import InputError
 from ._geo import geometry_of
-from ._optional import loaded
+from ._optional import loaded, needed
 from ._spikes import trains_of
 
 Floats = npt.NDArray[np.float64]
@@ -34,6 +34,8 @@ class Coordinates:
     trials: npt.NDArray[np.int64] | None = None
     #: How many trials there are, with those in which nothing happened.
     trial_count: int | None = None
+    #: Whether there may be more trials, in which nothing happened.
+    silent_trials: bool = False
     crs: Any = None
     time_zone: Any = None
     extra: dict[str, Any] = field(default_factory=dict)
@@ -50,8 +52,77 @@ class Coordinates:
         return isinstance(self.given, list) and any(column.dtype == np.int64 for column in self.given)
 
 
-def coordinates(data: Any, what: str = "the events", dims: int | None = None) -> Coordinates:
-    """The coordinates of an object; `what` stands for it in messages, `dims` is the number of axes if that is known."""
+def coordinates(data: Any, what: str = "the events", dims: int | None = None, *, names: list[str] | None = None, zone: Any = None) -> Coordinates:
+    """The coordinates of an object; `what` stands for it in messages, `dims` is the number of axes if that is known.
+
+    With the `names` of axes the columns of a frame are found by them. With a time `zone`, dates that have none are meant in it.
+    """
+    if names is not None:
+        data = _by_name(data, names, what)
+    found = _coordinates(data, what, dims)
+    return in_zone(found, zone) if zone is not None and found.has_dates and is_naive(data) else found
+
+
+def is_naive(data: Any) -> bool:
+    """Whether these are dates without a time zone: of pandas, of Python, or texts. Those of NumPy are UTC."""
+    columns = [data[name] for name in data.columns] if hasattr(data, "columns") else [data]
+    return any(_is_naive(column) for column in columns)
+
+
+def _is_naive(column: Any) -> bool:
+    kind = getattr(getattr(column, "dtype", None), "kind", None)
+    if hasattr(column, "isna"):  # a series or an index
+        if kind == "M":
+            return getattr(column.dtype, "tz", None) is None
+        column = column.to_numpy()
+    elif kind == "M":
+        return False
+    values = list(np.asarray(column, dtype=object).flat) if isinstance(column, (list, tuple, np.ndarray)) else [column]
+    return bool(values) and all(_without_zone(value) for value in values)
+
+
+def _without_zone(value: Any) -> bool:
+    if isinstance(value, str):
+        try:
+            value = _parsed(value)
+        except ValueError:
+            return False
+    return isinstance(value, datetime.date) and getattr(value, "tzinfo", None) is None
+
+
+def in_zone(found: Coordinates, zone: Any) -> Coordinates:
+    """The same with dates that were meant in a time zone."""
+    given = [_local(column, zone) if column.dtype == np.int64 else column for column in found.given]
+    return replace(found, given=given, time_zone=zone)
+
+
+def _local(micros: Instants, zone: Any) -> Instants:
+    pandas = needed("pandas", "a time zone")
+    try:
+        index = pandas.DatetimeIndex(micros.astype("datetime64[us]")).tz_localize(zone).tz_convert("UTC").tz_localize(None)
+    except Exception as error:
+        raise InputError(f"there is a date that {zone} has twice or never, as when clocks change ({error}); give dates with their time zone") from error
+    instants: Instants = plain(np.asarray(index).astype("datetime64[us]").astype(np.int64))
+    return instants
+
+
+def _by_name(data: Any, names: list[str], what: str) -> Any:
+    """The columns of a frame that are called as the axes, in their order; all of it if none is."""
+    pandas = loaded("pandas")
+    if pandas is None or not isinstance(data, pandas.DataFrame) or "geometry" in data.columns or not data.columns.is_unique:
+        return data
+    called = {str(name): name for name in data.columns}
+    known = [name for name in names if name in called]
+    if not known:
+        return data
+    if len(known) < len(names):
+        missing, columns = next(name for name in names if name not in called), ", ".join(called)
+        raise InputError(f"{what} are a frame with the columns {columns}, without `{missing}` of the model; rename one, as in frame.rename(columns=...)")
+    trial = _trial_column(data)
+    return data[[*(called[name] for name in names), *([] if trial is None or str(trial) in names else [trial])]]
+
+
+def _coordinates(data: Any, what: str, dims: int | None) -> Coordinates:
     if data is None:
         raise InputError(f"{what} are None; give an array of shape (n,) or (n, d)")
     if isinstance(data, (str, bytes)):
@@ -110,6 +181,7 @@ def _column(data: Any, what: str) -> Any:
     zone_aware = _with_time_zone(data)
     if zone_aware is not None:
         return zone_aware
+    _refuse_masked(data, what)
     try:
         array = np.asarray(data)
     except (ValueError, TypeError) as error:
@@ -117,10 +189,14 @@ def _column(data: Any, what: str) -> Any:
     return _numbers(array, what)
 
 
+def _refuse_masked(data: Any, what: str) -> None:
+    """NumPy forgets a mask when it makes a plain array."""
+    if np.ma.isMaskedArray(data) and np.ma.is_masked(data):
+        raise InputError(f"{what} have masked values; drop them first, with .compressed()")
+
+
 def _numbers(array: npt.NDArray[Any], what: str) -> Any:
     kind = array.dtype.kind
-    if np.ma.isMaskedArray(array) and np.ma.is_masked(array):
-        raise InputError(f"{what} have masked values; drop them first, with .compressed()")
     if kind == "M":
         return _micros(array, what)
     if kind == "m":
@@ -153,7 +229,10 @@ def _micros(array: npt.NDArray[Any], what: str) -> Instants:
     unit = np.datetime_data(array.dtype)[0]
     if unit == "generic":
         return np.zeros(array.shape, dtype=np.int64)
-    rough = array.astype("datetime64[s]").astype(np.int64).astype(np.float64) * 1e6
+    try:
+        rough = array.astype("datetime64[s]").astype(np.int64).astype(np.float64) * 1e6
+    except OverflowError as error:
+        raise InputError(f"{what} count {unit} since 1970, finer than dates are kept; give datetime64[us]") from error
     if np.abs(rough).max(initial=0.0) > MOST_MICROS:
         raise InputError(f"{what} have a date so far away that its microseconds overflow 64 bits; correct it")
     instants: Instants = plain(array.astype("datetime64[us]").astype(np.int64))
@@ -173,8 +252,11 @@ def _texts(array: npt.NDArray[Any], what: str) -> Instants:
 
 
 def _instant(text: str) -> int:
-    parsed = datetime.datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-    return instant_of(parsed)
+    return instant_of(_parsed(text))
+
+
+def _parsed(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
 
 
 def instant_of(date: datetime.date) -> int:
@@ -223,6 +305,12 @@ def _with_time_zone(data: Any) -> Instants | None:
     return _micros(np.asarray(utc), "the dates")
 
 
+def as_trials(data: Any, what: str = "the events") -> Coordinates | None:
+    """A list of lists as trials, though each has as many numbers as a point might."""
+    is_list = isinstance(data, (list, tuple)) and bool(data) and all(isinstance(one, (list, tuple)) for one in data)
+    return _trials(data, what) if is_list else None
+
+
 def _is_trials(data: Any) -> bool:
     """Whether an object is a list of arrays, one for each trial."""
     if not isinstance(data, (list, tuple)) or not data:
@@ -255,6 +343,9 @@ def _trials(data: Any, what: str) -> Coordinates:
 
 
 def _trial(one: Any, what: str) -> npt.NDArray[Any]:
+    if one is None:
+        raise InputError(f"{what} is None; give an array, which may be empty")
+    _refuse_masked(one, what)
     try:
         array = np.asarray(one)
     except (ValueError, TypeError) as error:
@@ -282,6 +373,9 @@ def _frame(data: Any, what: str) -> Coordinates | None:
     pandas = loaded("pandas")
     if pandas is None or not isinstance(data, pandas.DataFrame):
         return None
+    trial = _trial_column(data)
+    if trial is not None:
+        return _frame_of_trials(data, trial, what)
     if data.shape[1] == 0:
         raise InputError(f"{what} are a frame without columns; give one to three columns of coordinates")
     if not data.columns.is_unique:
@@ -303,6 +397,22 @@ def _frame(data: Any, what: str) -> Coordinates | None:
     if any(column.dtype == np.int64 for column in columns):
         return Coordinates([plain(column) for column in columns], names=names, time_zone=zone)
     return Coordinates(plain(np.stack(columns, axis=1)), names=names)
+
+
+def _trial_column(data: Any) -> Any:
+    """The column that says to which trial an event belongs, if there is one beside others."""
+    called = [name for name in data.columns if str(name).lower() == "trial"]
+    return called[0] if len(called) == 1 and data.shape[1] > 1 else None
+
+
+def _frame_of_trials(data: Any, trial: Any, what: str) -> Coordinates | None:
+    """Trials are those that the column names; one without events must be given by repeats= or in a list."""
+    pandas = loaded("pandas")
+    codes, labels = pandas.factorize(data[trial], sort=True)
+    if (codes < 0).any():
+        raise InputError(f"{what} have no trial in row {int(np.flatnonzero(codes < 0)[0])}; drop such rows first, with .dropna()")
+    found = _frame(data.drop(columns=[trial]), what)
+    return None if found is None else replace(found, trials=np.asarray(codes, dtype=np.int64), trial_count=len(labels), silent_trials=True)
 
 
 def _geo_frame(data: Any, what: str) -> Coordinates | None:

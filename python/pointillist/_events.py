@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from . import _core
-from ._coordinates import Coordinates, coordinates
-from ._errors import InputError, SettingError
+from ._coordinates import Coordinates, as_trials, coordinates
+from ._errors import InputError, SettingError, WindowError
 from ._geo import check_crs as check_crs
 from ._geo import geometry_of
-from ._settings import path_of, switch, whole, word
+from ._settings import is_whole, path_of, shown, switch, whole, word
 from ._spikes import own_window
 from ._window import Exposure, Window, as_window, end_text
 
@@ -44,13 +47,13 @@ def as_events(
         return data
     if window is None and trials is None:
         window = own_window(data)
-    found = event_coordinates(data)
+    found = event_coordinates(data, as_window(window) if trials is None else None)
     words = window_words(found, window, exposure, repeats, trials, names, units, time_unit)
     numbers = found.trials
     return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
 
 
-def event_coordinates(data: Any) -> Coordinates:
+def event_coordinates(data: Any, window: Window | None = None) -> Coordinates:
     """Where events are. A frame in which a row seems to stand for several is refused: taken for one event, or the number for a place, it would mislead."""
     for name in map(str, getattr(data, "columns", ())):
         if _core.says_how_many(name):
@@ -58,7 +61,11 @@ def event_coordinates(data: Any) -> Coordinates:
                 f"the events are a frame with a column `{name}`: a row is one event here; repeat the rows, as in frame.loc[frame.index.repeat(frame[{name!r}])], "
                 f"and leave the column out, as in frame.drop(columns={name!r})"
             )
-    return coordinates(data)
+    found = coordinates(data, names=None if window is None else window.names)
+    # A list of lists is points or trials: on one axis it is trials.
+    if found.trials is None and found.dims > 1 and window is not None and window.parts and window._dims == 1:
+        return as_trials(data) or found
+    return found
 
 
 def window_words(
@@ -76,19 +83,29 @@ def window_words(
     check_crs(found.crs, meant.crs)
     words = Window(meant)
     if exposure is not None:
+        _refuse_two("exposure", words.exposure, exposure)
         words = _with_exposure(words, exposure)
     if repeats is not None:
+        _refuse_two("repeats", words.repeats, repeats)
         words.repeats = Window(repeats=repeats).repeats
     if trials is not None:
+        _refuse_two("trials", words.trials, trials)
         words.trials = Window(trials=trials).trials
         words.parts = []
     elif found.trial_count is not None and words.repeats is None and words.trials is None and not _is_repeated(words):
         words.repeats = found.trial_count
+    words = words.in_zone(found.time_zone)
     _check_trials(found, words)
     words.names = Window(names=names).names if names is not None else words.names or found.names
     words.units = Window(units=units).units if units is not None else words.units
     words.time_unit = word("time_unit", time_unit) or words.time_unit
     return words
+
+
+def _refuse_two(name: str, own: Any, given: Any) -> None:
+    """Refuses what is said of a window twice, and not in the same way."""
+    if own is not None and own is not given and (name != "repeats" or own != given):
+        raise SettingError(f"{name}= is given, and the window has one of its own; leave one of them out")
 
 
 def _is_repeated(words: Window) -> bool:
@@ -100,8 +117,14 @@ def _check_trials(found: Coordinates, words: Window) -> None:
         return
     if words.trials is not None and len(words.trials) != found.trial_count:
         raise InputError(f"there are {found.trial_count} trials of events and {len(words.trials)} in trials=; give a start and an end for each")
-    if words.repeats is not None and words.repeats > 1 and found.trial_count > words.repeats:
+    if words.repeats is None:
+        return
+    if words.repeats > 1 and found.trial_count > words.repeats:
         raise InputError(f"there are {found.trial_count} trials of events, more than repeats={words.repeats}; correct it")
+    if not found.silent_trials and found.trial_count < words.repeats:
+        raise InputError(
+            f"there are {found.trial_count} trials of events, fewer than repeats={words.repeats}; give an empty array for each in which nothing happened"
+        )
 
 
 def _with_exposure(words: Window, exposure: Exposure) -> Window:
@@ -111,11 +134,11 @@ def _with_exposure(words: Window, exposure: Exposure) -> Window:
     return words
 
 
-def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: bool, crs: Any = None) -> _core.Events:
+def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: bool, crs: Any = None, zone: Any = None) -> _core.Events:
     """Held-out events for what was fitted over a window."""
     if isinstance(data, _core.Events):
         return data
-    found = coordinates(data, "the held-out events", window.dims)
+    found = coordinates(data, "the held-out events", window.dims, names=[name for name, _, _ in window.axes], zone=zone)
     check_crs(found.crs, crs, "the held-out events")
     if repeats is None and found.trial_count is not None:
         repeats = found.trial_count
@@ -176,9 +199,29 @@ def _window_texts(window: Any) -> list[str]:
     return texts
 
 
-def region_list(regions: Any, every: Any) -> tuple[list[Any], str | None]:
+def region_list(regions: Any, every: Any, dims: int, zone: Any) -> tuple[list[Any], str | None]:
     """Regions as the core takes them: texts, or (name, Window)."""
-    length = None if every is None else end_text(every)
+    try:
+        asked, length = _region_list(regions, every, dims)
+        return [one if isinstance(one, str) else (one[0], one[1].in_zone(zone)) for one in asked], length
+    except WindowError as error:
+        raise WindowError(str(error).replace("window=", "regions=")) from error
+
+
+def _length(every: Any) -> str:
+    """The length of bins as the command takes it."""
+    if isinstance(every, (datetime.timedelta, np.timedelta64)):
+        return f"{float(np.timedelta64(every, 'us').astype(np.int64)) / 1e6!r}s"
+    if isinstance(every, str) or is_whole(every) or isinstance(every, (float, np.floating)):
+        return end_text(every)
+    raise SettingError(
+        f"every={shown(every)} is no length; give a number, a text as in '7d', or a timedelta. For months give their edges: "
+        "count(pandas.date_range(start, end, freq='MS'))"
+    )
+
+
+def _region_list(regions: Any, every: Any, dims: int) -> tuple[list[Any], str | None]:
+    length = None if every is None else _length(every)
     if regions is None:
         return [], length
     if isinstance(regions, str) or (isinstance(regions, Window) and length is None):
@@ -186,18 +229,35 @@ def region_list(regions: Any, every: Any) -> tuple[list[Any], str | None]:
     if length is not None:
         raise SettingError("every= cuts a whole window, or a region given as a text; leave one of regions= and every= out")
     if isinstance(regions, dict) and "type" not in regions:
+        _refuse_none(len(regions))
         return [(str(name), as_window(region)) for name, region in regions.items()], None
-    if _is_one(regions):
+    if _is_one(regions) or _is_box(regions, dims):
         return [("", as_window(regions))], None
     frame = _frame_regions(regions)
     if frame is not None:
+        _refuse_none(len(frame))
         return frame, None
     if not isinstance(regions, Iterable) or getattr(regions, "ndim", 1) == 0:
         raise InputError(f"regions= is a {type(regions).__name__}; give windows, (lo, hi) pairs, a GeoDataFrame, or the edges of bins")
     listed = list(regions)
-    if listed and all(_is_number(edge) for edge in listed):
+    _refuse_none(len(listed))
+    if all(_is_number(edge) for edge in listed):
+        if len(listed) == 1:
+            raise InputError(f"regions=[{shown(listed[0])}] is one edge, which cuts nothing; give two or more, or (lo, hi)")
         return [("", Window(lo, hi)) for lo, hi in zip(listed[:-1], listed[1:])], None
     return [one if isinstance(one, str) else ("", as_window(one)) for one in listed], None
+
+
+def _refuse_none(count: int) -> None:
+    if not count:
+        raise InputError("regions= has no region; give at least one, or leave it out for the whole window")
+
+
+def _is_box(regions: Any, dims: int) -> bool:
+    """Whether a list is a pair of ends for each of several axes."""
+    return dims > 1 and isinstance(regions, list) and len(regions) == dims and all(
+        isinstance(pair, (tuple, list)) and len(pair) == 2 and all(_is_number(end) for end in pair) for pair in regions
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -226,7 +286,10 @@ def _frame_regions(regions: Any) -> list[Any] | None:
     geopandas, pandas = loaded("geopandas"), loaded("pandas")
     if geopandas is not None and isinstance(regions, (geopandas.GeoDataFrame, geopandas.GeoSeries)):
         shapes = geometry_of(regions, "regions=")
-        return [(str(name), Window(shape, crs=shapes.crs)) for name, shape in zip(shapes.index, shapes)]
+        names = shapes.index
+        if isinstance(names, pandas.RangeIndex) and "name" in getattr(regions, "columns", ()) and regions["name"].is_unique:
+            names = regions["name"]
+        return [(str(name), Window(shape, crs=shapes.crs)) for name, shape in zip(names, shapes)]
     if pandas is not None and isinstance(regions, pandas.IntervalIndex):
         return [(str(one), Window(one.left, one.right)) for one in regions]
     if pandas is not None and isinstance(regions, pandas.PeriodIndex):

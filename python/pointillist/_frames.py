@@ -23,6 +23,11 @@ def zone_of(data: Any) -> Any:
     return next((kind.tz for kind in kinds if getattr(kind, "tz", None) is not None), None)
 
 
+def zone_text(zone: Any) -> str | None:
+    """A time zone as model files have it."""
+    return None if zone is None else str(zone)
+
+
 def in_zone(dates: Any, zone: Any) -> Any:
     """Dates (UTC) as a DatetimeIndex in a time zone, or as they are without one."""
     return dates if zone is None else needed("pandas", "a time zone").DatetimeIndex(dates).tz_localize("UTC").tz_convert(zone)
@@ -65,7 +70,7 @@ def labels_of(regions: Any, every: Any) -> Any:
     """What labels the counts of regions: a GeoSeries, an index of pandas, or that they are intervals."""
     pandas = loaded("pandas")
     if is_geo(regions):
-        return regions.geometry
+        return regions
     if pandas is not None and isinstance(regions, (pandas.IntervalIndex, pandas.PeriodIndex)):
         return regions
     if pandas is not None and isinstance(regions, pandas.Series):
@@ -84,8 +89,10 @@ def counts_frame(counts: Counts, columns: dict[str, Any]) -> Any:
         return frame
     if isinstance(labels, pandas.Index):
         return frame.drop(columns="region").set_axis(labels, axis=0)
-    frame.index = labels.index
-    return loaded("geopandas").GeoDataFrame(frame.drop(columns="region"), geometry=labels, crs=labels.crs)
+    # What the regions' own frame says of them stands before what was counted there.
+    frame = frame.drop(columns="region").set_axis(labels.index, axis=0)
+    own = [name for name in getattr(labels, "columns", ()) if name != labels.geometry.name and name not in frame.columns]
+    return loaded("geopandas").GeoDataFrame(pandas.concat([labels[own], frame], axis=1) if own else frame, geometry=labels.geometry, crs=labels.crs)
 
 
 def _intervals(counts: Counts) -> Any:

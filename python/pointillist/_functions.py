@@ -12,7 +12,7 @@ from ._coordinates import coordinates
 from ._errors import InputError, SettingError
 from ._events import as_events
 from ._model import Estimator
-from ._posterior import Posterior
+from ._posterior import Posterior, event_set
 from ._settings import affordable, real, seed_of, whole
 from ._window import as_window
 
@@ -65,6 +65,8 @@ def bound(
     if lengths.shape not in ((), (1,), (dims,)):
         raise InputError(f"lengthscale= has shape {lengths.shape}; give a number, or {dims} of them, one for each axis")
     lengths = np.broadcast_to(lengths, (dims,))
+    if root.ndim == 2 and np.triu(root, 1).any():
+        raise InputError("L= has numbers above its diagonal; give a lower triangular matrix, as numpy.linalg.cholesky(S) does")
     if m_array.ndim != 1 or root.ndim != 2:
         raise InputError(f"m= has shape {m_array.shape} and L= has shape {root.shape}; give (k,) and (k, k) for k inducing points")
     numbers = real("variance", variance), list(map(float, lengths)), real("mean", mean)
@@ -111,5 +113,5 @@ def simulate(
         raise SettingError("simulate needs window=, as in window=(0, 50)")
     place = as_window(window, names=names) if names is not None else as_window(window)
     drawn = _core.simulate(intensity, place.core, affordable("draws", number or 1, 1), seed_of(seed))
-    shaped = [points[:, 0] if place.dims == 1 else points for points in drawn]
+    shaped = [event_set(points, place.core, None) for points in drawn]
     return shaped if number is not None else shaped[0]

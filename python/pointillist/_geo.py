@@ -43,6 +43,14 @@ def _name(crs: Any) -> str:
     return name if code is None else f"{':'.join(code)} ({name})"
 
 
+def crs_text(crs: Any) -> str | None:
+    """A coordinate reference system as model files have it."""
+    if crs is None:
+        return None
+    known = _known(crs)
+    return str(known.to_string()) if hasattr(known, "to_string") else str(crs)
+
+
 def crs_of(data: Any, window: Any) -> Any:
     """The coordinate reference system of events, or else of their window."""
     own = getattr(data, "crs", None)

@@ -72,6 +72,8 @@ def fit_many(
     """
     if not isinstance(data, Mapping):
         raise SettingError(f"fit_many takes a mapping from names to events, not a {type(data).__name__}; give a dict")
+    if model is not None and not isinstance(model, IntensityModel):
+        raise SettingError(f"model= is a {type(model).__name__}; give an IntensityModel, or leave it out")
     if errors not in ("raise", "return"):
         raise SettingError(f"errors={errors!r} is not known; take one of raise, return")
     template = _alone(IntensityModel() if model is None else model)

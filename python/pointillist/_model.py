@@ -194,6 +194,9 @@ class IntensityModel(Estimator):
         told = watcher(self.progress)
         summary = summary_of(X)
         if summary is not None:
+            for name, said in (("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("names", names), ("units", units)):
+                if said is not None:
+                    raise SettingError(f"a summary has its window, so {name}= has no effect; leave it out")
             core = _core.fit_summary(summary._core, settings, threads, told)
             self.posterior_ = Posterior(core, summary.crs)
             self.n_features_in_ = core.window.dims
@@ -229,14 +232,15 @@ class IntensityModel(Estimator):
         return np.log(mean)
 
     def score(self, X: Any, y: Any = None, **how: Any) -> Any:
-        """The log-likelihood of held-out events at the posterior mean of the rate, which scikit-learn maximises.
+        """The log-likelihood of a fold of cross-validation, which scikit-learn maximises: see `posterior_.fold_score`.
 
-        With keywords (`draws`, `seed`, `repeats`) the scores of the command, as `posterior_.score` has them.
+        A fold is a part of the events, so the rate is taken times its share. That of a whole new set of events is `posterior_.log_likelihood`. With
+        keywords (`draws`, `seed`, `repeats`) the scores of the command, as `posterior_.score` has them.
         """
         check_features(self, X)
         if how:
             return self.posterior_.score(X, **how)
-        return self.posterior_.log_likelihood(X)
+        return self.posterior_.fold_score(X)
 
 
 class VBPP(IntensityModel):

@@ -22,6 +22,10 @@ Floats = npt.NDArray[np.float64]
 Axis = tuple[str, str | None, float | None]
 Box = Sequence[tuple[float, float]]
 
+#: Most points along a curve or the longer side of a map.
+MOST_POINTS = 20_000
+#: Numbers as large as this leave room for few beside each other.
+LONG_NUMBERS = 1e4
 #: What a plot can show.
 SHOWN = ("mean", "sd", "quantile", "exceed")
 #: The pictures of the command have the same colours; people with any kind of colour vision tell them apart.
@@ -59,15 +63,14 @@ def new_axes(ax: Any, what: str, size: tuple[float, float] = (7.0, 3.6)) -> Any:
     return ax
 
 
-def axis_label(axis: Axis, number: int, time_zone: Any) -> str:
+def axis_label(axis: Axis, time_zone: Any) -> str:
     """What stands beside an axis: its name and unit, or the time zone of its dates."""
     name, unit, origin = axis
     name = name.strip()
     if origin is not None:
         # `t_days` counts days, but the axis shows dates.
-        name = "time" if name.isdigit() or (unit is not None and name.endswith(unit)) else name
+        name = "time" if unit is not None and name.endswith(unit) else name
         return f"{name} ({time_zone or 'UTC'})"
-    name = "xyz"[number : number + 1] or f"axis {number}" if name.isdigit() else name
     return name if unit is None or name in (unit, unit.rstrip("s")) else f"{name} ({unit})"
 
 
@@ -107,15 +110,9 @@ def check_shown(show: Any, level: Any) -> None:
         raise SettingError(f"show={show!r} has no level, so level= has no effect; leave it out, or take show='quantile' or show='exceed'")
 
 
-def rate_words(posterior: Posterior) -> str:
-    """The unit of the rate; an axis without a name, which the core calls by its number, is x."""
-    unit, name = posterior.rate_unit, posterior._core.window.axes[0][0]
-    return unit.replace(f"unit of {name}", "unit of x") if name.isdigit() else unit
-
-
 def values_at(posterior: Posterior, points: Floats, show: str, level: Any) -> tuple[Floats, str]:
     """What is shown at points, and what it is called, with its unit."""
-    unit = rate_words(posterior)
+    unit = posterior.rate_unit
     if show == "quantile":
         probability = 0.95 if level is None else level
         found: Floats = posterior.quantile(points, probability)
@@ -145,6 +142,8 @@ def plot(
     check_shown(show, level)
     dims = posterior._core.window.dims
     count = whole("points", points, 2)
+    if count is not None and count > MOST_POINTS:
+        raise SettingError(f"points={count} is more than a picture shows; give at most {MOST_POINTS}")
     if dims > 3:
         raise SettingError(f"there are {dims} axes, too many for a picture; plot post.rate(points) at points of your choice")
     if at is not None and dims < 3:
@@ -186,12 +185,13 @@ def _curve(posterior: Posterior, ax: Any, show: str, level: Any, events: bool, c
     plain(ax)
     ax.margins(x=0)
     ax.set_ylim(0, (1.0 if show == "exceed" else top) or 1.0)
-    ax.set(xlabel=axis_label(axis, 0, zone), ylabel=said)
+    ax.set(xlabel=axis_label(axis, zone), ylabel=said)
     dress(ax.xaxis, axis, zone)
     seen = posterior.events if events else None
     if seen is not None:
-        _marks(posterior, ax, seen[:, 0], axis)
-    ax.legend(frameon=False, fontsize="small")
+        _marks(posterior, ax, seen[:, 0], axis, color, label)
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(frameon=False, fontsize="small")
     axes: Axes = ax
     return axes
 
@@ -202,17 +202,17 @@ def _stretch(
     """One piece of a curve, how high it goes, and what it shows."""
     if show != "mean":
         values, said = values_at(posterior, x, show, level)
-        ax.plot(place, values, color=colour, linewidth=1.8, label=label or said.split(" (")[0] if named else None)
+        ax.plot(place, values, color=colour, linewidth=1.8, label=label if named else None)
         return float(values.max()), said
     rate = posterior.rate(x, quantiles=[p for low, high, _, _ in BANDS for p in (low, high)])
     ax.plot(place, rate.mean, color=colour, linewidth=1.8, label=(label or "mean") if named else None, zorder=3)
     for low, high, name, strength in BANDS:
         told = f"{name} band" if named and label is None else None
         ax.fill_between(place, rate.quantile(low), rate.quantile(high), color=colour, alpha=strength, linewidth=0, label=told)
-    return float(rate.quantiles.max()), rate_words(posterior)
+    return float(rate.quantiles.max()), posterior.rate_unit
 
 
-def _marks(posterior: Posterior, ax: Any, events: Floats, axis: Axis) -> None:
+def _marks(posterior: Posterior, ax: Any, events: Floats, axis: Axis, color: Any, label: str | None) -> None:
     """The events of a curve: under it as a rug, or above it in a row for each trial."""
     if trial_count(posterior) > 1 and posterior.trials is not None:
         divider = needed("mpl_toolkits.axes_grid1", "plot").make_axes_locatable(ax)
@@ -227,10 +227,11 @@ def _marks(posterior: Posterior, ax: Any, events: Floats, axis: Axis) -> None:
     under = transforms.blended_transform_factory(ax.transData, ax.transAxes)
     under = transforms.offset_copy(under, fig=ax.figure, y=-6.5, units="points")
     faint = min(0.75, max(0.12, 0.75 * (CROWDED_RUG / max(len(events), 1)) ** 0.5))
-    marks = {"marker": "|", "linestyle": "", "markersize": 7, "markeredgewidth": 0.8, "color": EVENTS}
+    marks = {"marker": "|", "linestyle": "", "markersize": 7, "markeredgewidth": 0.8, "color": color or EVENTS}
     # Their own legend entry is drawn strong: a faint mark would not be seen.
     ax.plot(on_axis(events, axis), np.zeros(len(events)), transform=under, clip_on=False, alpha=faint, **marks)
-    ax.plot([], [], label=event_words(len(events)), **marks)
+    words = event_words(len(events))
+    ax.plot([], [], label=words if label is None else f"{label}, {words}", **marks)
     ax.tick_params(axis="x", pad=11, length=0)
 
 
@@ -267,7 +268,7 @@ def plot_raster(posterior: Posterior, ax: Any = None) -> Axes:
     _rows(posterior, ax, events[:, 0], axis)
     lo, hi = posterior._core.window.bounding_box[0]
     ax.set_xlim(*on_axis(np.array([lo, hi]), axis))
-    ax.set_xlabel(axis_label(axis, 0, posterior.time_zone))
+    ax.set_xlabel(axis_label(axis, posterior.time_zone))
     dress(ax.xaxis, axis, posterior.time_zone)
     axes: Axes = ax
     return axes
@@ -398,11 +399,13 @@ def _border(ax: Any, mesh: Any, polygons: list[list[Any]]) -> None:
 def _dress_map(posterior: Posterior, ax: Any, box: Box) -> None:
     x_axis, y_axis = posterior._core.window.axes[:2]
     zone = posterior.time_zone
-    ax.set(xlabel=axis_label(x_axis, 0, zone), ylabel=axis_label(y_axis, 1, zone))
+    ax.set(xlabel=axis_label(x_axis, zone), ylabel=axis_label(y_axis, zone))
     ax.set_xlim(*on_axis(np.array(box[0]), x_axis))
     ax.set_ylim(*on_axis(np.array(box[1]), y_axis))
     dress(ax.xaxis, x_axis, zone)
     dress(ax.yaxis, y_axis, zone)
+    if x_axis[2] is None and max(map(abs, box[0])) >= LONG_NUMBERS:
+        ax.xaxis.set_major_locator(needed("matplotlib.ticker", "plot").MaxNLocator(3))
     ax.set_aspect(aspect_of(posterior, box))
     ax.set_facecolor(GROUND)
 
@@ -456,7 +459,7 @@ def _number_on(at: Any, axis: Axis) -> float:
 
 def _place_words(posterior: Posterior, value: float) -> str:
     axis = posterior._core.window.axes[2]
-    label = axis_label(axis, 2, "UTC")
+    label = axis_label(axis, "UTC")
     if axis[2] is None:
         return f"{label}: {value:.4g}"
     return f"{label}: {np.datetime_as_string(on_axis(np.array([value]), axis)[0], unit='m').replace('T', ' ')}"
@@ -500,7 +503,7 @@ def _time_bars(counts: Counts, ax: Any, ends: Floats, what: str, bins: Floats, c
     plain(ax)
     ax.margins(x=0.01)
     ax.set_ylim(bottom=0)
-    ax.set(xlabel=axis_label(axis, 0, counts.time_zone), ylabel=what)
+    ax.set(xlabel=axis_label(axis, counts.time_zone), ylabel=what)
     dress(ax.xaxis, axis, counts.time_zone)
     axes: Axes = ax
     return axes
@@ -598,6 +601,6 @@ def _coverage(ax: Any, quantities: Sequence[Mapping[str, Any]]) -> Axes:
     ax.set(xlim=(40, 100), ylim=(min(40, ax.get_ylim()[0]) if ax.get_ylim()[0] > 0 else 0, 102), xlabel="promised (%)", ylabel="held the truth (%)")
     ax.set_title("coverage, ± 2 standard errors", fontsize="medium")
     plain(ax)
-    ax.legend(frameon=False, fontsize="small", loc="upper left")
+    ax.legend(frameon=False, fontsize="small", loc="lower right")
     axes: Axes = ax
     return axes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -14,9 +15,10 @@ from . import _core
 from ._arviz import count_draws, rate_draws
 from ._coordinates import coordinates
 from ._core import Posterior as CorePosterior
-from ._errors import InputError, ModelFileError, PointillistWarning, SettingError
+from ._errors import InputError, ModelFileError, PointillistWarning, SettingError, WindowError
 from ._events import check_crs, held_out_events, region_list
-from ._frames import counts_frame, in_zone, labels_of, rate_frame, rate_points, zone_of
+from ._frames import counts_frame, in_zone, labels_of, rate_frame, rate_points, zone_of, zone_text
+from ._geo import crs_text
 from ._settings import affordable, is_whole, path_of, real, seed_of, whole
 from ._summary import Summary, summary_of
 from ._window import Window
@@ -42,7 +44,7 @@ def probabilities_of(quantiles: Any) -> list[float]:
         raise SettingError(f"quantiles={quantiles!r} are no numbers; give some between 0 and 1, as in [0.05, 0.95]") from error
     for p in listed:
         if not 0.0 < p < 1.0:
-            raise SettingError(f"quantiles=: {p} must be a number between 0 and 1, as in [0.05, 0.5, 0.95]")
+            raise SettingError(f"{p} is no probability of a quantile; give numbers between 0 and 1, as in [0.05, 0.5, 0.95]")
     return listed
 
 
@@ -58,6 +60,8 @@ class Rate:
         self.time_zone: Any = None
         #: The points as they were asked for, which label the frame.
         self.asked: Any = None
+        #: Whether each point lies in the window; elsewhere the rate is a forecast.
+        self.inside: npt.NDArray[np.bool_] | None = None
         #: Where events were looked for, the coordinate reference system of that, and the unit of the rate.
         self.window: Window | None = None
         self.crs: Any = None
@@ -78,16 +82,20 @@ class Rate:
         return values
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """Coordinates, mean, sd and quantiles by name, as the command names them."""
+        """Coordinates, mean, sd and quantiles by name, as the command names them; and `inside` if some points lie outside the window."""
         columns: dict[str, npt.NDArray[Any]] = {}
         for r, (name, unit, origin) in enumerate(self.axes):
             columns[name] = dates_of(self.points[:, r], unit, origin) if origin is not None else self.points[:, r]
         columns["mean"], columns["sd"] = self.mean, self.sd
         columns.update({f"q{p:g}": values for p, values in zip(self.probabilities, self.quantiles)})
+        if self.inside is not None and not self.inside.all():
+            columns["inside"] = self.inside
         return columns
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row for each point; times that count from a date are dates again, in their time zone.
+
+        Where some points lie outside the window there is a column `inside`: elsewhere the rate is a forecast.
 
         An index of pandas that was asked for is its index; rows of a series or a frame keep theirs, and those of GeoPandas their geometry.
 
@@ -151,6 +159,14 @@ def seconds_of(unit: str | None) -> int:
     return {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800, "years": 31_557_600}.get(unit or "days", 86_400)
 
 
+def event_set(points: Floats, window: _core.Window, time_zone: Any) -> Any:
+    """A set of events as it is given back: rows on several axes, else numbers or dates."""
+    if window.dims > 1:
+        return points
+    _, unit, origin = window.axes[0]
+    return points[:, 0] if origin is None else in_zone(dates_of(points[:, 0], unit, origin), time_zone)
+
+
 def dates_of(values: Floats, unit: str | None, origin: float) -> npt.NDArray[np.datetime64]:
     """Numbers on an axis of time as dates (UTC)."""
     micros = np.round(values * (seconds_of(unit) * 1e6)).astype(np.int64) + round(origin * 1e6)
@@ -169,6 +185,8 @@ class Counts:
         self.axes: list[tuple[str, str | None, float | None]] = []
         self.time_zone: Any = None
         self.is_named = True
+        #: The posterior whose counts they are.
+        self.of: Any = None
 
     def __len__(self) -> int:
         return len(self._core)
@@ -201,7 +219,7 @@ class Counts:
         return self._core.draws
 
     def covariance(self) -> Floats:
-        """Of what is expected in one region and in another."""
+        """Of what is expected in one region and in another, by the draws; so its diagonal is near `sd` squared, which is exact."""
         return self._core.covariance()
 
     def quantiles(self, quantiles: Any = QUANTILES) -> Floats:
@@ -262,12 +280,17 @@ class Counts:
 
         return _plot.plot_counts(self, ax, new=new, color=color)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "of": None}
+
     def __getitem__(self, region: int | str) -> OneCount:
         if isinstance(region, str) and region in self.names:
             return OneCount(self, self.names.index(region))
-        if not is_whole(region):
+        if isinstance(region, str) or not is_whole(region):
             raise InputError(f"there is no region {region!r} among the counts; there are {', '.join(self.names[:20])}, and numbers from 0")
-        return OneCount(self, range(len(self))[region])  # type: ignore[index]
+        if not -len(self) <= region < len(self):
+            raise InputError(f"there is no region {region} among the counts; there are {len(self)}, counted from 0")
+        return OneCount(self, range(len(self))[region])
 
     def __repr__(self) -> str:
         if len(self) == 1:
@@ -301,8 +324,8 @@ class OneCount:
 class Contrast:
     """How the number of events in one region compares with that in another: `difference`, `ratio`, `probability` that the first is higher."""
 
-    def __init__(self, probabilities: list[float], found: dict[str, Any]) -> None:
-        self.probabilities = probabilities
+    def __init__(self, probabilities: list[float], found: dict[str, Any], draws: int = DRAWS) -> None:
+        self.probabilities, self.draws = probabilities, draws
         mean, sd, quantiles = found["difference"]
         #: Mean, standard deviation and quantiles of A - B.
         self.difference: dict[str, Any] = {"mean": mean, "sd": sd, "quantiles": dict(zip(probabilities, quantiles))}
@@ -312,7 +335,15 @@ class Contrast:
         self.probability: float = found["probability"]
 
     def __repr__(self) -> str:
-        return f"<Contrast: difference {self.difference['mean']:.4g} ± {self.difference['sd']:.2g}, P(A > B) = {self.probability:.3g}>"
+        return f"<Contrast: difference {self.difference['mean']:.4g} ± {self.difference['sd']:.2g}, P(A > B) {self.chance}>"
+
+    @property
+    def chance(self) -> str:
+        """The probability in words: draws cannot tell 1 from what is nearer to it than one of them."""
+        least = 1.0 / self.draws
+        if self.probability < least:
+            return f"below {least:.4g}"
+        return f"above {1.0 - least:.6g}" if self.probability > 1.0 - least else f"= {self.probability:.3g}"
 
     def _repr_html_(self) -> str:
         from ._repr import html_of_contrast
@@ -324,7 +355,7 @@ def contrast(a: Any, b: Any, *, quantiles: Any = QUANTILES) -> Contrast:
     """How the number of events in A compares with that in B.
 
     `a` and `b` are counts of one region each, of one posterior or of two; regions of one posterior should come from one call of `count`, as in
-    `counts = post.count([a, b]); contrast(counts[0], counts[1])`, so that what they share is not counted twice.
+    `counts = post.count([a, b]); contrast(counts[0], counts[1])`, since what they share is known only there.
 
     >>> from pointillist import IntensityModel, datasets, contrast
     >>> counts = IntensityModel().fit(datasets.load("coal")).count([(1860, 1880), (1930, 1950)])
@@ -332,9 +363,16 @@ def contrast(a: Any, b: Any, *, quantiles: Any = QUANTILES) -> Contrast:
     True
     """
     first, second = _one(a, "the first"), _one(b, "the second")
+    if first.counts is not second.counts and first.counts.of is not None and first.counts.of is second.counts.of:
+        raise SettingError(
+            "the two were counted apart, so what regions of one posterior share is not known; count them together, as in "
+            "counts = post.count([a, b]); contrast(counts[0], counts[1])"
+        )
     probabilities = probabilities_of(quantiles)
     other = None if first.counts is second.counts else second.counts._core
-    return Contrast(probabilities, first.counts._core.contrast(first.number, other, second.number, probabilities))
+    if first.counts._draws != second.counts._draws:
+        raise SettingError(f"one was counted with {first.counts._draws} draws and the other with {second.counts._draws}; give both the same draws=")
+    return Contrast(probabilities, first.counts._core.contrast(first.number, other, second.number, probabilities), first.counts._draws)
 
 
 def _one(counts: Any, which: str) -> OneCount:
@@ -417,7 +455,12 @@ class Posterior:
     # What it says of rates
 
     def _given(self, x: Any) -> Any:
-        found = coordinates(self._core.window.grid(_default_grid(self._core.window.dims)) if x is None else x, "the points", self._core.window.dims)
+        window = self._core.window
+        if x is None:
+            x = window.grid(_default_grid(window.dims))
+        elif window.dims == 1 and (is_whole(x) or isinstance(x, (float, np.floating, np.datetime64, datetime.date, str))):
+            x = [x]  # one place
+        found = coordinates(x, "the points", window.dims, names=[name for name, _, _ in window.axes], zone=self.time_zone)
         check_crs(found.crs, self.crs, "the points")
         return found.given
 
@@ -437,6 +480,7 @@ class Posterior:
         zone = zone_of(x)
         rate.time_zone, rate.asked = self.time_zone if zone is None else zone, x
         rate.window, rate.crs, rate.unit = self.window, self.crs, self.rate_unit
+        rate.inside = self._core.window.contains(points)
         return rate
 
     def quantile(self, x: Any, q: Any) -> Floats:
@@ -470,13 +514,7 @@ class Posterior:
         """
         size = (self.event_count + 4) * self._core.window.dims
         sets = self._core.sample_events(affordable("n", whole("n", n, 1) or 1, size), seed_of(seed))
-        axes = self._core.window.axes
-        if len(axes) > 1:
-            return sets
-        _, unit, origin = axes[0]
-        if origin is None:
-            return [points[:, 0] for points in sets]
-        return [in_zone(dates_of(points[:, 0], unit, origin), self.time_zone) for points in sets]
+        return [event_set(points, self._core.window, self.time_zone) for points in sets]
 
     def to_arviz(self, x: Any = None, *, draws: int = 1000, seed: int | None = 0) -> Any:
         """Draws of the rate at points, or on a grid over the window, as InferenceData of ArviZ (from its version 1 on a DataTree).
@@ -503,12 +541,17 @@ class Posterior:
         >>> len(counts), counts.covariance().shape
         (2, (2, 2))
         """
-        asked, length = region_list(regions, every)
+        asked, length = region_list(regions, every, self._core.window.dims, self.time_zone)
         for one in asked:
             if isinstance(one, tuple):
                 check_crs(one[1].crs, self.crs, "regions=")
         number = affordable("draws", whole("draws", draws, 2) or 2, len(asked))
-        counts = Counts(self._core.count(asked, length, number, seed_of(seed), watcher(progress)), number, labels_of(regions, every))
+        try:
+            core = self._core.count(asked, length, number, seed_of(seed), watcher(progress))
+        except WindowError as error:
+            raise WindowError(str(error).replace("window=", "regions=")) from error
+        counts = Counts(core, number, labels_of(regions, every))
+        counts.of = self._core
         zone = zone_of(regions)
         counts.axes, counts.time_zone = self._core.window.axes, self.time_zone if zone is None else zone
         counts.is_named = isinstance(regions, Mapping)
@@ -604,7 +647,7 @@ class Posterior:
 
     def score(self, held_out: Any, *, repeats: int | None = None, clip: bool = False, draws: int = DRAWS, seed: int | None = 0) -> dict[str, Any]:
         """Scores of held-out events, which come from the window of the fit: l_p, l_0, m_p, m_0, as the command has them."""
-        events = held_out_events(held_out, self._core.window, repeats, clip, self.crs)
+        events = held_out_events(held_out, self._core.window, repeats, clip, self.crs, self.time_zone)
         found = self._core.score(events, affordable("draws", whole("draws", draws, 2) or 2, 1), seed_of(seed))
         for name in ("m_p", "m_0"):
             k = found[f"{name}_pareto_k"]
@@ -617,7 +660,15 @@ class Posterior:
 
     def log_likelihood(self, held_out: Any, *, repeats: int | None = None, clip: bool = False) -> float:
         """The log-likelihood of held-out events at the posterior mean of the rate."""
-        return self._core.log_likelihood(held_out_events(held_out, self._core.window, repeats, clip, self.crs))
+        return self._core.log_likelihood(held_out_events(held_out, self._core.window, repeats, clip, self.crs, self.time_zone))
+
+    def fold_score(self, held_out: Any) -> float:
+        """The log-likelihood of a fold of cross-validation: of events that are a part of as many as there would be in the window.
+
+        The posterior mean of the rate is taken times the number of these events over that of the fit, if they have no trials of their own.
+        """
+        events = held_out_events(held_out, self._core.window, None, False, self.crs, self.time_zone)
+        return scaled_to_fold(self._core.log_likelihood(events), self._core.expected(events), len(events), self.event_count, held_out)
 
     def check(self, events: Any = None, *, draws: int = 8000, seed: int | None = 0, progress: Any = None) -> dict[str, Any]:
         """The answer beside exact draws of the same model, and goodness of fit; the events are those of the fit, which it keeps if they are few."""
@@ -638,30 +689,44 @@ class Posterior:
 
     def to_json(self) -> str:
         """The model file, as the command writes it."""
-        return self._core.to_json()
+        return self._core.to_json(crs_text(self.crs), zone_text(self.time_zone))
 
     @classmethod
-    def from_json(cls, text: str | bytes, name: str = "the model", *, crs: Any = None, time_zone: Any = None) -> Posterior:
-        """The posterior of a model file's text. What a file does not keep can be given: the coordinate reference system, the time zone of dates."""
+    def from_json(cls, text: str | bytes, name: str = "the model") -> Posterior:
+        """The posterior of a model file's text."""
         if not isinstance(text, (str, bytes, bytearray, memoryview)):
             raise ModelFileError(f"a {type(text).__name__} is not a model file; give the text of one")
-        return cls(_core.Posterior.from_bytes(text.encode() if isinstance(text, str) else bytes(text), name), crs, time_zone)
+        return cls._read(_core.Posterior.from_bytes(text.encode() if isinstance(text, str) else bytes(text), name))
+
+    @classmethod
+    def _read(cls, core: CorePosterior) -> Posterior:
+        return cls(core, core.crs, core.time_zone)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, which the command reads too; whole or not at all."""
-        self._core.write(path_of(path))
+        self._core.write(path_of(path), crs_text(self.crs), zone_text(self.time_zone))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, crs: Any = None, time_zone: Any = None) -> Posterior:
-        """Reads a model file, whoever wrote it. What a file does not keep can be given: the coordinate reference system, the time zone of dates."""
-        return cls(_core.Posterior.read(path_of(path)), crs, time_zone)
+    def load(cls, path: str | os.PathLike[str]) -> Posterior:
+        """Reads a model file, whoever wrote it."""
+        return cls._read(_core.Posterior.read(path_of(path)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_json(), self.crs, self.time_zone)
 
 
 def _restored(text: str, crs: Any, time_zone: Any) -> Posterior:
-    return Posterior.from_json(text, "the pickled model", crs=crs, time_zone=time_zone)
+    posterior = Posterior.from_json(text, "the pickled model")
+    posterior.crs, posterior.time_zone = crs, time_zone
+    return posterior
+
+
+def scaled_to_fold(log_likelihood: float, expected: float, events: int, fitted: int, held_out: Any) -> float:
+    """The log-likelihood with rates taken times the share that held-out events are of those of the fit, unless they say how they were looked for."""
+    if fitted == 0 or isinstance(held_out, _core.Events) or coordinates(held_out, "the held-out events").trials is not None:
+        return log_likelihood
+    share = events / fitted
+    return log_likelihood + (events * float(np.log(share)) if events else 0.0) - (share - 1.0) * expected
 
 
 def _default_grid(dims: int) -> list[int]:

@@ -56,12 +56,12 @@ def window_words(posterior: Posterior) -> str:
     """Each axis with its ends; dates where it has them."""
     core = posterior._core.window
     words = []
-    for number, (axis, (lo, hi)) in enumerate(zip(core.axes, core.bounding_box)):
+    for axis, (lo, hi) in zip(core.axes, core.bounding_box):
         if axis[2] is None:
-            words.append(f"{axis_label(axis, number, None)} {lo:.6g} to {hi:.6g}")
+            words.append(f"{axis_label(axis, None)} {lo:.6g} to {hi:.6g}")
         else:
             ends = [np.datetime_as_string(date, unit="m").replace("T", " ") for date in on_axis(np.array([lo, hi]), axis)]
-            words.append(f"{axis_label(axis, number, 'UTC')} {ends[0]} to {ends[1]}")
+            words.append(f"{axis_label(axis, 'UTC')} {ends[0]} to {ends[1]}")
     return "; ".join(words) + (", inside a border" if core.outlines else "")
 
 
@@ -88,13 +88,13 @@ def html_of_contrast(contrast: Contrast) -> str:
     apart = contrast.difference
     rows = [("A − B", f"{apart['mean']:.4g} ± {apart['sd']:.2g}")]
     rows += [(f"A / B, {100 * p:g} %", f"{ratio:.4g}") for p, ratio in contrast.ratio.items()]
-    return block("Contrast", "", table([*rows, ("P(A > B)", f"{contrast.probability:.4g}")]))
+    return block("Contrast", "", table([*rows, ("P(A > B)", contrast.chance.removeprefix("= "))]))
 
 
 def html_of_window(window: Window) -> str:
     """Its outline, if it has one, and its size."""
     core = window.core
-    rows = [("axes", ", ".join(axis_label(axis, number, "UTC") for number, axis in enumerate(core.axes))), ("box", window_text(core))]
+    rows = [("axes", ", ".join(axis_label(axis, "UTC") for axis in core.axes)), ("box", window_text(core))]
     if core.measure != core.volume:
         rows.append(("volume", f"{core.volume:.6g}"))
     rows.append(("measure", f"{core.measure:.6g}"))

@@ -16,7 +16,7 @@ from ._errors import InputError, SettingError
 from ._events import as_events, held_out_events
 from ._geo import check_crs, crs_of
 from ._model import Estimator, IntensityModel
-from ._posterior import DRAWS, QUANTILES, Rate, probabilities_of, watcher
+from ._posterior import DRAWS, QUANTILES, Rate, probabilities_of, scaled_to_fold, watcher
 from ._settings import real, seed_of, texts, threads_of, whole, word
 from ._sklearn import check_features
 from ._window import as_window
@@ -80,9 +80,12 @@ class KernelSmoother(Estimator):
             return np.log(self.rate(X))
 
     def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
-        """The log-likelihood of held-out events."""
+        """The log-likelihood of held-out events: with `repeats` those of so many looks, else of a fold, as for `IntensityModel`."""
         check_features(self, X)
-        return self.posterior_.log_likelihood(held_out_events(X, self.posterior_.window, repeats, clip, self.crs_))
+        core = self.posterior_
+        events = held_out_events(X, core.window, repeats, clip, self.crs_)
+        found = core.log_likelihood(events)
+        return found if repeats is not None else scaled_to_fold(found, core.expected_of(events), len(events), core.event_count, X)
 
 
 def _listed(bandwidth: Any) -> list[Any]:
@@ -162,8 +165,11 @@ class SGCP(Estimator):
         return np.log(self.rate(X, quantiles=[]).mean)
 
     def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
-        """The log-likelihood of held-out events at the posterior mean of the rate."""
-        return float(self.scores(X, repeats=repeats, clip=clip)["log_likelihood"])
+        """The log-likelihood of held-out events at the posterior mean of the rate: with `repeats` of so many looks, else of a fold, as for `IntensityModel`."""
+        found = self.scores(X, repeats=repeats, clip=clip)
+        if repeats is not None:
+            return float(found["log_likelihood"])
+        return scaled_to_fold(found["log_likelihood"], found["expected"], found["events"], self.posterior_.event_count, X)
 
     def scores(self, X: Any, *, repeats: int | None = None, clip: bool = False, draws: int = 1000) -> dict[str, Any]:
         """All scores of held-out events."""

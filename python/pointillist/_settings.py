@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._coordinates import coordinates
 from ._errors import InputError, SettingError
 
@@ -154,7 +156,7 @@ def whole(name: str, value: Any, least: int = 0) -> int | None:
 
 
 #: More threads than any machine has cores; to start so many is to wait for them.
-MOST_THREADS = 4096
+MOST_THREADS = 256
 
 
 def threads_of(value: Any) -> int | None:
@@ -166,12 +168,23 @@ def threads_of(value: Any) -> int | None:
 
 
 def seed_of(value: Any) -> int:
-    """A seed; None is 0, as for the command."""
+    """A seed; None is another one each time."""
     if value is None:
-        return 0
+        return secrets.randbits(63)
     if is_whole(value) and 0 <= value < 2**64:
         return int(value)
     raise SettingError(f"seed={shown(value)} must be a whole number from 0 to 2**64 - 1")
+
+
+def set_max_memory(size: Any) -> None:
+    """Allows so much memory to reading and to lattices: a text as in "8GB", or a number of bytes."""
+    if is_whole(size) or isinstance(size, (float, np.floating)):
+        if not size >= 1:
+            raise SettingError(f"size={shown(size)} is no memory; give a text as in '8GB', or a number of bytes")
+        size = f"{max(1, round(float(size) / 1e6))}MB"
+    if not isinstance(size, str):
+        raise SettingError(f"size={shown(size)} is no memory; give a text as in '8GB', or a number of bytes")
+    _core.set_max_memory(size)
 
 
 def _grid(name: str, value: Any) -> str | None:

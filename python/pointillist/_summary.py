@@ -54,10 +54,10 @@ class Summary:
         """One pass over events. The window must be given: all parts have the same, and its dates say what time counts from."""
         if window is None:
             raise WindowError("Summary.of needs window=, which all parts must share; give it, as in window=(0, 50)")
-        found = event_coordinates(events)
+        found = event_coordinates(events, as_window(window))
         if found.trials is not None:
             raise InputError("events of trials cannot be summarised by themselves; join them and give repeats= if all trials have the same window")
-        words = Window(as_window(window))
+        words = Window(as_window(window)).in_zone(found.time_zone)
         check_crs(found.crs, words.crs)
         _check_dates(found, as_window(window))
         words.exposure = exposure or words.exposure

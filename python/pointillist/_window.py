@@ -15,7 +15,8 @@ import numpy.typing as npt
 from . import _core
 from ._coordinates import coordinates, instant_of, plain
 from ._errors import InputError, SettingError, WindowError
-from ._optional import loaded
+from ._geo import same_crs
+from ._optional import loaded, needed
 from ._settings import affordable, shown, texts, whole, word
 
 
@@ -34,7 +35,9 @@ def end_text(value: Any) -> str:
             raise WindowError("window=: NaT is no end of a box; give a date")
         return _iso(int(value.astype("datetime64[us]").astype(np.int64)))
     if isinstance(value, datetime.date):
-        return _iso(instant_of(value))
+        # Without a time zone it may be meant in that of the events.
+        text = _iso(instant_of(value))
+        return text if getattr(value, "tzinfo", None) is not None else text.removesuffix("Z")
     if isinstance(value, str):
         return value.strip()
     raise WindowError(f"window=: {value!r} is no end of a box; give a number or a date")
@@ -233,17 +236,29 @@ class Window:
 
     @classmethod
     def union(cls, windows: Iterable[Window], **settings: Any) -> Window:
-        """Windows that do not overlap, as one."""
+        """Windows that do not overlap, as one. What is said of one must be said of all, or here of their union: `repeats`, `exposure`, `names`, ..."""
+        given = [as_window(window) for window in windows]
+        for name in ("repeats", "exposure", "names", "units", "time_unit", "crs"):
+            if name not in settings and given:
+                settings[name] = _agreed(name, given)
+        if any(window.trials is not None for window in given):
+            raise WindowError("windows with trials= of their own cannot be joined; give all trials in one, as in Window(trials=[...])")
         joined = cls(**settings)
-        for window in windows:
-            joined.parts.extend(as_window(window).parts)
-            joined.crs = joined.crs if joined.crs is not None else window.crs
+        joined.parts = [part for window in given for part in window.parts]
         return joined
 
     def __or__(self, other: Window) -> Window:
-        return Window.union(
-            [self, other], repeats=self.repeats, exposure=self.exposure, names=self.names, units=self.units, time_unit=self.time_unit
-        )
+        return Window.union([self, other]) if isinstance(other, Window) else NotImplemented
+
+    def in_zone(self, zone: Any) -> Window:
+        """The same with dates that have no time zone meant in this one."""
+        if zone is None:
+            return self
+        window = Window(self)
+        window.parts = [_part_in_zone(part, zone) for part in window.parts]
+        if window.trials is not None:
+            window.trials = [[_text_in_zone(end, zone) for end in ends] for ends in window.trials]
+        return window
 
     @property
     def _dims(self) -> int:
@@ -340,6 +355,41 @@ class Window:
         from ._repr import html_of_window
 
         return html_of_window(self)
+
+
+def _agreed(name: str, windows: list[Window]) -> Any:
+    """What all windows say, or those of them that say something of their axes."""
+    said = [getattr(window, name) for window in windows]
+    if name in ("names", "units", "crs"):
+        said = [value for value in said if value] or [None]
+    first = said[0]
+    if not all(_same(name, first, value) for value in said):
+        raise WindowError(f"the windows differ in {name}=; give it for their union, as in Window.union(windows, {name}=...)")
+    return first
+
+
+def _same(name: str, one: Any, other: Any) -> bool:
+    if name == "crs" and one is not None:
+        return same_crs(one, other)
+    return one is other or (name != "exposure" and bool(one == other))
+
+
+def _part_in_zone(part: Any, zone: Any) -> Any:
+    if isinstance(part, str):
+        return ",".join(_text_in_zone(end, zone) for end in part.split(","))
+    return (*part[:2], [_text_in_zone(end, zone) for end in part[2]]) if isinstance(part, tuple) else part
+
+
+def _text_in_zone(text: str, zone: Any) -> str:
+    """A date without a time zone as one in this zone; anything else stays."""
+    if not (text[:4].isdigit() and text[4:5] == "-"):
+        return text
+    pandas = needed("pandas", "a time zone")
+    try:
+        date = pandas.Timestamp(text)
+        return text if date.tzinfo is not None else _iso(instant_of(date.tz_localize(zone)))
+    except Exception as error:
+        raise WindowError(f"window=: {text} is no date in {zone} ({error}); give it with its time zone, as in {text}Z") from error
 
 
 def _closed(ring: Sequence[Any]) -> list[Any]:

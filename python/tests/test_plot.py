@@ -121,7 +121,7 @@ def test_dates_stand_on_an_axis_of_time() -> None:
     post = fitted(dates, window=("2024-02-29", "2024-03-11"))
     ax = post.plot(points=30)
     assert ax.get_xlabel() == "when (Europe/Berlin)" and isinstance(ax.xaxis.get_major_formatter(), mdates.ConciseDateFormatter)
-    lo, hi = (mdates.num2date(end).replace(tzinfo=None) for end in ax.get_xlim())
+    lo, hi = (mdates.num2date(end, tz="Europe/Berlin").replace(tzinfo=None) for end in ax.get_xlim())
     assert str(lo)[:10] == "2024-02-29" and str(hi)[:10] == "2024-03-11"
     first = mdates.num2date(ax.lines[1].get_xdata(orig=False)[0])
     assert abs(first - dates[0].to_pydatetime()).total_seconds() < 1

@@ -178,6 +178,9 @@ fn count_from_window(table: &mut Table, window: &[String]) {
     }
 }
 
+/// What axes are called if nothing calls them anything.
+const USUAL_NAMES: [&str; 3] = ["x", "y", "z"];
+
 /// Whether a column of this name says how many events a row stands for.
 pub fn says_how_many(name: &str) -> bool {
     COUNTS.contains(&name.trim().to_lowercase().as_str())
@@ -770,6 +773,17 @@ fn or_misspelt(error: InputError) -> InputError {
     }
 }
 
+/// Names for axes that have only numbers: those of columns without a header.
+fn usual_names(time: &[Option<TimeAxis>]) -> Vec<String> {
+    let many = time.len() > USUAL_NAMES.len() || time.iter().flatten().count() > 1;
+    let name = |(r, time): (usize, &Option<TimeAxis>)| match time {
+        _ if many => format!("x{}", r + 1),
+        Some(_) => "time".into(),
+        None => USUAL_NAMES[r].into(),
+    };
+    time.iter().enumerate().map(name).collect()
+}
+
 /// What the columns mean, in the units that the options name.
 pub fn axes(
     names: &[String],
@@ -777,6 +791,7 @@ pub fn axes(
     dataset: Option<&Dataset>,
     units: &[String],
 ) -> Result<Vec<Axis>, Message> {
+    let names = if names.iter().all(|name| name.parse::<usize>().is_ok()) { usual_names(time) } else { names.to_vec() };
     let axis = |(name, time): (&String, &Option<TimeAxis>)| {
         let known = dataset.and_then(|set| set.column(name));
         let (unit, origin) = match (time, known) {

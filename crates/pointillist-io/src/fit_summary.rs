@@ -665,8 +665,15 @@ impl Fitted {
     pub fn new(model: &Model, fit: Fit, subject: Subject<'_>) -> Self {
         let Subject { window, event_count, events, cells, source, warnings } = subject;
         let summary = Summary::new(model, event_count, window, &fit, warnings);
-        let model =
-            ModelFile { source, summary: summary.for_file(), posterior: fit.posterior, event_count, events, cells };
+        let model = ModelFile {
+            source,
+            summary: summary.for_file(),
+            posterior: fit.posterior,
+            event_count,
+            events,
+            cells,
+            reference: Default::default(),
+        };
         Self { model, summary }
     }
 }

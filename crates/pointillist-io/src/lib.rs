@@ -68,7 +68,7 @@ pub use geojson::Feature;
 pub use input_error::InputError;
 pub use memory::{given_limit, set_limit};
 pub use message::{Action, Message, Plain, Setting, Spelling};
-pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError};
+pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError, Reference};
 pub use model_settings::{Basis, Degrees, FitSettings, InducingSetting, Mean, Shape};
 pub use output::{OutputError, Written, begin_writing, check_name, check_target, give_up, write_atomically};
 pub use pattern::Pattern;

@@ -41,6 +41,19 @@ pub struct ModelFile {
     pub events: Option<KeptEvents>,
     /// The events by cell, if they came so: more may be added to them.
     pub cells: Option<SummaryFile>,
+    /// What front ends know of the coordinates beyond their axes.
+    pub reference: Reference,
+}
+
+/// How coordinates are meant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    /// The coordinate reference system, as in `EPSG:4326`, or WKT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crs: Option<String>,
+    /// The time zone in which dates are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
 }
 
 /// Events kept for pictures.
@@ -115,6 +128,8 @@ struct Document {
     /// A summary file, in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cells: Option<String>,
+    #[serde(flatten)]
+    reference: Reference,
 }
 
 /// Kept events as they are written.
@@ -145,6 +160,7 @@ impl ModelFile {
             posterior: self.posterior.state(),
             events,
             cells: self.cells.as_ref().map(|cells| base64::encode(&cells.to_bytes())),
+            reference: self.reference.clone(),
         };
         // Names and finite numbers always serialise.
         sealed(serde_json::to_string(&document).unwrap_or_default())
@@ -194,7 +210,7 @@ impl ModelFile {
         }
         let cells = document.cells.map(|text| cells(&text)).transpose().map_err(damaged)?;
         let (source, summary, event_count) = (document.source, document.summary, document.event_count);
-        Ok(Self { source, summary, posterior, event_count, events, cells })
+        Ok(Self { source, summary, posterior, event_count, events, cells, reference: document.reference })
     }
 }
 

@@ -14,11 +14,11 @@ use pointillist::{Fit, JointCounts, Model, Points};
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
 use pointillist_io::regions::{Region, RegionGroup, counted, regions};
 use pointillist_io::update::{Names, added, as_before};
-use pointillist_io::{FitSettings, Message, ModelFile, On, SummaryFile, show_window};
+use pointillist_io::{FitSettings, Message, ModelFile, On, Reference, SummaryFile, show_window};
 use pointillist_rivals::check::check;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A posterior, with what belongs to it in a file.
@@ -131,6 +131,11 @@ enum Asked<'py> {
 }
 
 impl Posterior {
+    /// The file with how coordinates are meant.
+    fn referred(&self, crs: Option<String>, time_zone: Option<String>) -> ModelFile {
+        ModelFile { reference: Reference { crs, time_zone }, ..self.file.clone() }
+    }
+
     fn posterior(&self) -> &pointillist::Posterior {
         &self.file.posterior
     }
@@ -189,16 +194,27 @@ impl Posterior {
         Self::of(ModelFile::read(path).map_err(errors::of_model_file)?)
     }
 
-    fn to_json(&self) -> String {
-        self.file.to_json()
+    /// The text of the model file, with how coordinates are meant.
+    fn to_json(&self, crs: Option<String>, time_zone: Option<String>) -> String {
+        self.referred(crs, time_zone).to_json()
     }
 
-    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        call::short(py, || self.file.write(&path).map_err(errors::of_output))
+    fn write(&self, py: Python<'_>, path: PathBuf, crs: Option<String>, time_zone: Option<String>) -> PyResult<()> {
+        call::short(py, || self.referred(crs, time_zone).write(&path).map_err(errors::of_output))
+    }
+
+    #[getter]
+    fn crs(&self) -> Option<String> {
+        self.file.reference.crs.clone()
+    }
+
+    #[getter]
+    fn time_zone(&self) -> Option<String> {
+        self.file.reference.time_zone.clone()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let bytes = PyBytes::new(py, self.to_json().as_bytes());
+        let bytes = PyBytes::new(py, self.file.to_json().as_bytes());
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (bytes, "the pickled model").into_pyobject(py)?))
     }
 
@@ -339,7 +355,9 @@ impl Posterior {
             self.posterior().joint_counts_watched(&windows, draws, seed, &mut told).map_err(errors::of_library)
         })?;
         errors::warn_of(py, &warnings)?;
-        Ok(Counts { regions, counts, seed })
+        let spans = |region: &Region| region.counted.bounding_box().iter().map(|span| (span.lo, span.hi)).collect();
+        let boxes = regions.iter().map(spans).collect();
+        Ok(Counts { names: regions.into_iter().map(|region| region.name).collect(), boxes, counts, seed })
     }
 
     /// L_p, L_0, M_p, M_0 of held-out events.
@@ -371,6 +389,12 @@ impl Posterior {
     fn log_likelihood(&self, py: Python<'_>, held_out: PyRef<'_, Events>) -> PyResult<f64> {
         let events = &held_out.0.events;
         call::short(py, || self.posterior().log_likelihood(events).map_err(errors::of_library))
+    }
+
+    /// The expected number of events, looked for as these were.
+    fn expected(&self, py: Python<'_>, held_out: PyRef<'_, Events>) -> PyResult<f64> {
+        let window = held_out.0.events.window();
+        call::short(py, || self.posterior().expected(window).map_err(errors::of_library))
     }
 
     /// The answer beside exact draws; JSON.
@@ -412,28 +436,41 @@ impl Posterior {
 
 /// Joint draws of the numbers of events in regions.
 #[pyclass(frozen, module = "pointillist._core")]
+#[derive(Serialize, Deserialize)]
 pub struct Counts {
-    regions: Vec<Region>,
+    /// What each region is called.
+    #[pyo3(get)]
+    names: Vec<String>,
+    /// The box around what is counted of each.
+    #[pyo3(get)]
+    boxes: Vec<Vec<(f64, f64)>>,
     counts: JointCounts,
     seed: u64,
 }
 
 #[pymethods]
 impl Counts {
+    /// From what was pickled.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let read: Self = serde_json::from_slice(bytes)
+            .map_err(|error| errors::input(format!("these bytes are no counts ({error}); pickle them again")))?;
+        let counts = &read.counts;
+        let is_whole = read.names.len() == counts.moments().len()
+            && read.boxes.len() == read.names.len()
+            && counts.values().len() == counts.draws() * read.names.len();
+        is_whole
+            .then_some(read)
+            .ok_or_else(|| errors::input("these bytes are counts that are not whole; pickle them again"))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let bytes = serde_json::to_vec(self).map_err(|error| errors::input(error.to_string()))?;
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (PyBytes::new(py, &bytes),).into_pyobject(py)?))
+    }
+
     fn __len__(&self) -> usize {
-        self.regions.len()
-    }
-
-    #[getter]
-    fn names(&self) -> Vec<String> {
-        self.regions.iter().map(|region| region.name.clone()).collect()
-    }
-
-    /// The box around what is counted of each.
-    #[getter]
-    fn boxes(&self) -> Vec<Vec<(f64, f64)>> {
-        let spans = |region: &Region| region.counted.bounding_box().iter().map(|span| (span.lo, span.hi)).collect();
-        self.regions.iter().map(spans).collect()
+        self.names.len()
     }
 
     #[getter]
@@ -449,11 +486,11 @@ impl Counts {
     /// A row for each region, a column for each draw.
     #[getter]
     fn draws<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.counts.values().to_pyarray(py).reshape([self.regions.len(), self.counts.draws()])
+        self.counts.values().to_pyarray(py).reshape([self.names.len(), self.counts.draws()])
     }
 
     fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.counts.covariance().to_pyarray(py).reshape([self.regions.len(); 2])
+        self.counts.covariance().to_pyarray(py).reshape([self.names.len(); 2])
     }
 
     /// Quantiles of what is expected: a row for each probability.
@@ -510,9 +547,9 @@ impl Counts {
                 "quantiles=: {p} must be a number between 0 and 1, as in [0.05, 0.5, 0.95]"
             )));
         }
-        let regions: Vec<Vec<f64>> = (0..self.regions.len()).map(of).collect();
+        let regions: Vec<Vec<f64>> = (0..self.names.len()).map(of).collect();
         let of_probability = |p: usize| regions.iter().map(|values| values[p]).collect();
         let rows: Vec<Vec<f64>> = (0..probabilities.len()).map(of_probability).collect();
-        arrays::table(py, &rows, self.regions.len())
+        arrays::table(py, &rows, self.names.len())
     }
 }

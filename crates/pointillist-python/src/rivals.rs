@@ -85,6 +85,17 @@ impl Smoother {
         let events = &held_out.0.events;
         call::short(py, || self.0.log_likelihood(events).map_err(errors::of_library))
     }
+
+    /// The expected number of events, looked for as these were.
+    fn expected_of(&self, py: Python<'_>, held_out: PyRef<'_, Events>) -> PyResult<f64> {
+        let window = held_out.0.events.window();
+        call::short(py, || self.0.expected(window).map_err(errors::of_library))
+    }
+
+    #[getter]
+    fn event_count(&self) -> usize {
+        self.1.get().0.events.len()
+    }
 }
 
 /// The sigmoidal Gaussian Cox process, sampled: the run, and what it found.
@@ -92,6 +103,19 @@ impl Smoother {
 pub struct Sgcp {
     run: sgcp::Sgcp,
     posterior: SgcpPosterior,
+}
+
+/// Most chains, sets and splits: more would not end.
+const MOST_CHAINS: usize = 1_000;
+const MOST_SETS: usize = 1_000_000;
+const MOST_SPLITS: u64 = 100_000;
+
+/// Refuses what would not end.
+fn at_most(name: &str, asked: u64, most: u64) -> PyResult<()> {
+    if asked <= most {
+        return Ok(());
+    }
+    Err(errors::setting(format!("{name}={asked} would not end; give at most {most}")))
 }
 
 /// By the attributes of `pointillist.SGCP`.
@@ -118,6 +142,7 @@ impl Sgcp {
     ) -> PyResult<Self> {
         let loaded = &events.0;
         errors::warn_of(py, &loaded.warnings)?;
+        at_most("chains", sampling.chains as u64, MOST_CHAINS as u64)?;
         let settings = sgcp::Settings {
             chains: sampling.chains,
             warm_up: sampling.warm_up,
@@ -168,6 +193,11 @@ impl Sgcp {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let bytes = serde_json::to_vec(&self.run.state()).map_err(|error| errors::input(error.to_string()))?;
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (PyBytes::new(py, &bytes),).into_pyobject(py)?))
+    }
+
+    #[getter]
+    fn event_count(&self) -> usize {
+        self.run.chains()[0].events().len()
     }
 
     /// JSON.
@@ -224,6 +254,7 @@ impl Sgcp {
         let known = PyDict::new(py);
         known.set_item("events", score.events)?;
         known.set_item("log_likelihood", score.plug_in)?;
+        known.set_item("expected", score.expected)?;
         known.set_item("expected_log", score.expected_log)?;
         known.set_item("m_p", score.log_predictive.value)?;
         known.set_item("m_p_se", score.log_predictive.se)?;
@@ -267,6 +298,10 @@ pub fn compare<'py>(
     let model = settings.meant()?.model(events.window().axes()).map_err(errors::of_setting)?;
     let contenders = methods.iter().map(|name| contender(name, &model)).collect::<PyResult<Vec<_>>>()?;
     let nowhere = pointillist::Points::new(events.window().dims(), vec![]).map_err(errors::of_library)?;
+    if contenders.is_empty() {
+        return Err(errors::setting("methods= names none; give at least one, as in methods=['vbpp', 'ks+ec']"));
+    }
+    at_most("splits", splits, MOST_SPLITS)?;
     let splits = if held_out.is_some() { 1 } else { splits };
     let all = (splits as f64 * contenders.len() as f64).max(1.0);
     let performances = call::long(py, &Manner { progress, threads: None }, |watch| {
@@ -320,6 +355,7 @@ pub fn calibrate(
         let (least, words) = (BINS, "dims= is 1 or 2, events= at least 1");
         return Err(errors::setting(format!("{words}, and sets= at least {least}, one for each bin; correct them")));
     }
+    at_most("sets", sets as u64, MOST_SETS as u64)?;
     let link: Link = link.parse().map_err(errors::of_library)?;
     let settings = Sets { dims, link, events, sets, families, seed };
     let found = call::long(py, &Manner { progress, threads: None }, |watch| {

@@ -41,7 +41,10 @@ pub fn summarise(
         let mut summary = pointillist::Summary::new(&window, &cells).map_err(errors::of_library)?;
         let mut said = warnings;
         let mut kept = 0;
-        if count > 0 {
+        let is_none_inside = || given.points.rows().all(|row| !window.contains(row));
+        if count > 0 && clip && is_none_inside() {
+            said.push(pointillist_io::message!["{count} of {count} events lie outside the window, dropped"]);
+        } else if count > 0 {
             let loaded =
                 given.within(window, clip, Some(pointillist_io::Setting::Window), said).map_err(errors::of_input)?;
             summary.add(loaded.events.points()).map_err(errors::of_library)?;

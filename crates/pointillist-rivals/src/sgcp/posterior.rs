@@ -42,6 +42,8 @@ pub struct SgcpScore {
     pub expected_log: f64,
     /// log p(H|λ̂) at the posterior mean λ̂ of the rate.
     pub plug_in: f64,
+    /// ∫λ̂.
+    pub expected: f64,
 }
 
 impl SgcpPosterior {
@@ -171,10 +173,11 @@ impl SgcpPosterior {
 
     /// The score of the events in these places of each draw.
     fn score_of(&self, events: std::ops::Range<usize>, nodes: &NodePlaces, rates: &[Vec<f64>]) -> SgcpScore {
-        let log_likelihood = |rates: &[f64]| {
-            let integral: f64 = rates[nodes.first..].iter().zip(&nodes.weights).map(|(rate, w)| rate * w).sum();
-            rates[events.clone()].iter().map(|rate| rate.ln()).sum::<f64>() - integral
-        };
+        let integral =
+            |rates: &[f64]| -> f64 { rates[nodes.first..].iter().zip(&nodes.weights).map(|(rate, w)| rate * w).sum() };
+        let log_likelihood =
+            |rates: &[f64]| rates[events.clone()].iter().map(|rate| rate.ln()).sum::<f64>() - integral(rates);
+        let mean = means(rates);
         let logs: Vec<f64> = rates.iter().map(|rates| log_likelihood(rates)).collect();
         let mut log_predictive = sample::log_mean(&logs);
         log_predictive.se *= self.dependence(&logs);
@@ -182,7 +185,8 @@ impl SgcpPosterior {
             events: events.len(),
             log_predictive,
             expected_log: logs.iter().sum::<f64>() / rates.len() as f64,
-            plug_in: log_likelihood(&means(rates)),
+            plug_in: log_likelihood(&mean),
+            expected: integral(&mean),
         }
     }
 

@@ -5,6 +5,9 @@
 
 use crate::terms::{self, Expected, Marginals, Potential};
 
+/// What is left of a precision, at least, when sites are moved.
+const LEAST_LEFT: f64 = 0.2;
+
 /// One Gaussian site per point: exp(η1 f − ½ η2 f²).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sites {
@@ -70,6 +73,21 @@ impl Sites {
         let keep =
             |values: &[f64]| values.iter().zip(&self.precision).map(|(v, p)| if *p < 0.0 { 0.0 } else { *v }).collect();
         Self { linear: keep(&self.linear), precision: keep(&self.precision) }
+    }
+
+    /// These, moved as far as others lie apart, each pair so many times; a precision falls to no less than a part of itself.
+    pub(crate) fn moved(&self, along: &[(f64, &Sites, &Sites)]) -> Self {
+        let change = |of: fn(&Sites) -> &[f64], n: usize| -> f64 {
+            along.iter().map(|(times, above, below)| times * (of(above)[n] - of(below)[n])).sum()
+        };
+        let (mut linear, mut precision) = (self.linear.clone(), self.precision.clone());
+        for n in 0..self.len() {
+            let (by, was) = (change(|sites| &sites.precision, n), self.precision[n]);
+            let most = if by < 0.0 { ((LEAST_LEFT - 1.0) * was / by).clamp(0.0, 1.0) } else { 1.0 };
+            linear[n] += most * change(|sites| &sites.linear, n);
+            precision[n] += most * by;
+        }
+        Self { linear, precision }
     }
 
     /// (1−ρ) self + ρ other.

@@ -6,7 +6,7 @@
 //! ring does not, the best Θ alone is the answer. A point costs a few natural steps.
 
 use super::StandardError;
-use super::search::{Found, Kind, Look, Run, Search};
+use super::search::{Curved, Found, Kind, Look, Run, Search, Sides};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::gaussian::Sites;
@@ -146,7 +146,7 @@ impl<K: Kind> Search<'_, '_, K> {
             let mut next = vec![];
             for at in ring.clone().filter(|at| points[*at].value >= least) {
                 let new = neighbours(&points[at].place).into_iter().filter(|place| seen.insert(place.clone()));
-                next.extend(new.map(|place| (place, points[at].sites.clone())));
+                next.extend(new.map(|place| (place.clone(), grid.sites_at(&place, &points[at]))));
             }
             for point in self.points(run, grid, next)? {
                 if points.len() < MOST && point.value > best_of(&points) - COUNTS {
@@ -192,6 +192,8 @@ struct Grid {
     root: Matrix,
     /// Whether that is the curvature of a maximum.
     is_proper: bool,
+    /// How sites change along each coordinate, where q has one optimum.
+    sides: Vec<Sides>,
     places: Points,
 }
 
@@ -205,20 +207,36 @@ impl Grid {
         let is_dear = search.events > MANY_EVENTS || count == 0;
         let found = if is_dear { None } else { search.curvature(run, count)? };
         let is_maximum = found.is_some();
-        let mut curvature = found.unwrap_or_else(|| Matrix::scaled_identity(count, UNKNOWN.powi(-2)));
+        let unknown = || Curved { matrix: Matrix::scaled_identity(count, UNKNOWN.powi(-2)), sides: vec![] };
+        let Curved { matrix: mut curvature, sides } = found.unwrap_or_else(unknown);
+        let sides = if search.kind.has_one_optimum() { sides } else { vec![] };
         (0..count).for_each(|i| curvature[(i, i)] = curvature[(i, i)].max(least));
         let diagonal = Matrix::from_fn(count, count, |i, j| if i == j { curvature[(i, i)].sqrt() } else { 0.0 });
         let is_proper = count > 0 && linalg::cholesky(&mut curvature).is_ok();
         let root = if is_proper { curvature } else { diagonal };
-        Ok(Self { middle, bounds, root, is_proper: is_proper && is_maximum, places })
+        Ok(Self { middle, bounds, root, is_proper: is_proper && is_maximum, sides, places })
+    }
+
+    /// How far apart two places of the grid are.
+    fn between(&self, from: &[i32], to: &[i32]) -> Vec<f64> {
+        let mut x: Vec<f64> = from.iter().zip(to).map(|(from, to)| STEP * f64::from(to - from)).collect();
+        if !x.is_empty() {
+            linalg::solve_lower_transposed(&self.root, &mut x);
+        }
+        x
+    }
+
+    /// The sites with which to begin at a place next to a point.
+    fn sites_at<M>(&self, place: &[i32], point: &Point<M>) -> Sites {
+        let moved = self.between(&point.place, place);
+        let along = self.sides.iter().zip(moved);
+        let along: Vec<_> = along.map(|(side, by)| (by / side.apart, &side.above, &side.below)).collect();
+        point.sites.moved(&along)
     }
 
     /// The coordinates at a place of the grid, if they are within bounds.
     fn at(&self, place: &[i32]) -> Option<Vec<f64>> {
-        let mut x: Vec<f64> = place.iter().map(|k| STEP * f64::from(*k)).collect();
-        if !x.is_empty() {
-            linalg::solve_lower_transposed(&self.root, &mut x);
-        }
+        let mut x = self.between(&vec![0; place.len()], place);
         x.resize(self.middle.len(), 0.0); // what is not averaged over stays
         linalg::add_scaled(&mut x, 1.0, &self.middle);
         let is_inside = x.iter().zip(&self.bounds).all(|(x, (low, high))| low <= x && x <= high);

@@ -596,11 +596,12 @@ impl<K: Kind> Search<'_, '_, K> {
     /// The standard errors of the hyper-parameters: from the curvature of bound and log prior at their optimum, by differences of envelope
     /// gradients. None where it is no maximum in all of them, as at a bound of the search.
     pub(super) fn standard_errors(&self, run: &Run<K>) -> Result<Option<Vec<StandardError>>> {
-        let Some(mut curvature) = self.curvature(run, self.kind.named(&run.theta).len())? else { return Ok(None) };
-        if linalg::cholesky(&mut curvature).is_err() {
+        let found = self.curvature(run, self.kind.named(&run.theta).len())?;
+        let Some(Curved { mut matrix, .. }) = found else { return Ok(None) };
+        if linalg::cholesky(&mut matrix).is_err() {
             return Ok(None);
         }
-        Ok(self.errors_from(&run.theta, &linalg::inverse_from_cholesky(&curvature)))
+        Ok(self.errors_from(&run.theta, &linalg::inverse_from_cholesky(&matrix)))
     }
 
     /// The standard errors that the covariance of the coordinates gives.
@@ -613,8 +614,8 @@ impl<K: Kind> Search<'_, '_, K> {
         Some(self.kind.named(theta).into_iter().enumerate().map(of_slot).collect())
     }
 
-    /// The curvature of the objective, with its sign turned, by the first `count` coordinates. None at a bound of the search.
-    pub(super) fn curvature(&self, run: &Run<K>, count: usize) -> Result<Option<Matrix>> {
+    /// The curvature of the objective by the first `count` coordinates. None at a bound of the search.
+    pub(super) fn curvature(&self, run: &Run<K>, count: usize) -> Result<Option<Curved>> {
         let (x, bounds) = self.kind.pack(&run.level, &run.theta);
         let is_inside = |i: usize| x[i] - bounds[i].0 > STEP && bounds[i].1 - x[i] > STEP;
         if !(0..count).all(is_inside) {
@@ -628,27 +629,44 @@ impl<K: Kind> Search<'_, '_, K> {
         };
         let near = NEAR * (1.0 + self.events as f64 / NEAR_EVENTS);
         let steps = (near, self.kind.tuning().most_steps);
-        // The gradients on either side, and how far apart they are.
-        let around = |i: usize| -> Result<([Vec<f64>; 2], f64)> {
+        // The gradients on either side, and what was found there.
+        let around = |i: usize| -> Result<([Vec<f64>; 2], Sides)> {
             let mut step = STEP;
             loop {
                 let mut sides = self.evaluate_each(&run.level, &[moved(i, step), moved(i, -step)], steps)?.into_iter();
                 let mut side = || sides.next().unwrap_or(Err(Error::NotANumber { parameters: vec![] }));
                 let [(high, above), (low, below)] = [side()?, side()?];
                 if run.value - high.value.min(low.value) < MOST_FALL || step < LEAST_STEP {
-                    return Ok(([above, below], 2.0 * step));
+                    return Ok(([above, below], Sides { above: high.sites, below: low.sites, apart: 2.0 * step }));
                 }
                 step *= 0.25;
             }
         };
-        let mut curvature = Matrix::zeros(count, count);
+        let (mut matrix, mut sides) = (Matrix::zeros(count, count), Vec::with_capacity(count));
         for i in 0..count {
-            let ([above, below], apart) = around(i)?;
-            (0..count).for_each(|j| curvature[(j, i)] = (below[j] - above[j]) / apart);
+            let ([above, below], found) = around(i)?;
+            (0..count).for_each(|j| matrix[(j, i)] = (below[j] - above[j]) / found.apart);
+            sides.push(found);
         }
-        curvature.symmetrise();
-        Ok(Some(curvature))
+        matrix.symmetrise();
+        Ok(Some(Curved { matrix, sides }))
     }
+}
+
+/// The curvature of the objective about an optimum.
+pub(super) struct Curved {
+    /// Its second derivatives, with their sign turned.
+    pub(super) matrix: Matrix,
+    /// What was found on either side along each coordinate.
+    pub(super) sides: Vec<Sides>,
+}
+
+/// The sites on either side of an optimum along one coordinate.
+pub(super) struct Sides {
+    pub(super) above: Sites,
+    pub(super) below: Sites,
+    /// How far apart the two are.
+    pub(super) apart: f64,
 }
 
 /// What is better than its neighbours in the list.

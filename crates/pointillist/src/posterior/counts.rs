@@ -66,6 +66,7 @@ pub type CountWatch<'a> = dyn FnMut(CountProgress) -> ControlFlow<()> + 'a;
 /// # Ok::<(), pointillist::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JointCounts {
     moments: Vec<Count>,
     draws: usize,
@@ -151,7 +152,7 @@ impl Posterior {
             return Err(Error::setting("number of regions times draws", values, requirement));
         }
         let regions = regions.iter().map(|region| self.region(region)).collect::<Result<Vec<_>>>()?;
-        let shares = self.shares(pairs);
+        let (shares, seed) = (self.shares(pairs), self.own_seed(seed));
         let (mut found, mut parts) = (JointCounts::default(), vec![]);
         let heard = shares.iter().filter(|share| **share > 0).count();
         for (component, own) in self.components().iter().zip(shares).filter(|(_, own)| *own > 0) {

@@ -1,6 +1,6 @@
 //! Draws: of the intensity at points, and of whole new sets of events. Each draw belongs to one component, picked by weight.
 
-use super::{Component, Posterior};
+use super::{Component, Posterior, PosteriorBasis};
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::limits;
@@ -19,6 +19,22 @@ const DRAWS_HELD: usize = 1 << 24;
 const PICKING: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Posterior {
+    /// The seed of its draws, made of the one that was asked for and of its own numbers: draws of two posteriors have nothing to do with each other,
+    /// though both are asked with the same seed.
+    pub(super) fn own_seed(&self, seed: u64) -> u64 {
+        let numbers = self.components.iter().flat_map(|component| {
+            let mean = match &component.basis {
+                PosteriorBasis::Inducing(field) => &field.q.mean,
+                PosteriorBasis::Lattice(field) => field.mean(),
+            };
+            std::iter::once(&component.weight).chain(mean)
+        });
+        numbers.fold(seed, |mixed, number| {
+            let mixed = (mixed ^ number.to_bits()).wrapping_mul(PICKING);
+            mixed ^ (mixed >> 32)
+        })
+    }
+
     /// The number of the component that a draw belongs to.
     fn picked(&self, seed: u64, draw: u64) -> usize {
         if self.components.len() == 1 {
@@ -64,6 +80,7 @@ impl Posterior {
     ) -> Result<Vec<Vec<f64>>> {
         self.check_dims(points)?;
         limits::numbers("draws", draws, points.len())?;
+        let seed = self.own_seed(seed);
         let inner = self.scaling.points_inward(points);
         let work = Work::new(draws.saturating_mul(1 + points.len().div_ceil(BLOCK).max(1)), watch);
         let mut drawn = vec![Vec::new(); draws];
@@ -121,6 +138,7 @@ impl Posterior {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn sample_events(&self, seed: u64, draw: u64) -> Result<Points> {
+        let seed = self.own_seed(seed);
         let component = &self.components[self.picked(seed, draw)];
         let (field, link) = (component.field(), component.formula());
         let mut rng = sample::stream(seed, draw);

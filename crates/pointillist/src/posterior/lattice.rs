@@ -110,6 +110,11 @@ pub struct ConstantState {
 }
 
 impl LatticeField {
+    /// The posterior mean of its unknowns.
+    pub(super) fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
     /// The window is the one that the lattice was made for.
     /// `events` is what they add to the precision of the hats' coefficients.
     pub(crate) fn new(lattice: Arc<Lattice>, theta: Theta, link: Link, optimum: Optimum, events: Diagonals) -> Self {

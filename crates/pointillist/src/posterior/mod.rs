@@ -110,6 +110,7 @@ pub struct Rate {
 /// # Ok::<(), pointillist::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Count {
     /// Mean of ∫λ.
     pub mean: f64,
@@ -417,7 +418,7 @@ impl Posterior {
         watch: &PartWatch<'_>,
     ) -> Result<Vec<(f64, u64)>> {
         limits::draws("draws", draws)?;
-        let region = self.region(region)?;
+        let (region, seed) = (self.region(region)?, self.own_seed(seed));
         let work = Work::new(draws, watch);
         let mut drawn = vec![(0.0, 0); draws];
         for (component, own) in self.components.iter().zip(self.draws_of_each(draws, seed)) {
