@@ -72,7 +72,7 @@ fn rates_of(py: Python<'_>, function: &Py<PyAny>, points: &Points) -> PyResult<V
     let numpy = py.import("numpy")?;
     let numbers = numpy.call_method1("asarray", (&found, "float64"));
     let rates = numbers.and_then(|numbers| numpy.call_method1("broadcast_to", (numbers, shape)));
-    let rates = rates.and_then(|rates| Ok(rates.extract::<Vec<f64>>()?));
+    let rates = rates.and_then(|rates| rates.extract::<Vec<f64>>());
     rates.map_err(|_| {
         let (dims, count) = (points.dims(), points.len());
         let arrays = if dims == 1 { "an array".into() } else { format!("{dims} arrays") };
