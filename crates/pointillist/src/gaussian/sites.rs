@@ -96,3 +96,26 @@ impl Sites {
         Self { linear: mix(&self.linear, &other.linear), precision: mix(&self.precision, &other.precision) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sites_move_along_a_line_and_keep_a_part_of_their_precision() {
+        let sites =
+            |linear: [f64; 2], precision: [f64; 2]| Sites { linear: linear.into(), precision: precision.into() };
+        let (below, above) = (sites([1.0, 2.0], [1.0, 4.0]), sites([2.0, 2.5], [1.5, 3.0]));
+        let here = sites([1.5, 2.2], [1.2, 3.5]);
+        assert_eq!(here.moved(&[]), here);
+        // Half as far as the two lie apart, once along each of two such lines.
+        assert_eq!(here.moved(&[(0.25, &above, &below), (0.25, &above, &below)]), sites([2.0, 2.45], [1.45, 3.0]));
+        // So far that the second would lose all: it stops where a fifth is left, and its other number with it.
+        let far = here.moved(&[(10.0, &above, &below)]);
+        assert!(
+            (far.precision[1] - 0.7).abs() < 1e-12 && (far.linear[1] - (2.2 + 0.28 * 5.0)).abs() < 1e-12,
+            "{far:?}"
+        );
+        assert!((far.precision[0] - 6.2).abs() < 1e-12 && (far.linear[0] - 11.5).abs() < 1e-12, "{far:?}");
+    }
+}

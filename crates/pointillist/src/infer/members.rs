@@ -3,7 +3,8 @@
 //! Coordinates are the logarithms that the search moves. They are turned and scaled by the curvature at the best Θ, so that steps of one are
 //! about one standard deviation each way. From its middle a grid is followed in all directions, ring by ring, as long as a point counts for
 //! more than e^−5 of the best: so the average also holds what is skew. It ends when a ring moves no band by 1 % of its width; if the first
-//! ring does not, the best Θ alone is the answer. A point costs a few natural steps.
+//! ring does not, the best Θ alone is the answer. A point costs a few natural steps: where q has one optimum, the first ring begins with sites that were moved as
+//! the curvature's looks say.
 
 use super::StandardError;
 use super::search::{Curved, Found, Kind, Look, Run, Search, Sides};
@@ -226,8 +227,11 @@ impl Grid {
         x
     }
 
-    /// The sites with which to begin at a place next to a point.
+    /// The sites with which to begin at a place next to a point. About the best Θ it is known how they change.
     fn sites_at<M>(&self, place: &[i32], point: &Point<M>) -> Sites {
+        if point.place.iter().any(|k| *k != 0) {
+            return point.sites.clone();
+        }
         let moved = self.between(&point.place, place);
         let along = self.sides.iter().zip(moved);
         let along: Vec<_> = along.map(|(side, by)| (by / side.apart, &side.above, &side.below)).collect();
