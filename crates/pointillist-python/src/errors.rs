@@ -89,7 +89,19 @@ pub fn of_library(error: Error) -> PyErr {
         Error::Cancelled => return PyKeyboardInterrupt::new_err(()),
         _ => "InputError",
     };
-    raise(kind, error.to_string())
+    raise(kind, as_argument(error))
+}
+
+/// What the library says of a setting, with its name as an argument has it.
+fn as_argument(error: Error) -> String {
+    let Error::Setting { name, value, requirement } = error else { return error.to_string() };
+    let own = match name.as_str() {
+        "samples" => "draws",
+        "most_sweeps" => "max_sweeps",
+        "most_evaluations" => "max_evaluations",
+        name => name,
+    };
+    if own.contains(' ') { format!("{own} {value}: {requirement}") } else { format!("{own}={value}: {requirement}") }
 }
 
 /// What the reading of events, or of a setting, says.

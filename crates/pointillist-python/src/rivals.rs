@@ -15,6 +15,7 @@ use pointillist_rivals::sgcp::{self, SgcpPosterior, Thinning};
 use pointillist_rivals::{EdgeCorrection, KernelSmoother};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::ops::ControlFlow;
 
 /// Kernel smoothing, with what it was made of.
 #[pyclass(frozen, module = "pointillist._core")]
@@ -314,7 +315,11 @@ pub fn compare<'py>(
             for (place, contender) in contenders.iter().enumerate() {
                 let _ = watch.part((number as f64 * contenders.len() as f64 + place as f64) / all);
                 watch.check().map_err(errors::of_library)?;
-                let performed = contender.perform(&train, &test, &nowhere, draws, seed);
+                let go_on = || match watch.check() {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(_) => ControlFlow::Break(()),
+                };
+                let performed = contender.perform_watched(&train, &test, &nowhere, (draws, seed), &go_on);
                 performances[place].push(performed.map_err(errors::of_library)?);
             }
         }

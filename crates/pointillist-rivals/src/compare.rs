@@ -148,6 +148,9 @@ fn sampled(score: &SgcpScore) -> Scores {
     Scores { m_p: Some(score.log_predictive), l_p: Some(score.expected_log), ..plain(score.plug_in) }
 }
 
+/// Asked whether to go on. It may be called from any thread.
+pub type GoOn<'a> = dyn Fn() -> ControlFlow<()> + Sync + 'a;
+
 impl Contender {
     /// Fits to `train` and scores on `held_out`, whose window lies inside that of `train`, with so many draws; the rate at `at` too.
     pub fn perform(
@@ -158,25 +161,41 @@ impl Contender {
         samples: usize,
         seed: u64,
     ) -> Result<Performance> {
-        let fitted = self.fit(train)?;
-        let (scores, rates) = (fitted.score(held_out, samples, seed)?, fitted.rates(at, samples, seed)?);
+        self.perform_watched(train, held_out, at, (samples, seed), &|| ControlFlow::Continue(()))
+    }
+
+    /// The same with (draws, seed), asking `watch` now and then whether to go on.
+    pub fn perform_watched(
+        &self,
+        train: &Events,
+        held_out: &Events,
+        at: &Points,
+        (samples, seed): (usize, u64),
+        watch: &GoOn<'_>,
+    ) -> Result<Performance> {
+        let fitted = self.fit_watched(train, watch)?;
+        let (scores, rates) = (fitted.score_watched(held_out, samples, seed, watch)?, fitted.rates(at, samples, seed)?);
         let r_hat = fitted.diagnostics().map(Diagnostics::worst_r_hat);
         Ok(Performance { scores, rates, seconds: fitted.seconds, converged: fitted.converged, r_hat })
     }
 
     /// Sees the events.
     pub fn fit(&self, train: &Events) -> Result<Fitted> {
+        self.fit_watched(train, &|| ControlFlow::Continue(()))
+    }
+
+    fn fit_watched(&self, train: &Events, watch: &GoOn<'_>) -> Result<Fitted> {
         let started = Instant::now();
         let (answer, converged) = match self {
             Contender::Variational(model) => {
                 // A fit that is compared with others says nothing of itself.
-                let fit = Model { checked: false, ..model.clone() }.fit(train)?;
+                let fit = Model { checked: false, ..model.clone() }.fit_watched(train, &mut |_| watch())?;
                 (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
             Contender::Smoother(edges) => (Answer::Smoother(Box::new(KernelSmoother::fit(train, *edges)?)), true),
             Contender::Homogeneous => (Answer::Homogeneous(Homogeneous::fit(train)?), true),
             Contender::Sgcp(settings) => {
-                let posterior = Sgcp::fit(train, settings, &mut |_, _| ControlFlow::Continue(()))?;
+                let posterior = Sgcp::fit(train, settings, &mut |_, _| watch())?;
                 let converged = posterior.diagnostics().converged;
                 (Answer::Sgcp(Box::new(posterior)), converged)
             }
@@ -200,9 +219,13 @@ impl Fitted {
 
     /// Scores one set.
     pub fn score(&self, held_out: &Events, samples: usize, seed: u64) -> Result<Scores> {
+        self.score_watched(held_out, samples, seed, &|| ControlFlow::Continue(()))
+    }
+
+    fn score_watched(&self, held_out: &Events, samples: usize, seed: u64, watch: &GoOn<'_>) -> Result<Scores> {
         Ok(match &self.answer {
             Answer::Variational(posterior) => {
-                let score = posterior.score(held_out, samples, seed)?;
+                let score = posterior.score_watched(held_out, samples, seed, &|_| watch())?;
                 Scores {
                     log_likelihood: posterior.log_likelihood(held_out)?,
                     m_p: Some(score.m_p),
