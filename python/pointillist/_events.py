@@ -18,6 +18,8 @@ from ._settings import is_whole, path_of, shown, switch, whole, word
 from ._spikes import own_window
 from ._window import Exposure, Window, as_window, end_text
 
+#: How months are counted.
+MONTHS = "for months give their edges, as in count(pandas.date_range(start, end, freq='MS'))"
 #: What the model calls events that have no file.
 SOURCE = "the events"
 
@@ -203,6 +205,8 @@ def region_list(regions: Any, every: Any, dims: int, zone: Any) -> tuple[list[An
     """Regions as the core takes them: texts, or (name, Window)."""
     try:
         asked, length = _region_list(regions, every, dims)
+        if length is not None and length.rstrip("nths").endswith("mo") and str(zone or "UTC") != "UTC":
+            raise SettingError(f"every={every!r} cuts months of UTC, and dates are those of {zone}; {MONTHS}")
         return [one if isinstance(one, str) else (one[0], one[1].in_zone(zone)) for one in asked], length
     except WindowError as error:
         raise WindowError(str(error).replace("window=", "regions=")) from error
@@ -214,10 +218,7 @@ def _length(every: Any) -> str:
         return f"{float(np.timedelta64(every, 'us').astype(np.int64)) / 1e6!r}s"
     if isinstance(every, str) or is_whole(every) or isinstance(every, (float, np.floating)):
         return end_text(every)
-    raise SettingError(
-        f"every={shown(every)} is no length; give a number, a text as in '7d', or a timedelta. For months give their edges: "
-        "count(pandas.date_range(start, end, freq='MS'))"
-    )
+    raise SettingError(f"every={shown(every)} is no length; give a number, a text as in '7d', or a timedelta; {MONTHS}")
 
 
 def _region_list(regions: Any, every: Any, dims: int) -> tuple[list[Any], str | None]:

@@ -51,6 +51,17 @@ def test_windows_and_regions_are_meant_in_the_zone_of_the_events() -> None:
     assert model.count(every=pd.Timedelta("1D")).to_frame().index[0].left == pd.Timestamp("2024-03-01", tz="Asia/Tokyo")
 
 
+def test_months_are_those_of_the_zone() -> None:
+    days = pd.date_range("2024-01-01", "2024-12-31", freq="5D", tz="Asia/Tokyo")
+    model = pt.IntensityModel(average=False).fit(days, window=("2024-01-01", "2025-01-01"))
+    months = model.count(pd.date_range("2024-01-01", "2025-01-01", freq="MS"))
+    assert len(months) == 12 and months.mean.sum() == pytest.approx(model.count().mean[0], rel=1e-6)
+    with pytest.raises(pt.SettingError, match="freq='MS'"):
+        model.count(every="1month")
+    utc = pt.IntensityModel(average=False).fit(days.tz_convert("UTC"), window=("2023-12-31", "2025-01-01"))
+    assert len(utc.count(every="1month")) == 13
+
+
 def test_a_date_that_a_zone_has_twice_is_refused() -> None:
     days = pd.date_range("2024-10-20", periods=40, freq="9h", tz="Europe/Berlin")
     model = pt.IntensityModel(average=False).fit(days, window=("2024-10-20", "2024-11-10"))

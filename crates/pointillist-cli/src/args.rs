@@ -577,7 +577,7 @@ pub struct CountArgs {
         inside it is counted."
     )]
     pub regions: Vec<String>,
-    /// Cut what lies on one axis into equal bins of this length: 0.5, or with dates 1h, 30min, 7d
+    /// Cut what lies on one axis into bins of this length: 0.5, or with dates 1h, 30min, 7d, 1month
     #[arg(long, value_name = "LENGTH")]
     pub every: Option<String>,
     /// Quantiles, between 0 and 1

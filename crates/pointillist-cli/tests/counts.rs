@@ -117,6 +117,23 @@ fn dates_stand_beside_numbers() {
     folder.write("shifts.csv", "name,start,end\nnight,2016-02-24T22:00Z,2016-02-25T06:00Z\n");
     let shift = folder.run("count m.json --in shifts.csv --json").good().json();
     assert_eq!((&shift["name"], &shift["dates"]["when"][0]), (&"night".into(), &"2016-02-24T22:00:00Z".into()));
+    folder.write(
+        "year.csv",
+        format!(
+            "when\n{}",
+            (0..60).map(|i| format!("2023-{:02}-{:02}\n", 2 + i / 6, 1 + 4 * (i % 6))).collect::<String>()
+        ),
+    );
+    folder.run("fit year.csv --window 2023-01-20,2024-01-01 --nodes 30 --average off -o year.json").good();
+    let months = table(&folder.run("count year.json --every month -o -").good().out);
+    let starts = texts(&months, "when_lo_iso");
+    assert_eq!((starts.len(), &starts[0][..10], &starts[1][..10]), (12, "2023-01-20", "2023-02-01"));
+    assert_eq!(&texts(&months, "when_hi_iso")[10][..10], "2023-12-01");
+    let quarters = table(&folder.run("count year.json --every 3months -o -").good().out);
+    assert_eq!(texts(&quarters, "when_hi_iso")[0], "2023-04-01T00:00:00Z");
+    let total = |table: &_| texts(table, "mean").iter().map(|mean| mean.parse::<f64>().unwrap()).sum::<f64>();
+    assert!(quarters.1.len() == 4 && (total(&months) - total(&quarters)).abs() < 1e-6);
+    folder.run("count year.json --every 1.5months").refused(&["--every 1.5months", "1month"]);
     folder.run("count m.json --every 1fortnight").refused(&["--every 1fortnight", "30min"]);
 }
 

@@ -9,7 +9,7 @@ use super::message::{Message, Setting};
 use super::observed;
 use super::spec::measure_name;
 use super::table::{Dates, ReadOptions, read_bytes, read_header, source_name};
-use super::time::TimeUnit;
+use super::time::{TimeAxis, TimeUnit};
 use super::window::{Given, On, is_end, onto_axis, place, show_box, show_window, time_axis};
 use crate::message;
 use pointillist::{Axis, Posterior, Window};
@@ -22,6 +22,9 @@ const MOST_BINS: f64 = 100_000.0;
 const TABLES: [&str; 6] = [".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet"];
 /// What the ends of a row may be called on one axis.
 const ENDS: [[&str; 2]; 2] = [["start", "end"], ["lo", "hi"]];
+/// What a length may call months, and the seconds of the shortest.
+const MONTHS: [&str; 3] = ["mo", "month", "months"];
+const SHORTEST_MONTH: f64 = 28.0 * 86_400.0;
 /// The column, or the property, that names a region.
 const NAME: &str = "name";
 
@@ -72,10 +75,10 @@ pub fn regions(texts: &[String], every: Option<&str>, whole: &Window) -> Result<
         groups.push(RegionGroup { asked_by: "the window".into(), regions: vec![region] });
     }
     let Some(length) = every else { return Ok(groups) };
-    let step = step(length, axes)?;
+    let cut = Cut::parse(length, axes)?;
     for group in &mut groups {
         let bins =
-            group.regions.iter().map(|region| bins(region, length, step, axes)).collect::<Result<Vec<_>, _>>()?;
+            group.regions.iter().map(|region| bins(region, length, &cut, axes)).collect::<Result<Vec<_>, _>>()?;
         group.regions = bins.into_iter().flatten().collect();
     }
     Ok(groups)
@@ -245,49 +248,95 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
     Ok(regions)
 }
 
-/// The length of a bin in the unit of the axis.
-fn step(text: &str, axes: &[Axis]) -> Result<f64, Message> {
-    let [axis] = axes else {
-        return Err(message![
-            Setting::Every,
-            " cuts one axis, but the model has several; give a table of boxes with ",
-            Setting::Regions
-        ]);
-    };
-    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = &text[number.len()..];
-    let given = || Setting::Every.given(text);
-    let wrong =
-        || message![given(), " is not a length; write a number, or with dates a number and a unit: 1h, 30min, 7d"];
-    let length: f64 = number.trim().parse().map_err(|_| wrong())?;
-    let length = match (unit, time_axis(axis)) {
-        ("", _) => length,
-        (unit, Some(time)) => length * unit.parse::<TimeUnit>().map_err(|_| wrong())?.seconds() / time.unit.seconds(),
-        (unit, None) => {
-            let name = &axis.name;
-            return Err(message![given(), ": axis `{name}` holds numbers; leave `{unit}` out"]);
-        }
-    };
-    if length.is_finite() && length > 0.0 { Ok(length) } else { Err(wrong()) }
+/// How bins are cut.
+enum Cut {
+    /// At every so many units of the axis, from the lower end on.
+    Length(f64),
+    /// At the beginning of every so many months (UTC).
+    Months(u32, TimeAxis),
 }
 
-/// A region cut into bins from its lower end on; the last may be shorter.
-fn bins(region: &Region, text: &str, step: f64, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
+impl Cut {
+    fn parse(text: &str, axes: &[Axis]) -> Result<Self, Message> {
+        let [axis] = axes else {
+            return Err(message![
+                Setting::Every,
+                " cuts one axis, but the model has several; give a table of boxes with ",
+                Setting::Regions
+            ]);
+        };
+        let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = &text[number.len()..];
+        let given = || Setting::Every.given(text);
+        let wrong = || {
+            let units = "1h, 30min, 7d, 1month";
+            message![given(), " is not a length; write a number, or with dates a number and a unit: {units}"]
+        };
+        let is_months = MONTHS.contains(&unit);
+        let length: f64 = match number.trim() {
+            "" if is_months => 1.0,
+            number => number.parse().map_err(|_| wrong())?,
+        };
+        let cut = match (unit, time_axis(axis)) {
+            ("", _) => Self::Length(length),
+            (_, Some(time)) if is_months && length.fract() == 0.0 && (1.0..=1200.0).contains(&length) => {
+                Self::Months(length as u32, time)
+            }
+            (unit, Some(time)) => {
+                Self::Length(length * unit.parse::<TimeUnit>().map_err(|_| wrong())?.seconds() / time.unit.seconds())
+            }
+            (unit, None) => {
+                let name = &axis.name;
+                return Err(message![given(), ": axis `{name}` holds numbers; leave `{unit}` out"]);
+            }
+        };
+        match cut {
+            Self::Length(length) if !(length.is_finite() && length > 0.0) => Err(wrong()),
+            cut => Ok(cut),
+        }
+    }
+
+    /// How many bins a stretch may have.
+    fn count(&self, (lo, hi): (f64, f64)) -> f64 {
+        match self {
+            // A hair less, so that rounding does not leave a sliver at the end.
+            Self::Length(step) => ((hi - lo) / step - 1e-9).ceil().max(1.0),
+            Self::Months(months, time) => {
+                ((hi - lo) * time.unit.seconds() / (SHORTEST_MONTH * f64::from(*months))).ceil() + 1.0
+            }
+        }
+    }
+
+    /// Their ends. The first and the last may be shorter.
+    fn ends(&self, (lo, hi): (f64, f64)) -> Vec<f64> {
+        match self {
+            Self::Length(step) => {
+                let end = |i: usize| (lo + step * i as f64).min(hi);
+                (0..self.count((lo, hi)) as usize).map(end).chain([hi]).collect()
+            }
+            Self::Months(months, time) => {
+                let starts = (1..).map(|i| time.month_after(lo, i, *months)).take_while(|end| *end < hi);
+                std::iter::once(lo).chain(starts.filter(|end| *end > lo)).chain([hi]).collect()
+            }
+        }
+    }
+}
+
+/// A region cut into bins.
+fn bins(region: &Region, text: &str, cut: &Cut, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
     let span = region.window.bounding_box()[0];
-    // A hair less, so that rounding does not leave a sliver at the end.
-    let count = (span.length() / step - 1e-9).ceil().max(1.0);
+    let (span, count) = ((span.lo, span.hi), cut.count((span.lo, span.hi)));
     if count > MOST_BINS {
         let given = Setting::Every.given(text);
         return Err(message![given, " makes {count} bins; take longer ones, {MOST_BINS} are the most"].into());
     }
-    let end = |i: usize| (span.lo + step * i as f64).min(span.hi);
-    let bin = |i: usize| {
-        let ends = (end(i), if i + 1 == count as usize { span.hi } else { end(i + 1) });
+    let bin = |pair: &[f64]| {
+        let ends = (pair[0], pair[1]);
         let window = Window::new(&[ends])?.with_axes(axes.to_vec())?;
         let name = show_box([ends], axes);
         Ok(Region { properties: region.properties.clone(), ..Region::plain(name, window) })
     };
-    (0..count as usize).map(bin).collect()
+    cut.ends(span).windows(2).map(bin).collect()
 }
 
 fn box_around(window: &Window) -> Result<Window, InputError> {

@@ -139,6 +139,15 @@ impl TimeAxis {
         self.origin_micros().saturating_add((value * self.unit.micros() as f64).round() as i64)
     }
 
+    /// Where the `i`th stretch of so many months after a value begins: months are counted from January of the year 0, and in UTC.
+    pub fn month_after(self, value: f64, i: i64, months: u32) -> f64 {
+        let (year, month, _) = civil_from_days(self.instant_at(value).div_euclid(MICROS_PER_DAY));
+        let months = i64::from(months);
+        let number = ((12 * year + month - 1).div_euclid(months) + i) * months;
+        let day = days_from_civil(number.div_euclid(12), number.rem_euclid(12) + 1, 1);
+        self.value_at(day.saturating_mul(MICROS_PER_DAY))
+    }
+
     fn origin_micros(self) -> i64 {
         (self.origin_unix_seconds * MICROS_PER_SECOND as f64).round() as i64
     }
