@@ -22,6 +22,15 @@ fn fit_says_how_good_it_is() {
     assert!(run.out.contains("  fit          poor, p = 0.00"), "{}", run.out);
     assert!(run.out.contains("try --smoothness 1, --link log"), "{}", run.out);
     assert!(run.err.contains("do not look like events of this rate") && run.err.contains("t from "), "{}", run.err);
+    // With dates the place is a date.
+    let dated = |minute: f64| format!("2024-05-01T{:02}:{:02}:00Z\n", 8 + (minute as u64) / 60, (minute as u64) % 60);
+    let (spread, peak) =
+        ((0..200).map(|i| dated(2.0 * f64::from(i))), (0..200).map(|i| dated(200.0 + 0.05 * f64::from(i))));
+    folder.write("dates.csv", "when\n".to_string() + &spread.chain(peak).collect::<String>());
+    let run = folder
+        .run("fit dates.csv --window 2024-05-01,2024-05-02 --link square --smoothness 2 --average off --fix lengthscale=0.4")
+        .good();
+    assert!(run.err.contains("when from 2024-05-01T1"), "{}", run.err);
 }
 
 #[test]

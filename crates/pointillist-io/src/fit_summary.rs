@@ -418,7 +418,7 @@ impl Summary {
             ),
             (None, None) => Default::default(),
         };
-        warnings.extend(report.warnings.iter().cloned());
+        warnings.extend(report.warnings.iter().map(|warning| with_dates(warning, report, window)));
         Self {
             elbo: report.bound.total(),
             elbo_parts: Parts {
@@ -698,6 +698,21 @@ fn weights(weights: &[f64]) -> String {
 /// Counts on each axis, as `20×30`.
 pub fn grid(counts: &[usize]) -> String {
     counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
+}
+
+/// A warning of a fit; if it names a place in time, with dates.
+fn with_dates(warning: &str, report: &pointillist::Report, window: &Window) -> String {
+    match &report.goodness {
+        Some(goodness) if *warning == goodness.warning(window.axes()) => {
+            goodness.sentence(window.axes(), place_in_words)
+        }
+        _ => warning.into(),
+    }
+}
+
+/// A value on an axis: a date, or a number that is not longer than people read.
+fn place_in_words(axis: &Axis, value: f64) -> String {
+    if axis.origin.is_some() { place(axis, value) } else { brief(value) }
 }
 
 fn piece_volume(piece: &Piece) -> f64 {

@@ -29,7 +29,7 @@ impl Report {
             )
         }));
         let poor = self.goodness.as_ref().filter(|goodness| goodness.p < Goodness::POOR);
-        self.warnings.extend(poor.map(|goodness| goodness.sentence(posterior.window())));
+        self.warnings.extend(poor.map(|goodness| goodness.warning(posterior.window().axes())));
         Ok(())
     }
 }

@@ -62,11 +62,18 @@ impl Goodness {
     /// A p-value below this means that the fit is poor.
     pub const POOR: f64 = 0.01;
 
-    /// What is wrong, in a sentence.
-    pub(crate) fn sentence(&self, window: &Window) -> String {
+    /// The warning of a fit, with numbers for places.
+    pub fn warning(&self, axes: &[Axis]) -> String {
+        self.sentence(axes, |_, value| format!("{value:.6}"))
+    }
+
+    /// What is wrong, in a sentence; `show` writes a value on an axis.
+    pub fn sentence(&self, axes: &[Axis], show: impl Fn(&Axis, f64) -> String) -> String {
         let Self { p, seen, expected, .. } = self;
-        let along = |(axis, span): (&Axis, &Span)| format!("{} from {:.6} to {:.6}", axis.name, span.lo, span.hi);
-        let place: Vec<String> = window.axes().iter().zip(&self.place).map(along).collect();
+        let along = |(axis, span): (&Axis, &Span)| {
+            format!("{} from {} to {}", axis.name, show(axis, span.lo), show(axis, span.hi))
+        };
+        let place: Vec<String> = axes.iter().zip(&self.place).map(along).collect();
         let what = match self.misfit {
             Misfit::Times => "rescaled times are not even; furthest off are",
             _ => "there are",
