@@ -148,6 +148,7 @@ class Counts:
     def from_bytes(bytes: bytes) -> Counts: ...
     names: list[str]
     boxes: list[list[tuple[float, float]]]
+    seen: list[int | None]
     mean: _Floats
     sd: _Floats
     draws: _Floats

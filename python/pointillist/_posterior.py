@@ -201,6 +201,11 @@ class Counts:
         return self._core.boxes
 
     @property
+    def seen(self) -> list[int | None]:
+        """How many events of the fit lie in each region, to be held beside what is expected; None beyond the window, and for trials."""
+        return self._core.seen
+
+    @property
     def mean(self) -> Floats:
         return self._core.mean
 
@@ -256,6 +261,8 @@ class Counts:
         columns.update({f"q{p:g}": row for p, row in zip(probabilities, self.quantiles(probabilities))})
         columns.update({"new_mean": self.mean, "new_sd": self.new_sd})
         columns.update({f"new_q{p:g}": row for p, row in zip(probabilities, self.new_quantiles(probabilities))})
+        if all(seen is not None for seen in self.seen):
+            columns["seen"] = self.seen
         return counts_frame(self, columns)
 
     def to_arviz(self) -> Any:

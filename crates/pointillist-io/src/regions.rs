@@ -6,12 +6,14 @@ use super::fit_summary::brief;
 use super::geojson::Feature;
 use super::input_error::InputError;
 use super::message::{Message, Setting};
+use super::model_file::ModelFile;
 use super::observed;
 use super::spec::measure_name;
 use super::table::{Dates, ReadOptions, read_bytes, read_header, source_name};
 use super::time::{TimeAxis, TimeUnit};
 use super::window::{Given, On, is_end, onto_axis, place, show_box, show_window, time_axis};
 use crate::message;
+use pointillist::window::Span;
 use pointillist::{Axis, Posterior, Window};
 use serde_json::Value;
 use std::path::Path;
@@ -246,6 +248,21 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
         });
     }
     Ok(regions)
+}
+
+/// How many of the events of a fit lie in a region: to be held beside what is expected there. Not known where the model has not kept its events, where several
+/// trials were seen and one is counted, or where the region reaches beyond the window.
+pub fn seen(region: &Region, model: &ModelFile) -> Option<u64> {
+    let (events, window) = (model.events.as_ref()?, model.posterior.window());
+    let around = window.bounding_box();
+    let is_within = |(part, whole): (&Span, &Span)| {
+        let slack = 1e-9 * whole.length();
+        part.lo >= whole.lo - slack && part.hi <= whole.hi + slack
+    };
+    if is_repeated(window) || !region.counted.bounding_box().iter().zip(&around).all(is_within) {
+        return None;
+    }
+    Some(events.points.rows().filter(|row| region.counted.contains(row)).count() as u64)
 }
 
 /// How bins are cut.

@@ -12,7 +12,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pointillist::exact::Sampling;
 use pointillist::{Fit, JointCounts, Model, Points};
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
-use pointillist_io::regions::{Region, RegionGroup, counted, regions};
+use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen};
 use pointillist_io::update::{Names, added, as_before};
 use pointillist_io::{FitSettings, Message, ModelFile, On, Reference, SummaryFile, show_window};
 use pointillist_rivals::check::check;
@@ -357,7 +357,8 @@ impl Posterior {
         errors::warn_of(py, &warnings)?;
         let spans = |region: &Region| region.counted.bounding_box().iter().map(|span| (span.lo, span.hi)).collect();
         let boxes = regions.iter().map(spans).collect();
-        Ok(Counts { names: regions.into_iter().map(|region| region.name).collect(), boxes, counts, seed })
+        let seen = regions.iter().map(|region| seen(region, &self.file)).collect();
+        Ok(Counts { names: regions.into_iter().map(|region| region.name).collect(), boxes, seen, counts, seed })
     }
 
     /// L_p, L_0, M_p, M_0 of held-out events.
@@ -444,6 +445,9 @@ pub struct Counts {
     /// The box around what is counted of each.
     #[pyo3(get)]
     boxes: Vec<Vec<(f64, f64)>>,
+    /// How many events of the fit lie in each, where that is known.
+    #[pyo3(get)]
+    seen: Vec<Option<u64>>,
     counts: JointCounts,
     seed: u64,
 }
@@ -458,6 +462,7 @@ impl Counts {
         let counts = &read.counts;
         let is_whole = read.names.len() == counts.moments().len()
             && read.boxes.len() == read.names.len()
+            && read.seen.len() == read.names.len()
             && counts.values().len() == counts.draws() * read.names.len();
         is_whole
             .then_some(read)

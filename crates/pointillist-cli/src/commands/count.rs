@@ -29,6 +29,9 @@ pub(super) struct Answer {
     #[serde(flatten)]
     pub(super) expected: Moments,
     new_count: Moments,
+    /// How many events of the fit lie there, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<u64>,
 }
 
 /// A random number, told by a few.
@@ -49,7 +52,10 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let posterior = &model.posterior;
     let regions = regions(&args.regions, args.every.as_deref(), posterior, context)?;
     let counts = joint_counts(posterior, &regions, args.draws, context.seed(), context)?;
-    let answer = |(number, region): (usize, &Region)| answer(region, &counts, number, &probabilities, context.seed());
+    let answer = |(number, region): (usize, &Region)| Answer {
+        seen: io::regions::seen(region, &model),
+        ..answer(region, &counts, number, &probabilities, context.seed())
+    };
     let answers: Vec<Answer> = regions.iter().enumerate().map(answer).collect();
     let trial = if is_repeated(posterior.window()) { ", one trial" } else { "" };
     let json = match &answers[..] {
@@ -141,6 +147,7 @@ pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, proba
             sd: (exact.mean + exact.sd * exact.sd).sqrt(),
             quantiles: named(counts.new_count_quantiles(number, probabilities, seed)),
         },
+        seen: None,
     }
 }
 
@@ -152,7 +159,8 @@ fn table(name: &str, answer: &Answer, probabilities: &[f64]) -> String {
     };
     let names: String = probabilities.iter().map(|p| format!(" {:>11}", format!("q{p}"))).collect();
     let head = format!("in {name}\n  {:<10} {:>11} {:>11}{names}\n", "", "mean", "sd");
-    head + &row("expected", &answer.expected) + &row("new count", &answer.new_count)
+    let seen = answer.seen.map_or(String::new(), |seen| format!("  {:<10} {seen:>11}\n", "seen"));
+    head + &row("expected", &answer.expected) + &row("new count", &answer.new_count) + &seen
 }
 
 /// One row for each region: its name and properties, the ends of the box around it, what is expected there, and a new count.
@@ -178,6 +186,9 @@ fn columns(regions: &[Region], answers: &[Answer], probabilities: &[f64], axes: 
             let key = p.to_string();
             results.push(numbers(format!("{prefix}q{p}"), &|answer| moments(answer, prefix).quantiles[&key]));
         }
+    }
+    if let Some(seen) = answers.iter().map(|answer| answer.seen).collect() {
+        results.push(Column::Whole("seen".into(), seen));
     }
     columns.extend(properties(regions, &results));
     columns.extend(results);

@@ -24,7 +24,7 @@ pub enum Bounded {
         axis: String,
         /// The length, in sides of the window.
         sides: f64,
-        /// Whether more nodes might show something shorter. Not where a finer lattice gained nothing, where coordinates are rounded, or
+        /// Whether another lattice might show more: finer ones something shorter, coarser ones something longer. Not where a finer lattice gained nothing, where coordinates are rounded, or
         /// where nodes outnumber events by far: then the events have no structure at that scale.
         unresolved: bool,
     },
@@ -105,7 +105,11 @@ impl fmt::Display for AtBound {
                         "the length-scale{along} is at the lower end of what was searched, {size} the window's side: the events show no \
                          structure longer than that (repeated or rounded places look so), and the rate follows single events"
                     ),
-                    (RangeEnd::Highest, _) => {
+                    (RangeEnd::Highest, true) => write!(
+                        f,
+                        "the length-scale{along} is as long as so fine a lattice has digits for, {size} the window's side: fewer nodes would help"
+                    ),
+                    (RangeEnd::Highest, false) => {
                         let flat = if *sides < 1.0 { "" } else { ", and the rate hardly changes along it" };
                         let where_ = if axis.is_empty() { "" } else { &along };
                         write!(

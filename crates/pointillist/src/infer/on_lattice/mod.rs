@@ -72,6 +72,12 @@ const SHORTEST: f64 = 1e-5;
 const LONGEST: f64 = 4.0;
 /// … and for α = 4 at most in steps: beyond, digits are lost.
 const MOST_STEPS: f64 = 80.0;
+/// So `auto` begins with fewer nodes for it, which show every range, …
+const FIRST_FOR_FOUR: usize = 40;
+/// … and refines as long as so many times the best range can be shown.
+const ROOM: f64 = 3.0;
+/// Below this part of the longest range, it is digits that end the search.
+const SHORT_OF_LONGEST: f64 = 0.98;
 /// The posterior at one Θ.
 pub(crate) struct Member {
     pub(crate) theta: Theta,
@@ -289,10 +295,24 @@ impl<'a> OnLattice<'a> {
         (0..nodes.len()).map(|r| nodes[r].min(self.most_nodes(r, level.margin[r])).max(level.nodes[r])).collect()
     }
 
+    /// A lattice no finer than digits allow at ranges some times as long as these, and no coarser than a level.
+    fn within_digits(&self, nodes: &[usize], ranges: &[f64], level: &Level) -> Vec<usize> {
+        if self.wanted.smoothness != Smoothness::Four {
+            return nodes.to_vec();
+        }
+        let most = |(range, margin): (&f64, f64)| (MOST_STEPS * (1.0 + 2.0 * margin) / (ROOM * range)) as usize;
+        let most = ranges.iter().zip(margin(ranges)).map(most);
+        nodes.iter().zip(most).zip(&level.nodes).map(|((n, most), own)| (*n).min(most).max(*own)).collect()
+    }
+
     /// The lattice with which `auto` starts.
     fn first_nodes(&self) -> Vec<usize> {
         let dims = self.window.dims();
-        (0..dims).map(|r| AUTO_FIRST[dims - 1].min(self.most_nodes(r, 0.0)).max(AUTO_LEAST)).collect()
+        let usual = match self.wanted.smoothness {
+            Smoothness::One | Smoothness::Two => AUTO_FIRST[dims - 1],
+            Smoothness::Four => AUTO_FIRST[dims - 1].min(FIRST_FOR_FOUR),
+        };
+        (0..dims).map(|r| usual.min(self.most_nodes(r, 0.0)).max(AUTO_LEAST)).collect()
     }
 
     /// So many nodes along an axis with such a margin are no nearer than coordinates are rounded: any number if they are not.
@@ -332,10 +352,15 @@ impl<'a> OnLattice<'a> {
     fn finer(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Vec<usize>, String> {
         let (level, ranges) = (&run.level, &run.theta.ranges());
         let lengths: Vec<f64> = ranges.iter().zip(margin(ranges)).map(|(r, m)| (1.0 + 2.0 * m) / r).collect();
-        let grown = |times: f64| self.not_too_fine(&grown(&level.nodes, &lengths, times), level);
+        let grown = |times: f64| {
+            let nodes = self.not_too_fine(&grown(&level.nodes, &lengths, times), level);
+            self.within_digits(&nodes, ranges, level)
+        };
         let next = grown(AUTO_TIMES[lengths.len() - 1]);
         if next == level.nodes {
-            return Err(self.source.why_no_finer().into());
+            let is_rounded = self.not_too_fine(&next.iter().map(|n| 2 * n).collect::<Vec<_>>(), level) == level.nodes;
+            let digits = "more of them leave too few digits for so long a range";
+            return Err(if is_rounded { self.source.why_no_finer().into() } else { digits.into() });
         }
         let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.events as f64;
         let per_event = if pays || self.is_blind_inside_parts(&level.steps()) {
@@ -372,7 +397,12 @@ impl<'a> OnLattice<'a> {
         let unresolved = self.more_would_show.load(Ordering::Relaxed);
         // as the summary has it: half the range
         let length = |range: f64| Bounded::Length { axis: String::new(), sides: range / RANGE, unresolved };
-        let at_bounds = self.layout_on(level).at_bounds(&self.values(theta), length);
+        let mut at_bounds = self.layout_on(level).at_bounds(&self.values(theta), length);
+        for at in at_bounds.iter_mut().filter(|at| at.end == super::RangeEnd::Highest) {
+            if let Bounded::Length { sides, unresolved, .. } = &mut at.what {
+                *unresolved = *sides * RANGE < SHORT_OF_LONGEST * LONGEST;
+            }
+        }
         let matters = |at: &AtBound| match at.what {
             // With ratios a length common to several axes is that of none of them.
             Bounded::Length { .. } => at.end == super::RangeEnd::Lowest || self.ratios().is_empty(),
