@@ -60,7 +60,20 @@ def coordinates(data: Any, what: str = "the events", dims: int | None = None, *,
     if names is not None:
         data = _by_name(data, names, what)
     found = _coordinates(data, what, dims)
+    if found.has_dates and found.time_zone is None:
+        found.time_zone = zone_of(data)
     return in_zone(found, zone) if zone is not None and found.has_dates and is_naive(data) else found
+
+
+def zone_of(data: Any) -> Any:
+    """The time zone of dates, if they have one: of a series, of a column of a frame, or of the first of a list."""
+    if isinstance(data, (list, tuple)):
+        return next((zone for zone in map(zone_of, data[:100]) if zone is not None), None)
+    if isinstance(data, datetime.datetime):
+        return data.tzinfo
+    own = getattr(data, "dtype", None)
+    kinds = list(getattr(data, "dtypes", [])) if own is None else [own]
+    return next((kind.tz for kind in kinds if getattr(kind, "tz", None) is not None), None)
 
 
 def is_naive(data: Any) -> bool:
@@ -78,7 +91,10 @@ def _is_naive(column: Any) -> bool:
     elif kind == "M":
         return False
     values = list(np.asarray(column, dtype=object).flat) if isinstance(column, (list, tuple, np.ndarray)) else [column]
-    return bool(values) and all(_without_zone(value) for value in values)
+    naive = [_without_zone(value) for value in values]
+    if any(naive) and not all(naive):
+        raise InputError("some dates have a time zone and some have none; give all of them one")
+    return bool(naive) and all(naive)
 
 
 def _without_zone(value: Any) -> bool:
@@ -315,7 +331,7 @@ def _is_trials(data: Any) -> bool:
     """Whether an object is a list of arrays, one for each trial."""
     if not isinstance(data, (list, tuple)) or not data:
         return False
-    return all(isinstance(one, (np.ndarray, list, tuple)) or hasattr(one, "__array__") for one in data) and not all(
+    return all(isinstance(one, (np.ndarray, list, tuple)) or hasattr(one, "__array__") and getattr(one, "ndim", 1) > 0 for one in data) and not all(
         isinstance(one, (list, tuple)) and len(one) in (2, 3) and len(one) == len(data[0]) and not _nested(one) for one in data
     )
 
@@ -407,12 +423,15 @@ def _trial_column(data: Any) -> Any:
 
 def _frame_of_trials(data: Any, trial: Any, what: str) -> Coordinates | None:
     """Trials are those that the column names; one without events must be given by repeats= or in a list."""
-    pandas = loaded("pandas")
-    codes, labels = pandas.factorize(data[trial], sort=True)
+    found = _frame(data.drop(columns=[trial]), what)
+    return None if found is None else _with_trials(found, data[trial], what)
+
+
+def _with_trials(found: Coordinates, trials: Any, what: str) -> Coordinates:
+    codes, labels = loaded("pandas").factorize(trials, sort=True)
     if (codes < 0).any():
         raise InputError(f"{what} have no trial in row {int(np.flatnonzero(codes < 0)[0])}; drop such rows first, with .dropna()")
-    found = _frame(data.drop(columns=[trial]), what)
-    return None if found is None else replace(found, trials=np.asarray(codes, dtype=np.int64), trial_count=len(labels), silent_trials=True)
+    return replace(found, trials=np.asarray(codes, dtype=np.int64), trial_count=len(labels), silent_trials=True)
 
 
 def _geo_frame(data: Any, what: str) -> Coordinates | None:
@@ -424,4 +443,6 @@ def _geo_frame(data: Any, what: str) -> Coordinates | None:
         kinds = ", ".join(sorted(set(map(str, geometry.geom_type))))
         raise InputError(f"{what} have geometries of the kinds {kinds}; give points")
     rows = plain(np.stack([geometry.x.to_numpy(), geometry.y.to_numpy()], axis=1))
-    return Coordinates(rows, names=["x", "y"], crs=data.crs)
+    found = Coordinates(rows, names=["x", "y"], crs=data.crs)
+    trial = _trial_column(data) if hasattr(data, "columns") else None
+    return found if trial is None else _with_trials(found, data[trial], what)

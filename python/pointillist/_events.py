@@ -55,7 +55,7 @@ def as_events(
     return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
 
 
-def event_coordinates(data: Any, window: Window | None = None) -> Coordinates:
+def event_coordinates(data: Any, window: Window | None = None, zone: Any = None) -> Coordinates:
     """Where events are. A frame in which a row seems to stand for several is refused: taken for one event, or the number for a place, it would mislead."""
     for name in map(str, getattr(data, "columns", ())):
         if _core.says_how_many(name):
@@ -63,7 +63,7 @@ def event_coordinates(data: Any, window: Window | None = None) -> Coordinates:
                 f"the events are a frame with a column `{name}`: a row is one event here; repeat the rows, as in frame.loc[frame.index.repeat(frame[{name!r}])], "
                 f"and leave the column out, as in frame.drop(columns={name!r})"
             )
-    found = coordinates(data, names=None if window is None else window.names)
+    found = coordinates(data, names=None if window is None else window.known_names, zone=zone)
     # A list of lists is points or trials: on one axis it is trials.
     if found.trials is None and found.dims > 1 and window is not None and window.parts and window._dims == 1:
         return as_trials(data) or found

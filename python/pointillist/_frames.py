@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._coordinates import zone_of as zone_of
 from ._errors import InputError
 from ._optional import loaded, needed
 
@@ -14,13 +15,6 @@ if TYPE_CHECKING:
 
 #: Regions that follow one another on one axis, without labels of their own.
 INTERVALS = "intervals"
-
-
-def zone_of(data: Any) -> Any:
-    """The time zone of dates of pandas, if they have one."""
-    own = getattr(data, "dtype", None)
-    kinds = list(getattr(data, "dtypes", [])) if own is None else [own]
-    return next((kind.tz for kind in kinds if getattr(kind, "tz", None) is not None), None)
 
 
 def zone_text(zone: Any) -> str | None:

@@ -198,7 +198,7 @@ class IntensityModel(Estimator):
                 if said is not None:
                     raise SettingError(f"a summary has its window, so {name}= has no effect; leave it out")
             core = _core.fit_summary(summary._core, settings, threads, told)
-            self.posterior_ = Posterior(core, summary.crs)
+            self.posterior_ = Posterior(core, summary.crs, summary.time_zone)
             self.n_features_in_ = core.window.dims
             return self
         events = as_events(

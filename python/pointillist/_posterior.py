@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._arviz import count_draws, rate_draws
-from ._coordinates import coordinates
+from ._coordinates import Coordinates, coordinates
 from ._core import Posterior as CorePosterior
 from ._errors import InputError, ModelFileError, PointillistWarning, SettingError, WindowError
 from ._events import check_crs, held_out_events, region_list
@@ -185,8 +185,6 @@ class Counts:
         self.axes: list[tuple[str, str | None, float | None]] = []
         self.time_zone: Any = None
         self.is_named = True
-        #: The posterior whose counts they are.
-        self.of: Any = None
 
     def __len__(self) -> int:
         return len(self._core)
@@ -287,8 +285,8 @@ class Counts:
 
         return _plot.plot_counts(self, ax, new=new, color=color)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "of": None}
+    def __iter__(self) -> Iterator[OneCount]:
+        return (OneCount(self, number) for number in range(len(self)))
 
     def __getitem__(self, region: int | str) -> OneCount:
         if isinstance(region, str) and region in self.names:
@@ -370,7 +368,7 @@ def contrast(a: Any, b: Any, *, quantiles: Any = QUANTILES) -> Contrast:
     True
     """
     first, second = _one(a, "the first"), _one(b, "the second")
-    if first.counts is not second.counts and first.counts.of is not None and first.counts.of is second.counts.of:
+    if first.counts is not second.counts and first.counts._core.of == second.counts._core.of:
         raise SettingError(
             "the two were counted apart, so what regions of one posterior share is not known; count them together, as in "
             "counts = post.count([a, b]); contrast(counts[0], counts[1])"
@@ -467,7 +465,7 @@ class Posterior:
             x = window.grid(_default_grid(window.dims))
         elif window.dims == 1 and (is_whole(x) or isinstance(x, (float, np.floating, np.datetime64, datetime.date, str))):
             x = [x]  # one place
-        found = coordinates(x, "the points", window.dims, names=[name for name, _, _ in window.axes], zone=self.time_zone)
+        found = points_of(x, window, self.time_zone)
         check_crs(found.crs, self.crs, "the points")
         return found.given
 
@@ -558,7 +556,6 @@ class Posterior:
         except WindowError as error:
             raise WindowError(str(error).replace("window=", "regions=")) from error
         counts = Counts(core, number, labels_of(regions, every))
-        counts.of = self._core
         zone = zone_of(regions)
         counts.axes, counts.time_zone = self._core.window.axes, self.time_zone if zone is None else zone
         counts.is_named = isinstance(regions, Mapping)
@@ -588,7 +585,8 @@ class Posterior:
             )
         summary = summary_of(new)
         if summary is None:
-            summary = Summary.of(new, window=self.window, cells=self._core.cells, clip=clip)
+            given = new.points if isinstance(new, _core.Events) else new
+            summary = Summary.of(given, window=self.window, cells=self._core.cells, clip=clip, time_zone=self.time_zone)
         check_crs(summary.crs, self.crs)
         core = _core.update(self._core, summary._core, settings, threads, watcher(progress))
         return Posterior(core, self.crs if self.crs is not None else summary.crs, self.time_zone)
@@ -674,7 +672,7 @@ class Posterior:
 
         The posterior mean of the rate is taken times the number of these events over that of the fit, if they have no trials of their own.
         """
-        events = held_out_events(held_out, self._core.window, None, False, self.crs, self.time_zone)
+        events = held_out_events(held_out, self._core.window, looks_of_fold(held_out, self._core.window), False, self.crs, self.time_zone)
         return scaled_to_fold(self._core.log_likelihood(events), self._core.expected(events), len(events), self.event_count, held_out)
 
     def check(self, events: Any = None, *, draws: int = 8000, seed: int | None = 0, progress: Any = None) -> dict[str, Any]:
@@ -726,6 +724,18 @@ def _restored(text: str, crs: Any, time_zone: Any) -> Posterior:
     posterior = Posterior.from_json(text, "the pickled model")
     posterior.crs, posterior.time_zone = crs, time_zone
     return posterior
+
+
+def looks_of_fold(held_out: Any, window: _core.Window) -> int | None:
+    """How often a fold was looked for, if it does not say so: as often as the window."""
+    if not window.is_repeated or isinstance(held_out, _core.Events) or coordinates(held_out, "the held-out events").trials is not None:
+        return None
+    return round(max(weight for _, weight in window.pieces))
+
+
+def points_of(x: Any, window: _core.Window, zone: Any) -> Coordinates:
+    """Points on the axes of a window: columns by their names, dates without a time zone in this one."""
+    return coordinates(x, "the points", window.dims, names=[name for name, _, _ in window.axes], zone=zone)
 
 
 def scaled_to_fold(log_likelihood: float, expected: float, events: int, fitted: int, held_out: Any) -> float:

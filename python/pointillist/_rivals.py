@@ -16,7 +16,8 @@ from ._errors import InputError, SettingError
 from ._events import as_events, held_out_events
 from ._geo import check_crs, crs_of
 from ._model import Estimator, IntensityModel
-from ._posterior import DRAWS, QUANTILES, Rate, probabilities_of, scaled_to_fold, watcher
+from ._frames import zone_of
+from ._posterior import DRAWS, QUANTILES, Rate, looks_of_fold, points_of, probabilities_of, scaled_to_fold, watcher
 from ._settings import real, seed_of, texts, threads_of, whole, word
 from ._sklearn import check_features
 from ._window import as_window
@@ -49,7 +50,7 @@ class KernelSmoother(Estimator):
         widths = None if self.bandwidth is None else [real("bandwidth", width) for width in _listed(self.bandwidth)]
         self.posterior_ = _core.Smoother.fit(events, word("edge_correction", self.edge_correction) or "truncate", widths)
         self.n_features_in_ = self.posterior_.window.dims
-        self.crs_ = crs_of(X, meant)
+        self.crs_, self.zone_ = crs_of(X, meant), zone_of(X)
         return self
 
     @property
@@ -64,14 +65,13 @@ class KernelSmoother(Estimator):
 
     def rate(self, x: Any) -> Floats:
         """The rate at points."""
-        found = coordinates(x, "the points", self.posterior_.window.dims)
+        found = points_of(x, self.posterior_.window, self.zone_)
         check_crs(found.crs, self.crs_, "the points")
         return self.posterior_.rate(found.given)
 
     def expected(self, region: Any = None) -> float:
         """The expected number of events in a region, or in the window."""
-        core = self.posterior_
-        return core.expected(core.window if region is None else as_window(region).core)
+        return self.posterior_.expected(None if region is None else as_window(region).in_zone(self.zone_))
 
     def score_samples(self, X: Any) -> Floats:
         """The logarithm of the rate at points."""
@@ -83,7 +83,8 @@ class KernelSmoother(Estimator):
         """The log-likelihood of held-out events: with `repeats` those of so many looks, else of a fold, as for `IntensityModel`."""
         check_features(self, X)
         core = self.posterior_
-        events = held_out_events(X, core.window, repeats, clip, self.crs_)
+        looks = repeats if repeats is not None else looks_of_fold(X, core.window)
+        events = held_out_events(X, core.window, looks, clip, self.crs_, self.zone_)
         found = core.log_likelihood(events)
         return found if repeats is not None else scaled_to_fold(found, core.expected_of(events), len(events), core.event_count, X)
 
@@ -131,7 +132,7 @@ class SGCP(Estimator):
         events = as_events(X, meant, **about)
         self.posterior_ = _core.Sgcp.fit(events, self._sampling(), threads_of(self.threads), watcher(self.progress))
         self.n_features_in_ = self.posterior_.window.dims
-        self.crs_ = crs_of(X, meant)
+        self.crs_, self.zone_ = crs_of(X, meant), zone_of(X)
         return self
 
     def _sampling(self) -> SimpleNamespace:
@@ -149,14 +150,14 @@ class SGCP(Estimator):
     def rate(self, x: Any, *, quantiles: Any = QUANTILES, draws: int = 1000, seed: int | None = None) -> Rate:
         """The rate at points: mean, standard deviation and quantiles."""
         core, probabilities = self.posterior_, probabilities_of(quantiles)
-        given = coordinates(x, "the points", core.window.dims).given
+        given = points_of(x, core.window, self.zone_).given
         mean, sd, bands = core.rate(given, probabilities, draws, seed_of(self.seed if seed is None else seed))
         return Rate(_core.points_on(given, core.window), core.window.axes, mean, sd, probabilities, bands)
 
     def sample(self, x: Any, n: int = 1, *, seed: int | None = None) -> Floats:
         """Draws of the intensity at points: a row for each."""
         core = self.posterior_
-        given = coordinates(x, "the points", core.window.dims).given
+        given = points_of(x, core.window, self.zone_).given
         return core.sample(given, whole("n", n, 1) or 1, seed_of(self.seed if seed is None else seed))
 
     def score_samples(self, X: Any) -> Floats:
@@ -174,7 +175,8 @@ class SGCP(Estimator):
     def scores(self, X: Any, *, repeats: int | None = None, clip: bool = False, draws: int = 1000) -> dict[str, Any]:
         """All scores of held-out events."""
         check_features(self, X)
-        events = held_out_events(X, self.posterior_.window, repeats, clip, self.crs_)
+        looks = repeats if repeats is not None else looks_of_fold(X, self.posterior_.window)
+        events = held_out_events(X, self.posterior_.window, looks, clip, self.crs_, self.zone_)
         return self.posterior_.score(events, draws, seed_of(self.seed))
 
 

@@ -32,9 +32,10 @@ class Summary:
 
     _core: CoreSummary
     crs: Any
+    time_zone: Any
 
-    def __init__(self, core: CoreSummary, crs: Any = None) -> None:
-        self._core, self.crs = core, crs
+    def __init__(self, core: CoreSummary, crs: Any = None, time_zone: Any = None) -> None:
+        self._core, self.crs, self.time_zone = core, crs, time_zone
 
     @classmethod
     def of(
@@ -50,14 +51,19 @@ class Summary:
         time_unit: str | None = None,
         clip: bool = False,
         source: str = SOURCE,
+        time_zone: Any = None,
     ) -> Summary:
-        """One pass over events. The window must be given: all parts have the same, and its dates say what time counts from."""
+        """One pass over events. The window must be given: all parts have the same, and its dates say what time counts from.
+
+        Dates without a time zone are meant in `time_zone`, if that is given.
+        """
         if window is None:
             raise WindowError("Summary.of needs window=, which all parts must share; give it, as in window=(0, 50)")
-        found = event_coordinates(events, as_window(window))
+        found = event_coordinates(events, as_window(window), time_zone)
+        zone = found.time_zone if found.time_zone is not None else time_zone
         if found.trials is not None:
             raise InputError("events of trials cannot be summarised by themselves; join them and give repeats= if all trials have the same window")
-        words = Window(as_window(window)).in_zone(found.time_zone)
+        words = Window(as_window(window)).in_zone(zone)
         check_crs(found.crs, words.crs)
         _check_dates(found, as_window(window))
         words.exposure = exposure or words.exposure
@@ -67,7 +73,7 @@ class Summary:
         words.time_unit = word("time_unit", time_unit) or words.time_unit
         counts = None if cells is None else _cells(cells, found.dims)
         clip, source = switch("clip", clip), word("source", source) or SOURCE
-        return cls(_core.summarise(found.given, words, counts, clip, source), words.crs)
+        return cls(_core.summarise(found.given, words, counts, clip, source), words.crs, zone)
 
     @classmethod
     def total(cls, parts: Iterable[Summary]) -> Summary:
@@ -81,7 +87,8 @@ class Summary:
         if not isinstance(other, Summary):
             return NotImplemented
         check_crs(self.crs, other.crs)
-        return Summary(self._core.plus(other._core), self.crs if self.crs is not None else other.crs)
+        zone = self.time_zone if self.time_zone is not None else other.time_zone
+        return Summary(self._core.plus(other._core), self.crs if self.crs is not None else other.crs, zone)
 
     def __radd__(self, other: Any) -> Summary:
         # So that sum(parts) works, which begins with 0.
@@ -132,7 +139,7 @@ class Summary:
         return cls(_core.Summary.read(path_of(path)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.to_bytes(), self.crs)
+        return _restored, (self.to_bytes(), self.crs, self.time_zone)
 
     def __len__(self) -> int:
         return self.events
@@ -164,7 +171,7 @@ def _cells(cells: Any, dims: int) -> list[int]:
     return [whole("cells", count, 1) or 1 for count in listed]
 
 
-def _restored(data: bytes, crs: Any) -> Summary:
+def _restored(data: bytes, crs: Any, time_zone: Any = None) -> Summary:
     summary = Summary.from_bytes(data, "the pickled summary")
-    summary.crs = crs
+    summary.crs, summary.time_zone = crs, time_zone
     return summary

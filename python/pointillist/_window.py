@@ -277,6 +277,13 @@ class Window:
         return max(1, len(pieces) // 2) if _looks_like_ends(pieces) else 2 + (len(pieces) - 1) // 2
 
     @property
+    def known_names(self) -> list[str] | None:
+        """The names of its axes, if they were given or it is that of a fit."""
+        if self.names is None and self.parts and isinstance(self.parts[0], _core.Window):
+            return [name for name, _, _ in self.parts[0].axes]
+        return self.names
+
+    @property
     def core(self) -> _core.Window:
         """The window on its own axes."""
         if self._resolved is None:
@@ -314,7 +321,7 @@ class Window:
 
     def place(self, points: Any) -> npt.NDArray[np.float64]:
         """Points as rows of numbers on its axes; dates are counted from the origin of theirs."""
-        return _core.points_on(coordinates(points, "the points", self.dims).given, self.core)
+        return _core.points_on(coordinates(points, "the points", self.dims, names=self.axis_names).given, self.core)
 
     def grid(self, *counts: int) -> npt.NDArray[np.float64]:
         """A regular grid over the box around it, ends included; the last axis varies fastest."""

@@ -193,3 +193,78 @@ def test_axes_have_names_that_can_be_written() -> None:
     assert fitted(days, window=("2023-12-31", "2024-01-25")).posterior_.window.axis_names == ["time"]
     assert len(pt.simulate("5 + sin(x)", window=(0, 10))) > 10
     assert pt.simulate("5", window=("2024-01-01", "2024-01-05")).dtype.kind == "M"
+
+
+def test_regions_of_a_smoother_count_from_the_same_midnight() -> None:
+    days = pd.DatetimeIndex(["2024-01-09"] * 20)
+    smoother = pt.KernelSmoother(window=("2024-01-01", "2024-01-11"), bandwidth=0.3).fit(days)
+    halves = smoother.expected(("2024-01-01", "2024-01-06")), smoother.expected(("2024-01-06", "2024-01-11"))
+    assert halves == (pytest.approx(0.0, abs=1e-6), pytest.approx(20.0, abs=1e-6))
+
+
+def test_rivals_windows_and_updates_find_columns_by_name() -> None:
+    frame = pd.DataFrame(PLACES, columns=["lon", "lat"])
+    swapped = frame[["lat", "lon"]]
+    smoother = pt.KernelSmoother(bandwidth=[0.1, 0.1]).fit(frame, window=SQUARE)
+    assert (smoother.rate(swapped) == smoother.rate(frame)).all()
+    named = pt.Window([(0, 1), (0, 0.3)], names=["lon", "lat"])
+    assert (named.contains(swapped) == named.contains(frame)).all()
+    summed = fitted(pt.Summary.of(frame[:40], window=SQUARE, cells=16)).posterior_
+    at = PLACES[:5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(summed.update(swapped[40:]).rate(at).mean, summed.update(frame[40:]).rate(at).mean)
+        assert summed.update(pt.as_events(frame[40:], window=SQUARE)).event_count == 80
+
+
+def test_zones_come_through_summaries_and_lists() -> None:
+    days = pd.date_range("2024-03-01 00:20", "2024-03-30 23:40", freq="7h", tz="America/Los_Angeles")
+    local, aware = ("2024-03-02", "2024-03-03"), tuple(pd.Timestamp(day, tz="America/Los_Angeles") for day in ("2024-03-02", "2024-03-03"))
+    for events in (pt.Summary.of(days, window=("2024-03-01", "2024-03-31")), list(days), [pd.Series(days[::2]), pd.Series(days[1::2])]):
+        model = fitted(events, **({} if isinstance(events, pt.Summary) else {"window": ("2024-03-01", "2024-03-31")}))
+        assert model.count(local).mean[0] == model.count(aware).mean[0] and str(model.posterior_.time_zone) == "America/Los_Angeles"
+    summed = fitted(pt.Summary.of(days, window=("2024-03-01", "2024-03-31"))).posterior_
+    assert summed.update(["2024-03-30 23:50"]).event_count == len(days) + 1
+    with pytest.raises(pt.InputError, match="time zone"):
+        summed.rate([pd.Timestamp("2024-03-05"), pd.Timestamp("2024-03-05", tz="UTC")])
+
+
+def test_a_trial_column_of_places_says_the_trial() -> None:
+    geopandas = pytest.importorskip("geopandas")
+    frame = geopandas.GeoDataFrame({"trial": np.arange(80) % 4}, geometry=geopandas.points_from_xy(*PLACES.T))
+    assert fitted(frame, window=SQUARE).posterior_.window.measure == 4.0
+
+
+def test_a_function_may_call_the_package() -> None:
+    drawn = pt.simulate(lambda x: 5 + 0 * x * len(pt.simulate("5", window=(0, 10))), window=(0, 10))
+    assert len(drawn) > 20
+
+
+def test_a_posterior_is_not_independent_of_its_copy(model: Any) -> None:
+    counts = model.count([1, 3, 7], draws=100)
+    for other in (pickle.loads(pickle.dumps(counts)), copy.deepcopy(model).count([1, 3, 7], draws=100)):
+        with pytest.raises(pt.SettingError, match="count them together"):
+            pt.contrast(counts[0], other[1])
+    first, second = counts
+    assert first.mean == counts.mean[0] and second.mean == counts.mean[1]
+
+
+def test_folds_of_trials_are_scored() -> None:
+    cross_val_score = pytest.importorskip("sklearn.model_selection").cross_val_score
+    times = np.sort(RNG.uniform(0, 2, 120)).reshape(-1, 1)
+    for estimator in (pt.IntensityModel(window=(0, 2), repeats=10, average=False), pt.IntensityModel(window=pt.Window(0, 2, repeats=10), average=False)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert np.isfinite(cross_val_score(estimator, times, cv=3, error_score="raise")).all()
+
+
+def test_memory_can_be_allowed_again() -> None:
+    try:
+        pt.set_max_memory("1MB")
+        with pytest.raises(pt.PointillistError):
+            fitted(PLACES, window=SQUARE).posterior_.rate(pt.Window(SQUARE).grid(5))
+            pt.IntensityModel(nodes=(400, 400), average=False).fit(PLACES, window=SQUARE)
+        pt.set_max_memory("2GB")
+        assert pt.IntensityModel(nodes=(12, 12), average=False).fit(PLACES, window=SQUARE).event_count == 80
+    finally:
+        pt.set_max_memory("16GB")

@@ -5,7 +5,7 @@ mod common;
 use common::Folder;
 
 /// What is typed, and the option in it that does nothing.
-const IDLE: [(&str, &str); 43] = [
+const IDLE: [(&str, &str); 44] = [
     // A model is fitted already.
     ("plot model.json --method joint --exact", "--method"),
     ("plot model.json --exact", "--exact"),
@@ -33,6 +33,7 @@ const IDLE: [(&str, &str); 43] = [
     ("fit --update summed.json coal.summary --inducing 9", "--inducing"),
     ("fit --update summed.json coal.summary --basis inducing", "--basis"),
     ("fit --update summed.json coal.summary --nodes 9", "--nodes"),
+    ("fit --update summed.json coal.summary --kernel se", "--kernel"),
     // A lattice has no kernel, inducing points have no nodes.
     ("fit coal --basis lattice --kernel se", "--kernel"),
     ("fit coal --basis lattice --jitter 1e-6", "--jitter"),

@@ -1,23 +1,25 @@
 //! How much memory reading may take: what [`set_limit`] says, else half of what the machine has.
 //!
-//! It is set once, before anything is read, as the number of threads is. It bounds what is held of any one file; a pass in blocks
+//! It bounds what is held of any one file; a pass in blocks
 //! (`stream.rs`) needs some tens of megabytes whatever it says.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where the machine does not say what it has.
 const UNKNOWN: u64 = 4_000_000_000;
 
-static GIVEN: OnceLock<u64> = OnceLock::new();
+/// 0 if none was set.
+static GIVEN: AtomicU64 = AtomicU64::new(0);
 
-/// Sets the limit; the first call counts.
+/// Sets the limit for what is read from now on.
 pub fn set_limit(bytes: u64) {
-    let _ = GIVEN.set(bytes);
+    GIVEN.store(bytes.max(1), Ordering::Relaxed);
 }
 
 /// The limit that was set.
 pub fn given_limit() -> Option<u64> {
-    GIVEN.get().copied()
+    Some(GIVEN.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
 }
 
 /// The limit.

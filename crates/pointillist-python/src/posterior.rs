@@ -358,7 +358,14 @@ impl Posterior {
         let spans = |region: &Region| region.counted.bounding_box().iter().map(|span| (span.lo, span.hi)).collect();
         let boxes = regions.iter().map(spans).collect();
         let seen = regions.iter().map(|region| seen(region, &self.file)).collect();
-        Ok(Counts { names: regions.into_iter().map(|region| region.name).collect(), boxes, seen, counts, seed })
+        Ok(Counts {
+            names: regions.into_iter().map(|region| region.name).collect(),
+            boxes,
+            seen,
+            counts,
+            seed,
+            of: self.posterior().fingerprint(),
+        })
     }
 
     /// L_p, L_0, M_p, M_0 of held-out events.
@@ -450,6 +457,9 @@ pub struct Counts {
     seen: Vec<Option<u64>>,
     counts: JointCounts,
     seed: u64,
+    /// The fingerprint of the posterior whose counts they are.
+    #[pyo3(get)]
+    of: u64,
 }
 
 #[pymethods]

@@ -6,9 +6,10 @@ use super::call::{self, Manner};
 use super::errors;
 use super::events::Events;
 use super::settings::Settings;
-use super::window::Window;
+use super::window::{Window, Words};
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pointillist::Link;
+use pointillist_io::On;
 use pointillist_rivals::calibrate::{BINS, Families, Settings as Sets, calibrate as calibrated};
 use pointillist_rivals::compare::{Contender, Performance, as_in_the_paper, halves, on_inducing};
 use pointillist_rivals::sgcp::{self, SgcpPosterior, Thinning};
@@ -77,9 +78,15 @@ impl Smoother {
         Ok(call::short(py, || self.0.rate(&points).map_err(errors::of_library))?.to_pyarray(py))
     }
 
-    fn expected(&self, py: Python<'_>, region: PyRef<'_, Window>) -> PyResult<f64> {
-        let region = &region.0;
-        call::short(py, || self.0.expected(region).map_err(errors::of_library))
+    /// The expected number of events in a region, whose dates count from where those of the events do; or in the window.
+    fn expected(&self, py: Python<'_>, region: Option<Words<'_>>) -> PyResult<f64> {
+        let (own, mut warnings) = (self.0.window(), Vec::new());
+        let region = match region {
+            Some(words) => words.meant()?.on(On::any(own.axes()), &mut warnings).map_err(errors::of_window)?,
+            None => own.clone(),
+        };
+        errors::warn_of(py, &warnings)?;
+        call::short(py, || self.0.expected(&region).map_err(errors::of_library))
     }
 
     fn log_likelihood(&self, py: Python<'_>, held_out: PyRef<'_, Events>) -> PyResult<f64> {

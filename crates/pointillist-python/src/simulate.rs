@@ -50,7 +50,9 @@ pub fn simulate<'py>(
                     Error::Cancelled
                 })
             };
-            let sets = call::long(py, &Manner::default(), |watch| {
+            // In a thread of its own: the function may call what needs the others.
+            let manner = Manner { threads: Some(1), ..Manner::default() };
+            let sets = call::long(py, &manner, |watch| {
                 let simulation = Simulation::of_batches(window, rates).map_err(errors::of_library)?;
                 drawn(&simulation, window.dims(), draws, seed, watch)
             });

@@ -93,6 +93,9 @@ impl Asked<'_> {
     fn two_models(&self, first: &str, second: &str) -> Result<(Report, f64), Failure> {
         let [one, other] = [ModelFile::read(first)?.posterior, ModelFile::read(second)?.posterior];
         self.check_comparable([(first, one.window()), (second, other.window())])?;
+        if one.fingerprint() == other.fingerprint() {
+            return Err(format!("{first} and {second} are the same model, whose counts are not independent; give one, and two regions with --in").into());
+        }
         let (a, of_a) = self.one_of_two(first, &one)?;
         let (b, of_b) = self.one_of_two(second, &other)?;
         let contrast = of_a.contrast_with(0, &of_b, 0, &self.with_middle())?;

@@ -19,6 +19,11 @@ const DRAWS_HELD: usize = 1 << 24;
 const PICKING: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Posterior {
+    /// A number made of all its means and weights: two posteriors that have it in common are the same.
+    pub fn fingerprint(&self) -> u64 {
+        self.own_seed(0)
+    }
+
     /// The seed of its draws, made of the one that was asked for and of its own numbers: draws of two posteriors have nothing to do with each other,
     /// though both are asked with the same seed.
     pub(super) fn own_seed(&self, seed: u64) -> u64 {
