@@ -256,7 +256,11 @@ fn held_out_events_are_scored_in_their_own_window() {
             let seen = Events::new(held_out.clone(), line(times)).unwrap();
             posterior.score(&seen, 10, 0).unwrap().l_p
         };
-        assert!((l_p(5) - l_p(15) - 10.0 * expected(&line(1))).abs() < 1e-8 * l_p(15).abs());
+        let (gained, ten) = (l_p(5) - l_p(15), 10.0 * expected(&line(1)));
+        // The integral of the bound is that of a few panels per cell, which is never too low; that of a count has more.
+        let is_lattice = posterior.lattice().is_some();
+        let above = if is_lattice { 1e-5 } else { 1e-8 };
+        assert!(gained > ten * (1.0 - 1e-8) && gained < ten * (1.0 + above), "{gained} {ten}");
         let wider = Events::new(held_out.clone(), Window::interval(0.0, 11.0).unwrap()).unwrap();
         assert!(
             matches!(posterior.score(&wider, 10, 0), Err(Error::Setting { name, .. }) if name == "held-out window")
