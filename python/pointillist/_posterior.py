@@ -672,8 +672,11 @@ class Posterior:
 
         The posterior mean of the rate is taken times the number of these events over that of the fit, if they have no trials of their own.
         """
-        events = held_out_events(held_out, self._core.window, looks_of_fold(held_out, self._core.window), False, self.crs, self.time_zone)
-        return scaled_to_fold(self._core.log_likelihood(events), self._core.expected(events), len(events), self.event_count, held_out)
+        is_part = is_fold(held_out)
+        looks = looks_of_fold(self._core.window) if is_part else None
+        events = held_out_events(held_out, self._core.window, looks, False, self.crs, self.time_zone)
+        found = self._core.log_likelihood(events)
+        return scaled_to_fold(found, self._core.expected(events), len(events), self.event_count) if is_part else found
 
     def check(self, events: Any = None, *, draws: int = 8000, seed: int | None = 0, progress: Any = None) -> dict[str, Any]:
         """The answer beside exact draws of the same model, and goodness of fit; the events are those of the fit, which it keeps if they are few."""
@@ -726,11 +729,14 @@ def _restored(text: str, crs: Any, time_zone: Any) -> Posterior:
     return posterior
 
 
-def looks_of_fold(held_out: Any, window: _core.Window) -> int | None:
-    """How often a fold was looked for, if it does not say so: as often as the window."""
-    if not window.is_repeated or isinstance(held_out, _core.Events) or coordinates(held_out, "the held-out events").trials is not None:
-        return None
-    return round(max(weight for _, weight in window.pieces))
+def is_fold(held_out: Any) -> bool:
+    """Whether held-out events are a part of a set, without a word on how they were looked for."""
+    return not isinstance(held_out, _core.Events) and coordinates(held_out, "the held-out events").trials is None
+
+
+def looks_of_fold(window: _core.Window) -> int | None:
+    """How often a fold was looked for: as often as the window."""
+    return round(max(weight for _, weight in window.pieces)) if window.is_repeated else None
 
 
 def points_of(x: Any, window: _core.Window, zone: Any) -> Coordinates:
@@ -738,10 +744,8 @@ def points_of(x: Any, window: _core.Window, zone: Any) -> Coordinates:
     return coordinates(x, "the points", window.dims, names=[name for name, _, _ in window.axes], zone=zone)
 
 
-def scaled_to_fold(log_likelihood: float, expected: float, events: int, fitted: int, held_out: Any) -> float:
-    """The log-likelihood with rates taken times the share that held-out events are of those of the fit, unless they say how they were looked for."""
-    if fitted == 0 or isinstance(held_out, _core.Events) or coordinates(held_out, "the held-out events").trials is not None:
-        return log_likelihood
+def scaled_to_fold(log_likelihood: float, expected: float, events: int, fitted: int) -> float:
+    """The log-likelihood with rates taken times the share that the events of a fold are of those of the fit."""
     share = events / fitted
     return log_likelihood + (events * float(np.log(share)) if events else 0.0) - (share - 1.0) * expected
 

@@ -17,7 +17,7 @@ from ._events import as_events, held_out_events
 from ._geo import check_crs, crs_of
 from ._model import Estimator, IntensityModel
 from ._frames import zone_of
-from ._posterior import DRAWS, QUANTILES, Rate, looks_of_fold, points_of, probabilities_of, scaled_to_fold, watcher
+from ._posterior import DRAWS, QUANTILES, Rate, is_fold, looks_of_fold, points_of, probabilities_of, scaled_to_fold, watcher
 from ._settings import real, seed_of, texts, threads_of, whole, word
 from ._sklearn import check_features
 from ._window import as_window
@@ -83,10 +83,11 @@ class KernelSmoother(Estimator):
         """The log-likelihood of held-out events: with `repeats` those of so many looks, else of a fold, as for `IntensityModel`."""
         check_features(self, X)
         core = self.posterior_
-        looks = repeats if repeats is not None else looks_of_fold(X, core.window)
+        is_part = repeats is None and is_fold(X)
+        looks = looks_of_fold(core.window) if is_part else repeats
         events = held_out_events(X, core.window, looks, clip, self.crs_, self.zone_)
         found = core.log_likelihood(events)
-        return found if repeats is not None else scaled_to_fold(found, core.expected_of(events), len(events), core.event_count, X)
+        return scaled_to_fold(found, core.expected_of(events), len(events), core.event_count) if is_part else found
 
 
 def _listed(bandwidth: Any) -> list[Any]:
@@ -168,14 +169,14 @@ class SGCP(Estimator):
     def score(self, X: Any, y: Any = None, *, repeats: int | None = None, clip: bool = False) -> float:
         """The log-likelihood of held-out events at the posterior mean of the rate: with `repeats` of so many looks, else of a fold, as for `IntensityModel`."""
         found = self.scores(X, repeats=repeats, clip=clip)
-        if repeats is not None:
+        if repeats is not None or not is_fold(X):
             return float(found["log_likelihood"])
-        return scaled_to_fold(found["log_likelihood"], found["expected"], found["events"], self.posterior_.event_count, X)
+        return scaled_to_fold(found["log_likelihood"], found["expected"], found["events"], self.posterior_.event_count)
 
     def scores(self, X: Any, *, repeats: int | None = None, clip: bool = False, draws: int = 1000) -> dict[str, Any]:
         """All scores of held-out events."""
         check_features(self, X)
-        looks = repeats if repeats is not None else looks_of_fold(X, self.posterior_.window)
+        looks = looks_of_fold(self.posterior_.window) if repeats is None and is_fold(X) else repeats
         events = held_out_events(X, self.posterior_.window, looks, clip, self.crs_, self.zone_)
         return self.posterior_.score(events, draws, seed_of(self.seed))
 
