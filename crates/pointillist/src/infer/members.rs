@@ -2,8 +2,8 @@
 //!
 //! Coordinates are the logarithms that the search moves. They are turned and scaled by the curvature at the best Θ, so that steps of one are
 //! about one standard deviation each way. From its middle a grid is followed in all directions, ring by ring, as long as a point counts for
-//! more than e^−5 of the best: so the average also holds what is skew. It ends when a ring moves no band by 1 % of its width; if the first
-//! ring does not, the best Θ alone is the answer. A point costs a few natural steps: where q has one optimum, the first ring begins with sites that were moved as
+//! more than e^−7 of the best: so the average also holds what is skew. It ends when a ring moves no band by 1 % of its width (0.3 % where rings
+//! are cheap); if the first ring does not, the best Θ alone is the answer. A point costs a few natural steps: where q has one optimum, the first ring begins with sites that were moved as
 //! the curvature's looks say.
 
 use super::StandardError;
@@ -18,13 +18,13 @@ use std::collections::HashSet;
 use std::f64::consts::TAU;
 
 /// A point counts if it is at most so many nats below the best.
-const COUNTS: f64 = 5.0;
+const COUNTS: f64 = 7.0;
 /// Its neighbours are looked at if it is at most so many below.
-const LEADS_ON: f64 = 3.0;
+const LEADS_ON: f64 = 5.0;
 /// From one point to the next, in standard deviations: a sum over a bell with such steps is right to 1e-4.
 const STEP: f64 = 1.5;
 /// Most points, and the number of events beyond which the best alone is enough.
-const MOST: usize = 25;
+const MOST: usize = 60;
 pub(super) const MANY_EVENTS: usize = 10_000;
 /// No direction is taken for wider than this standard deviation (of a logarithm).
 const WIDEST: f64 = 1.5;
@@ -35,6 +35,8 @@ const NEAR: f64 = 1e-3;
 /// Ends of a 90 % band in standard deviations, and the share of its width by which it may move unseen.
 const ENDS: f64 = 1.645;
 const UNSEEN: f64 = 0.01;
+/// The same where a further ring costs little (calibration has 1 to 2 points more of λ with it).
+const HARDLY_SEEN: f64 = 0.003;
 /// Places per axis at which bands are compared, on a line, in a plane and in space; about so many in all with more axes.
 const PLACES: [usize; 3] = [120, 16, 7];
 const MANY_PLACES: f64 = 1000.0;
@@ -155,7 +157,8 @@ impl<K: Kind> Search<'_, '_, K> {
                 }
             }
             let is_first = ended == 1;
-            if Bands::of(&points).moved_from(&bands) < UNSEEN {
+            let is_cheap = self.work.get() < searched + LITTLE_WORK;
+            if Bands::of(&points).moved_from(&bands) < if is_cheap { HARDLY_SEEN } else { UNSEEN } {
                 if is_first {
                     points.truncate(1);
                 }

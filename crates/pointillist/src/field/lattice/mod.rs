@@ -10,6 +10,7 @@
 mod at;
 mod hats;
 mod mass;
+mod next_order;
 mod prior;
 mod rule;
 pub(crate) mod size;

@@ -260,14 +260,15 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             run.kept = run.kept.negated();
         }
         let error = summary.as_ref().map_or(0.0, |summary| summary.error);
+        let Member { theta, optimum, said } = run.level.member(&run.theta, run.sites, run.kept)?;
         Ok(Learned {
             is_blind: self.kind.is_blind_inside_parts(&run.level.steps()),
-            log_rate: run.kept.log_rate + error,
-            said: run.level.precision_of(&run.sites),
-            stop: if run.kept.converged { run.end.into() } else { Stop::Evaluations },
+            log_rate: optimum.log_rate + error,
+            said,
+            stop: if optimum.converged { run.end.into() } else { Stop::Evaluations },
             lattice: run.level.lattice,
-            theta: run.theta,
-            optimum: run.kept,
+            theta,
+            optimum,
             members,
             as_rival,
             log_prior,

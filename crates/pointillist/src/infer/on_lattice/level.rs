@@ -1,10 +1,11 @@
 //! One lattice of a search, with the events on it.
 
+use super::Member;
 use super::source::{self, Detail, Source};
 use crate::data::points::Points;
 use crate::data::summary::MANY;
 use crate::error::Result;
-use crate::field::lattice::{Hats, Lattice, Optimum, Weighted, from_above};
+use crate::field::lattice::{Hats, Lattice, Optimum, Theta, Weighted, from_above};
 use crate::gaussian::step::Clamp;
 use crate::gaussian::{Diagonals, Sites};
 use crate::terms::{self, LinkFormula, Marginals, Part};
@@ -140,6 +141,15 @@ impl Level {
             from += weights.len();
         }
         precision
+    }
+
+    /// The posterior at Θ, from q at its optimum: for a link with sites in the integral, as wide as it is to the next order.
+    pub(super) fn member(&self, theta: &Theta, sites: Sites, optimum: Optimum) -> Result<Member> {
+        let (optimum, sites) = match &self.integral {
+            Some((placed, _)) => self.lattice.to_next_order(placed.said(), theta, optimum, sites)?,
+            None => (optimum, sites),
+        };
+        Ok(Member { theta: theta.clone(), optimum, said: self.precision_of(&sites) })
     }
 
     /// What q of another level says of f here, as sites.

@@ -528,7 +528,7 @@ impl Kind for OnLattice<'_> {
     }
 
     fn member(&self, level: &Level, theta: &Theta, sites: &Sites, kept: Optimum) -> Result<Member> {
-        Ok(Member { theta: theta.clone(), optimum: kept, said: level.precision_of(sites) })
+        level.member(theta, sites.clone(), kept)
     }
 
     fn marginals(&self, level: &Level, member: &Member, places: &Points) -> Result<Marginals> {
