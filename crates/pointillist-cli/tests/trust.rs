@@ -8,7 +8,7 @@ use common::Folder;
 fn fit_says_how_good_it_is() {
     let folder = Folder::new();
     let run = folder.run("fit coal").good();
-    assert!(run.out.contains("  fit          good, p = 0."), "{}", run.out);
+    assert!(run.out.contains("  fit          no misfit seen, p = 0."), "{}", run.out);
     assert!(run.out.contains("  posterior    q is close to it, Pareto k "), "{}", run.out);
     let json = folder.run("fit coal --json").good().json();
     assert!(json["goodness"]["p"].as_f64().unwrap() > 0.05 && json["coverage"]["gap"].is_number(), "{json}");
@@ -31,6 +31,22 @@ fn fit_says_how_good_it_is() {
         .run("fit dates.csv --window 2024-05-01,2024-05-02 --link square --smoothness 2 --average off --fix lengthscale=0.4")
         .good();
     assert!(run.err.contains("when from 2024-05-01T1"), "{}", run.err);
+}
+
+#[test]
+fn bursts_are_not_passed_over() {
+    let folder = Folder::new();
+    // Every event of a flat rate brings about three others.
+    let at = |i: u32| 100.0 * (f64::from(i) * 0.618_033_988_75).fract();
+    let burst = |i: u32| (0..4).map(move |k| format!("{:.4}\n", (at(i) + 0.07 * f64::from(k)).min(100.0)));
+    folder.write("bursts.csv", "t\n".to_string() + &(0..60).flat_map(burst).collect::<String>());
+    let err = folder.run("fit bursts.csv --window 0,100").good().err;
+    assert!(err.contains("if events bring about others"), "{err}");
+    folder.write("flat.csv", "t\n".to_string() + &(0..240).map(|i| format!("{:.4}\n", at(i))).collect::<String>());
+    for quiet in ["flat.csv --window 0,100", "coal"] {
+        let err = folder.run(&format!("fit {quiet}")).good().err;
+        assert!(!err.contains("bring about"), "{err}");
+    }
 }
 
 #[test]

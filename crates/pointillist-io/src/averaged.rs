@@ -2,8 +2,16 @@
 
 use super::fit_summary::{ErrorSummary, Summary};
 use pointillist::kernel::{Parameter, Part, Unit};
-use pointillist::{Link, Posterior, Prior};
+use pointillist::{Axis, Link, Posterior, Prior};
 use serde::{Deserialize, Serialize};
+
+/// A range that its prior thinks short.
+fn short_range(prior: Prior) -> Option<f64> {
+    match prior {
+        Prior::Length { least, .. } => Some(2.0 * least),
+        _ => None,
+    }
+}
 
 /// One component of an average.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +42,25 @@ impl ComponentSummary {
     pub fn of(posterior: &Posterior) -> Vec<Self> {
         let one = |(number, weight): (usize, &f64)| Self::of_one(*weight, &posterior.component(number)?);
         posterior.weights().iter().enumerate().map(one).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// A sentence where the rate along a line changes faster than the prior thinks likely: events that bring about others look like that.
+    pub fn of_bursts(components: &[Self], priors: &[(String, Prior)], axes: &[Axis]) -> Option<String> {
+        let ([axis], Some(least)) = (axes, priors.iter().find_map(|(_, prior)| short_range(*prior))) else {
+            return None;
+        };
+        let varying = || components.iter().filter(|one| !one.constant);
+        let weight: f64 = varying().map(|one| one.weight).sum();
+        let log_range: f64 = varying().map(|one| one.weight * one.range.first().map_or(f64::NAN, |r| r.ln())).sum();
+        let range = (log_range / weight).exp();
+        let unit = axis.unit.as_deref().map_or(String::new(), |unit| format!(" {unit}"));
+        (range < least).then(|| {
+            format!(
+                "the rate changes within about {}{unit}, faster than 19 in 20 rates on such a window: if events bring about others (aftershocks, \
+                 bursts, replies), their clusters are taken for changes of the rate, and the bands are not for a next time",
+                short(range)
+            )
+        })
     }
 
     fn of_one(weight: f64, component: &Posterior) -> Option<Self> {

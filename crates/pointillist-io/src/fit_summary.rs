@@ -201,14 +201,14 @@ impl GoodnessSummary {
         let word = match self.p {
             p if p < Goodness::POOR => "poor",
             p if p < DOUBTFUL => "doubtful",
-            _ => "good",
+            _ => "no misfit seen",
         };
         let digits = if self.p < 0.1 { 3 } else { 2 };
         format!("{word}, p = {:.digits$}, by counts at several scales", self.p)
     }
 }
 
-/// Below this p a fit is not called good.
+/// Below this p there is a doubt.
 const DOUBTFUL: f64 = 0.05;
 
 /// How near the answer is to the exact posterior.
@@ -419,6 +419,8 @@ impl Summary {
             (None, None) => Default::default(),
         };
         warnings.extend(report.warnings.iter().map(|warning| with_dates(warning, report, window)));
+        let components = ComponentSummary::of(all);
+        warnings.extend(ComponentSummary::of_bursts(&components, &report.priors, window.axes()));
         Self {
             elbo: report.bound.total(),
             elbo_parts: Parts {
@@ -442,7 +444,7 @@ impl Summary {
             event_nodes: report.summarised.as_ref().map(|nodes| EventNodes { count: nodes.nodes, error: nodes.error }),
             unexplained: report.unexplained,
             kernel,
-            components: ComponentSummary::of(all),
+            components,
             mean_rate: NamedValue {
                 name: "mean_rate".into(),
                 value: events as f64 / window.measure(),
