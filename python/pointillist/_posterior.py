@@ -714,6 +714,26 @@ class Posterior:
         """Writes a model file, which the command reads too; whole or not at all."""
         self._core.write(path_of(path), crs_text(self.crs), zone_text(self.time_zone))
 
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, cells: int = 200, progress: Any = None) -> str:
+        """The page to share, as text, and written to `path` if there is one: the rate with its uncertainty and what the fit said, in one file that opens
+        offline. A map has about `cells` cells on each side, 10 to 400.
+
+        >>> from pointillist import IntensityModel, datasets
+        >>> page = IntensityModel(average=False).fit(datasets.load("coal")).to_html(title="Disasters in mines")
+        >>> page[:15], "<h1>Disasters in mines</h1>" in page
+        ('<!doctype html>', True)
+        """
+        count = whole("cells", cells, 10) or 10
+        if count > 400:
+            raise InputError(f"cells={count}: a page has at most 400 cells on each side; give a smaller number")
+        target = None if path is None else path_of(path)
+        if target is not None and not str(target).lower().endswith((".html", ".htm")):
+            raise InputError(f"{target}: the name of a page must end in .html")
+        page = self._core.to_html(None if title is None else str(title), count, crs_text(self.crs), progress)
+        if target is not None:
+            _core.write_whole(target, page)
+        return page
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Posterior:
         """Reads a model file, whoever wrote it."""

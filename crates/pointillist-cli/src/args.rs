@@ -84,6 +84,8 @@ pub enum Verb {
     Simulate(SimulateArgs),
     /// A picture of a model, or of events (which are fitted first)
     Plot(PlotArgs),
+    /// The page to share: an HTML file with the rate, its uncertainty and what the fit said, that opens offline
+    Report(ReportArgs),
     /// Kernel smoothing with a cross-validated bandwidth: a fast rival without uncertainty
     Smooth(SmoothArgs),
     /// The sigmoidal Gaussian Cox process, by sampling: an exact rival that takes minutes
@@ -747,6 +749,27 @@ pub struct PlotArgs {
     /// How to fit events.
     #[command(flatten)]
     pub options: FitOptions,
+}
+
+/// `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    pointillist report model.json -o report.html\n  \
+    pointillist report map.json -o map.html --title 'Cases in 2024' --cells 200\n\n\
+    The page has everything in it and opens without a network: on a line the rate with bands of 50 and 90 %, the events, and rescaled times; on a map layers of \
+    mean, standard deviation, quantiles, and the probability that the rate exceeds a threshold that the reader chooses; over time a slider.")]
+pub struct ReportArgs {
+    /// Model file, written by `fit`; `-` for stdin
+    pub model: String,
+    /// Write the page here, as .html
+    #[arg(short, long, value_name = "PAGE")]
+    pub output: PathBuf,
+    /// Heading of the page
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// About how many cells a map has on each side, 10 to 400
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(10..=400))]
+    pub cells: u16,
 }
 
 /// How often held-out events were looked for, beside those that were fitted.

@@ -245,6 +245,8 @@ pub struct Typed {
     verb: String,
     /// Their ids, and as they are written.
     options: Vec<(String, String)>,
+    /// The whole command, without options of all verbs and without where its result goes.
+    command: String,
 }
 
 impl Typed {
@@ -253,7 +255,21 @@ impl Typed {
         let Some((verb, matches)) = matches.subcommand() else { return Self::default() };
         let options = command.find_subcommand(verb).into_iter().flat_map(options_of);
         let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-        Self { verb: verb.into(), options: options.filter(|(id, _)| is_typed(id)).collect() }
+        let options: Vec<(String, String)> = options.filter(|(id, _)| is_typed(id)).collect();
+        let given = command.find_subcommand(verb).into_iter().flat_map(Command::get_positionals);
+        let mut words = vec!["pointillist".to_string(), verb.into()];
+        words.extend(given.flat_map(|one| typed_values(matches, one.get_id().as_str()).concat()));
+        for (id, option) in options.iter().filter(|(id, _)| id != "output") {
+            let occurrences = typed_values(matches, id);
+            let one = |values: Vec<String>| std::iter::once(option.clone()).chain(values);
+            words.extend(occurrences.into_iter().flat_map(one));
+        }
+        Self { verb: verb.into(), options, command: words.join(" ") }
+    }
+
+    /// What a user would type again to get the same.
+    pub fn command(&self) -> &str {
+        &self.command
     }
 
     /// A sentence on the first that means nothing in this mode, if there is one.
@@ -269,6 +285,22 @@ impl Typed {
 fn options_of(verb: &Command) -> impl Iterator<Item = (String, String)> {
     let own = verb.get_arguments().filter(|option| !option.is_positional() && !option.is_global_set());
     own.map(|option| (option.get_id().to_string(), format!("--{}", option.get_long().unwrap_or_default())))
+}
+
+/// What was typed for an argument, each time that it was given, as a shell takes it.
+fn typed_values(matches: &ArgMatches, id: &str) -> Vec<Vec<String>> {
+    let quoted = |value: &std::ffi::OsStr| {
+        let text = value.to_string_lossy();
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:=+@%^".contains(letter);
+        match !text.is_empty() && text.chars().all(is_plain) {
+            true => text.into_owned(),
+            false => format!("'{}'", text.replace('\'', "'\\''")),
+        }
+    };
+    let occurrences = matches.get_raw_occurrences(id).into_iter().flatten();
+    // A flag has no value to type.
+    let is_flag = matches.try_get_one::<bool>(id).is_ok_and(|value| value.is_some());
+    occurrences.map(|values| if is_flag { vec![] } else { values.map(quoted).collect() }).collect()
 }
 
 fn kinds(verb: &str, option: &str) -> impl Iterator<Item = Kind> {

@@ -16,7 +16,6 @@ use pointillist::window::{Exposure, Piece};
 use pointillist::{Axis, Events, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Prior, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// A hyper-parameter with its standard error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -488,6 +487,14 @@ impl Summary {
 
     /// For people, who spell settings so.
     pub fn text(&self, source: &str, spelling: &impl Spelling) -> String {
+        let rows = self.rows(spelling);
+        let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(12);
+        let head = format!("{source}: {}, {}\n", plural(self.events, "event", "events"), self.window.reach());
+        rows.iter().fold(head, |text, (name, value)| text + &format!("  {name:<width$} {value}\n"))
+    }
+
+    /// What it has to say, line by line: names and values.
+    pub fn rows(&self, spelling: &impl Spelling) -> Vec<(String, String)> {
         let parts = &self.elbo_parts;
         let seconds = self.seconds.map(|s| format!(", {}", duration(s))).unwrap_or_default();
         let stop = match self.stop.as_str() {
@@ -495,13 +502,9 @@ impl Summary {
             "max_evaluations" => "NOT CONVERGED, the evaluations allowed were used up",
             _ => "NOT CONVERGED, no better point was found",
         };
-        let mut text = format!("{source}: {}, {}\n", plural(self.events, "event", "events"), self.window.reach());
         let parameters = grouped(&self.parameters);
-        let width = parameters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(12);
-        let mut row = |name: &str, value: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {name:<width$} {value}");
-        };
+        let mut rows = Vec::new();
+        let mut row = |name: &str, value: String| rows.push((name.to_string(), value));
         if let Some(words) = self.window.text() {
             row("window", words);
         }
@@ -567,7 +570,7 @@ impl Summary {
         let edges =
             if edges.is_empty() { String::new() } else { format!(" at the end of the range of {}", edges.join(", ")) };
         row("stop", format!("{stop}{edges}; {steps} steps, {evaluations} evaluations{seconds}"));
-        text
+        rows
     }
 
     /// What to try where a fit is poor: what it did not have.
@@ -675,6 +678,7 @@ impl Fitted {
             events,
             cells,
             reference: Default::default(),
+            command: None,
         };
         Self { model, summary }
     }

@@ -20,7 +20,7 @@
 
 pub mod arrays;
 mod averaged;
-mod base64;
+pub mod base64;
 mod checkpoint_file;
 mod checksum;
 mod columns;

@@ -43,6 +43,8 @@ pub struct ModelFile {
     pub cells: Option<SummaryFile>,
     /// What front ends know of the coordinates beyond their axes.
     pub reference: Reference,
+    /// The command that made it, without what changes nothing in it.
+    pub command: Option<String>,
 }
 
 /// How coordinates are meant.
@@ -130,6 +132,8 @@ struct Document {
     cells: Option<String>,
     #[serde(flatten)]
     reference: Reference,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 /// Kept events as they are written.
@@ -161,6 +165,7 @@ impl ModelFile {
             events,
             cells: self.cells.as_ref().map(|cells| base64::encode(&cells.to_bytes())),
             reference: self.reference.clone(),
+            command: self.command.clone(),
         };
         // Names and finite numbers always serialise.
         sealed(serde_json::to_string(&document).unwrap_or_default())
@@ -209,8 +214,8 @@ impl ModelFile {
             return Err(damaged("the number of events kept is not the number it gives".into()));
         }
         let cells = document.cells.map(|text| cells(&text)).transpose().map_err(damaged)?;
-        let (source, summary, event_count) = (document.source, document.summary, document.event_count);
-        Ok(Self { source, summary, posterior, event_count, events, cells, reference: document.reference })
+        let Document { source, summary, event_count, reference, command, .. } = document;
+        Ok(Self { source, summary, posterior, event_count, events, cells, reference, command })
     }
 }
 

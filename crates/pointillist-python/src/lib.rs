@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::events::{Events, datasets, points_on, read_events, says_how_many};
     #[pymodule_export]
-    use super::posterior::{Counts, Posterior, fit, fit_summary, update};
+    use super::posterior::{Counts, Posterior, fit, fit_summary, update, write_whole};
     #[pymodule_export]
     use super::rivals::{Sgcp, Smoother, calibrate, compare};
     #[pymodule_export]

@@ -123,6 +123,12 @@ pub fn update(
     said(py, fitted)
 }
 
+/// A text into a file, whole or not at all.
+#[pyfunction]
+pub fn write_whole(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
+    call::short(py, || pointillist_io::write_atomically(&path, text.as_bytes()).map_err(errors::of_output))
+}
+
 /// A region of a count as Python gives it: words, or a text as the command takes it.
 #[derive(FromPyObject)]
 enum Asked<'py> {
@@ -201,6 +207,23 @@ impl Posterior {
 
     fn write(&self, py: Python<'_>, path: PathBuf, crs: Option<String>, time_zone: Option<String>) -> PyResult<()> {
         call::short(py, || self.referred(crs, time_zone).write(&path).map_err(errors::of_output))
+    }
+
+    /// The page to share.
+    fn to_html(
+        &self,
+        py: Python<'_>,
+        title: Option<String>,
+        cells: usize,
+        crs: Option<String>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let model = self.referred(crs, None);
+        call::long(py, &Manner { progress, threads: None }, |watch| {
+            let told = |part| watch.part(part);
+            let settings = pointillist_report::Settings { title, cells };
+            pointillist_report::page(&model, &settings, &Arguments, &told).map_err(errors::of_library)
+        })
     }
 
     #[getter]

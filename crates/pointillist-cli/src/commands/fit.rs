@@ -32,7 +32,8 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         io::check_name(path, Written::Model)?;
         io::check_target(path)?;
     }
-    let fitted = fit_given(args, context)?;
+    let mut fitted = fit_given(args, context)?;
+    fitted.model.command = Some(context.typed.command().into());
     // Numbers that must not leave are found before the model is written.
     json_line(&fitted.summary)?;
     if let Some(path) = &args.output {

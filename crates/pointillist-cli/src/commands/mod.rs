@@ -17,6 +17,7 @@ mod man;
 mod meter;
 mod plot;
 mod predict;
+mod report;
 mod reproduce;
 mod sample;
 mod score;
@@ -283,6 +284,7 @@ fn run(cli: Cli, typed: Typed) -> Result<Outcome, Failure> {
         Some(Verb::Sample(args)) => sample::run(args, &context),
         Some(Verb::Simulate(args)) => simulate::run(args, &context),
         Some(Verb::Plot(args)) => plot::run(args, &context),
+        Some(Verb::Report(args)) => report::run(args, &context),
         Some(Verb::Kernels(args)) => kernels::run(args, &context),
         Some(Verb::Check(args)) => check::run(args, &context),
         Some(Verb::Sgcp(args)) => sgcp::run(args, &context),

@@ -86,6 +86,31 @@ impl Goodness {
     }
 }
 
+/// Events beside what is expected of them, in equal cells over the box around the window, the last axis fastest.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Residuals {
+    /// Cells on each axis.
+    pub cells: Vec<usize>,
+    /// Events in each.
+    pub seen: Vec<f64>,
+    /// Events expected there under the posterior mean.
+    pub expected: Vec<f64>,
+}
+
+impl Residuals {
+    /// The parts of all events that were seen, and that are expected, before the end of each cell of a line: rescaled times, which follow each other evenly if the
+    /// rate is right.
+    pub fn rescaled(&self) -> Vec<(f64, f64)> {
+        let totals = [&self.expected, &self.seen].map(|list| list.iter().sum::<f64>());
+        let add = |sums: &mut (f64, f64), (expected, seen): (&f64, &f64)| {
+            *sums = (sums.0 + expected / totals[0], sums.1 + seen / totals[1]);
+            Some(*sums)
+        };
+        self.expected.iter().zip(&self.seen).scan((0.0, 0.0), add).collect()
+    }
+}
+
 /// What can be further from expectation than chance explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,6 +141,29 @@ impl Posterior {
         self.window().check_inside(events)?;
         let cells = Cells::for_events(events.len(), events.dims());
         self.goodness(events.len(), &cells, || cells.counts_of(&self.scaling().points_inward(events)))
+    }
+
+    /// `events` beside what is expected of them, about four to a cell; nothing where they are too few, or the window has too many parts.
+    ///
+    /// ```
+    /// # use pointillist::{Events, Model, Points, Window};
+    /// let times: Vec<f64> = (0..40).map(|i| 0.2 * f64::from(i)).collect();
+    /// let events = Events::new(Points::line(&times)?, Window::interval(0.0, 8.0)?)?;
+    /// let posterior = Model::default().fit(&events)?.posterior;
+    /// let residuals = posterior.residuals(events.points())?.unwrap();
+    /// assert_eq!(residuals.seen.iter().sum::<f64>(), 40.0);
+    /// assert!((residuals.expected.iter().sum::<f64>() - 40.0).abs() < 1.0);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn residuals(&self, events: &Points) -> Result<Option<Residuals>> {
+        self.window().check_inside(events)?;
+        if events.len() < FEWEST_EVENTS {
+            return Ok(None);
+        }
+        let cells = Cells::for_events(events.len(), events.dims());
+        let seen = cells.counts_of(&self.scaling().points_inward(events));
+        let expected = self.expected_in(&cells)?;
+        Ok(expected.map(|(expected, _)| Residuals { cells: cells.counts, seen, expected }))
     }
 
     /// The same for the data of a fit.

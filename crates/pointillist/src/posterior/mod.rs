@@ -21,7 +21,7 @@ pub(crate) use component::{Component, in_blocks};
 pub use contrast::{Contrast, Estimate};
 pub use counts::{CountProgress, CountStage, CountWatch, JointCounts};
 pub(crate) use field::Field;
-pub use goodness::{Goodness, Misfit};
+pub use goodness::{Goodness, Misfit, Residuals};
 pub(crate) use inducing::InducingField;
 pub use inducing::InducingState;
 pub(crate) use lattice::LatticeField;

@@ -13,6 +13,7 @@ mod moments;
 mod nodes;
 mod polygon;
 mod scaling;
+mod shape;
 mod spread;
 
 pub use boxes::Span;

@@ -1,0 +1,33 @@
+//! `report`: the page to share.
+
+use super::meter::shown;
+use super::{Context, Failure, Outcome, json_line};
+use crate::args::ReportArgs;
+use crate::io::{self, ModelFile};
+use crate::spelling::Options;
+use pointillist_report::{Settings, page};
+use std::path::Path;
+
+/// Does what was asked for.
+pub fn run(args: &ReportArgs, context: &Context) -> Result<Outcome, Failure> {
+    check_name(&args.output)?;
+    io::check_target(&args.output)?;
+    let model = ModelFile::read(&args.model)?;
+    let settings = Settings { title: args.title.clone(), cells: args.cells.into() };
+    let html = shown("the page", context, |watch| page(&model, &settings, &Options, watch))?;
+    io::write_atomically(&args.output, html.as_bytes())?;
+    if context.json() {
+        io::stdout_text(&json_line(&serde_json::json!({ "page": args.output, "bytes": html.len() }))?)?;
+    }
+    context.note(&format!("wrote {}; open it in any browser", args.output.display()));
+    Ok(Outcome::Done)
+}
+
+/// Browsers go by the end of the name.
+fn check_name(path: &Path) -> Result<(), Failure> {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("html" | "htm") => Ok(()),
+        _ => Err(format!("{}: the name of a page must end in .html", path.display()).into()),
+    }
+}

@@ -1,0 +1,45 @@
+//! What the fit said of itself, as HTML: a table, warnings, and the command.
+
+use super::escaped;
+use pointillist_io::fit_summary::Summary;
+use pointillist_io::{ModelFile, Spelling, show_window};
+
+/// One sentence under the heading.
+pub fn lead(model: &ModelFile, summary: Option<&Summary>) -> String {
+    let events = match model.event_count {
+        1 => "1 event".to_string(),
+        count => format!("{count} events"),
+    };
+    let reach = summary.map_or_else(|| show_window(model.posterior.window()), |summary| summary.window.reach());
+    format!("{events}, {reach}")
+}
+
+/// All of it.
+pub fn card(model: &ModelFile, summary: Option<&Summary>, spelling: &impl Spelling) -> String {
+    let mut html = String::new();
+    let Some(summary) = summary else { return html };
+    if !summary.warnings.is_empty() {
+        html += "<section aria-label=\"Warnings\">\n<h2>What to know before trusting it</h2>\n";
+        for warning in &summary.warnings {
+            html += &format!("<p class=\"warning\">{}</p>\n", escaped(warning));
+        }
+        html += "</section>\n";
+    }
+    html += "<section aria-label=\"The fit\">\n<h2>The fit</h2>\n<table id=\"card\">\n";
+    let row = |name: &str, value: &str| {
+        format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name), escaped(value))
+    };
+    html += &row("events", &format!("{} from {}", model.event_count, model.source));
+    summary.rows(spelling).iter().for_each(|(name, value)| html += &row(name, value));
+    if let Some(crs) = &model.reference.crs {
+        html += &row("coordinates", crs);
+    }
+    html += "</table>\n</section>\n";
+    if let Some(command) = &model.command {
+        html += &format!(
+            "<section aria-label=\"The command\">\n<h2>Made with</h2>\n<pre><code>{}</code></pre>\n</section>\n",
+            escaped(command)
+        );
+    }
+    html
+}

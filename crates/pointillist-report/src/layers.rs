@@ -1,0 +1,243 @@
+//! The numbers of a page: the rate along a line, or on the cells of a map, with its uncertainty; events; rescaled times.
+
+use super::pack;
+use pointillist::watch::PartWatch;
+use pointillist::{Axis, Points, Posterior, Rate, Result, Window};
+use pointillist_io::fit_summary::rate_unit;
+use pointillist_io::{KeptEvents, ModelFile, time_axis};
+use serde_json::{Map, Value, json};
+
+/// Places along a line, and the most where a lattice has many nodes.
+const LINE_PLACES: usize = 801;
+const MOST_LINE_PLACES: usize = 4000;
+/// Slices of time of a map over time, and cells in all.
+const SLICES: usize = 16;
+const CELLS_IN_TIME: f64 = 50_000.0;
+/// Thresholds that a reader can choose from, and how far down they go.
+const THRESHOLDS: usize = 15;
+const LOWEST_THRESHOLD: f64 = 1e-4;
+/// Steps of a probability in the page.
+const SHARES: f64 = 200.0;
+/// Half the width of the 95 % band of Kolmogorov and Smirnov, times √N.
+const KOLMOGOROV: f64 = 1.358;
+/// Most events that a page shows.
+const MOST_EVENTS: usize = 5000;
+
+/// All of them.
+pub fn of(model: &ModelFile, cells: usize, watch: &PartWatch<'_>) -> Result<Value> {
+    let window = model.posterior.window();
+    let mut data = Map::new();
+    data.insert("rate_unit".into(), rate_unit(window).into());
+    data.insert("axes".into(), window.axes().iter().map(axis).collect());
+    match window.dims() {
+        1 => line(model, &mut data, watch)?,
+        2 | 3 => map(model, cells, &mut data, watch)?,
+        _ => {
+            data.insert("kind".into(), "none".into());
+        }
+    }
+    Ok(data.into())
+}
+
+fn axis(axis: &Axis) -> Value {
+    let time = time_axis(axis).map(|time| json!({ "origin": time.origin_unix_seconds, "unit": time.unit.seconds() }));
+    let label = match (&time, &axis.unit) {
+        (Some(_), _) => "date (UTC)".to_string(),
+        (None, Some(unit)) if unit.trim_end_matches('s') != axis.name => format!("{} ({unit})", axis.name),
+        _ => axis.name.clone(),
+    };
+    json!({ "name": axis.name, "unit": axis.unit, "label": label, "time": time })
+}
+
+/// Mean, standard deviation and quantiles by name.
+fn rates(
+    posterior: &Posterior,
+    points: &Points,
+    quantiles: &[(&str, f64)],
+    watch: &PartWatch<'_>,
+) -> Result<Vec<(String, Vec<f64>)>> {
+    let probabilities: Vec<f64> = quantiles.iter().map(|(_, probability)| *probability).collect();
+    let (Rate { mean, sd }, values) = posterior.rate_and_quantiles_watched(points, &probabilities, watch)?;
+    let named = quantiles.iter().map(|(name, _)| name.to_string()).zip(values);
+    Ok([("mean".to_string(), mean), ("sd".to_string(), sd)].into_iter().chain(named).collect())
+}
+
+fn packed(layers: &[(String, Vec<f64>)]) -> Value {
+    layers.iter().map(|(name, values)| (name.clone(), Value::from(pack::floats(values)))).collect::<Map<_, _>>().into()
+}
+
+// ---- A line
+
+fn line(model: &ModelFile, data: &mut Map<String, Value>, watch: &PartWatch<'_>) -> Result<()> {
+    let posterior = &model.posterior;
+    let stretches = posterior.window().stretches();
+    let total: f64 = stretches.iter().map(|(lo, hi)| hi - lo).sum();
+    let unknowns = posterior.lattice().map_or(0, |lattice| lattice.nodes[0]);
+    let count = LINE_PLACES.max(4 * unknowns).min(MOST_LINE_PLACES) as f64;
+    let part = |(lo, hi): &(f64, f64)| ((count * (hi - lo) / total).round() as usize).max(2);
+    let places: Vec<f64> = stretches
+        .iter()
+        .flat_map(|one| Points::grid(&[one.0], &[one.1], &[part(one)]).coordinates().to_vec())
+        .collect();
+    let quantiles = [("q05", 0.05), ("q25", 0.25), ("q75", 0.75), ("q95", 0.95)];
+    let layers = rates(posterior, &Points::line(&places)?, &quantiles, watch)?;
+    data.insert("kind".into(), "line".into());
+    data.insert("stretches".into(), stretches.iter().map(|one| json!([one.0, one.1, part(one)])).collect());
+    data.insert("gaps".into(), stretches.windows(2).map(|pair| json!([pair[0].1, pair[1].0])).collect());
+    data.insert("layers".into(), packed(&layers));
+    let ends = (stretches[0].0, stretches[stretches.len() - 1].1);
+    if let Some(events) = shown_events(model, data) {
+        let mut shown = json!({ "at": pack::between(&events.points.axis(0), ends.0, ends.1) });
+        if let Some(trials) = &events.trials {
+            shown["trials"] = pack::whole(trials).into();
+        }
+        data.insert("events".into(), shown);
+    }
+    if let Some(events) = &model.events
+        && let Some(residuals) = posterior.residuals(&events.points)?
+    {
+        let (expected, seen): (Vec<f64>, Vec<f64>) = residuals.rescaled().into_iter().unzip();
+        let band = KOLMOGOROV / (events.points.len() as f64).sqrt();
+        let rescaled = json!({ "expected": pack::floats(&expected), "seen": pack::floats(&seen), "band": band });
+        data.insert("rescaled".into(), rescaled);
+    }
+    Ok(())
+}
+
+/// The events to show, and a word where these are not all.
+fn shown_events(model: &ModelFile, data: &mut Map<String, Value>) -> Option<KeptEvents> {
+    let Some(events) = &model.events else {
+        data.insert("events_note".into(), "There are too many events to show them.".into());
+        return None;
+    };
+    let count = events.points.len();
+    if count <= MOST_EVENTS {
+        return Some(events.clone());
+    }
+    let every = count.div_ceil(MOST_EVENTS);
+    let note = format!("One in {every} of the {count} events is shown.");
+    data.insert("events_note".into(), note.into());
+    let kept = |n: &usize| n % every == 0;
+    let rows: Vec<f64> = (0..count).filter(kept).flat_map(|n| events.points.row(n).to_vec()).collect();
+    let trials = events.trials.as_ref().map(|trials| (0..count).filter(kept).map(|n| trials[n]).collect());
+    Points::new(events.points.dims(), rows).ok().map(|points| KeptEvents { points, trials })
+}
+
+// ---- A map, perhaps over time
+
+fn map(model: &ModelFile, wanted: usize, data: &mut Map<String, Value>, watch: &PartWatch<'_>) -> Result<()> {
+    let (posterior, window) = (&model.posterior, model.posterior.window());
+    let spans = window.bounding_box();
+    let stretch = stretch(window);
+    let aspect = spans[1].length() * stretch / spans[0].length();
+    let cells = cells(wanted, aspect, window.dims());
+    // Centres of cells: x fastest, then y, then time.
+    let centre = |r: usize, i: usize| spans[r].lo + spans[r].length() * (i as f64 + 0.5) / cells[r] as f64;
+    let total: usize = cells.iter().product();
+    let place = |mut cell: usize| {
+        let mut row = Vec::with_capacity(cells.len());
+        for (r, count) in cells.iter().enumerate() {
+            row.push(centre(r, cell % count));
+            cell /= count;
+        }
+        row
+    };
+    let rows: Vec<Vec<f64>> = (0..total).map(place).collect();
+    let inside: Vec<usize> = (0..total).filter(|cell| window.contains(&rows[*cell])).collect();
+    let points = Points::new(cells.len(), inside.iter().flat_map(|cell| rows[*cell].clone()).collect())?;
+    let quantiles = [("q05", 0.05), ("q50", 0.5), ("q95", 0.95)];
+    let half = |done: f64| watch(0.5 * done);
+    let layers = rates(posterior, &points, &quantiles, &half)?;
+    let spread = |values: &[f64]| {
+        let mut all = vec![f64::NAN; total];
+        inside.iter().zip(values).for_each(|(cell, value)| all[*cell] = *value);
+        all
+    };
+    let thresholds = thresholds(&layers);
+    let mut shares = vec![0u8; thresholds.len() * total];
+    for (k, threshold) in thresholds.iter().enumerate() {
+        let part = |done: f64| watch(0.5 + 0.5 * (k as f64 + done) / thresholds.len() as f64);
+        let higher = posterior.exceedance_watched(&points, *threshold, &part)?;
+        inside.iter().zip(higher).for_each(|(cell, p)| shares[k * total + cell] = (SHARES * p).round() as u8);
+    }
+    let layers: Vec<_> = layers.into_iter().map(|(name, values)| (name, spread(&values))).collect();
+    data.insert("kind".into(), "map".into());
+    data.insert("cells".into(), cells.clone().into());
+    data.insert("box".into(), spans.iter().map(|span| json!([span.lo, span.hi])).collect());
+    data.insert("aspect".into(), aspect.clamp(0.3, 1.5).into());
+    data.insert("stretch".into(), stretch.into());
+    data.insert("border".into(), json!(window.rings()));
+    data.insert("layers".into(), packed(&layers));
+    data.insert("exceed".into(), json!({ "thresholds": thresholds, "shares": pack::bytes(&shares) }));
+    if let Some(events) = shown_events(model, data) {
+        let along = |r: usize| pack::between(&events.points.axis(r), spans[r].lo, spans[r].hi);
+        let at: Vec<String> = (0..cells.len()).map(along).collect();
+        data.insert("events".into(), json!({ "at": at }));
+    }
+    Ok(())
+}
+
+/// Cells on each axis, about as wide as high.
+fn cells(wanted: usize, aspect: f64, dims: usize) -> Vec<usize> {
+    let in_plane = match dims {
+        2 => (wanted * wanted) as f64,
+        _ => ((wanted * wanted) as f64).min(CELLS_IN_TIME / SLICES as f64),
+    };
+    let wide = (in_plane / aspect).sqrt().clamp(4.0, in_plane / 4.0);
+    let mut cells = vec![wide.round() as usize, ((in_plane / wide).round() as usize).max(4)];
+    if dims > 2 {
+        cells.push(SLICES);
+    }
+    cells
+}
+
+/// How long a unit of y is drawn beside one of x: the same where they are the same; else so that the box is a square.
+fn stretch(window: &Window) -> f64 {
+    let (axes, spans) = (window.axes(), window.bounding_box());
+    let is_one = axes[0].unit == axes[1].unit && time_axis(&axes[0]).is_none() && time_axis(&axes[1]).is_none();
+    let ratio = spans[1].length() / spans[0].length();
+    // A strip could not be seen.
+    if is_one && (0.1..10.0).contains(&ratio) { 1.0 } else { 1.0 / ratio }
+}
+
+/// Round rates between the lowest and the highest that a reader may ask about.
+fn thresholds(layers: &[(String, Vec<f64>)]) -> Vec<f64> {
+    let of = |name: &str| layers.iter().find(|(own, _)| own == name).map_or(&[][..], |(_, values)| values);
+    let highest = of("q95").iter().copied().fold(0.0, f64::max);
+    let lowest = of("q05").iter().copied().fold(f64::INFINITY, f64::min).max(LOWEST_THRESHOLD * highest);
+    if !(highest > lowest && lowest > 0.0) {
+        return vec![];
+    }
+    let step = (highest / lowest).ln() / (THRESHOLDS + 1) as f64;
+    let mut all: Vec<f64> = (1..=THRESHOLDS).map(|k| rounded(lowest * (k as f64 * step).exp())).collect();
+    all.dedup();
+    all
+}
+
+/// To two digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.1e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_about_square() {
+        assert_eq!(cells(200, 1.0, 2), [200, 200]);
+        assert_eq!(cells(100, 4.0, 2), [50, 200]);
+        let in_time = cells(200, 1.0, 3);
+        assert!(in_time.iter().product::<usize>() <= 51_000 && in_time[2] == SLICES, "{in_time:?}");
+    }
+
+    #[test]
+    fn thresholds_rise_and_are_round() {
+        let layers = [("q05".to_string(), vec![0.0, 0.3]), ("q95".to_string(), vec![2.0, 30.0])];
+        let found = thresholds(&layers);
+        assert!(found.windows(2).all(|pair| pair[0] < pair[1]) && found.len() > 10, "{found:?}");
+        assert!(found[0] > 0.003 && found[found.len() - 1] < 30.0, "{found:?}");
+        assert!(found.iter().all(|v| rounded(*v) == *v));
+        assert!(thresholds(&[]).is_empty());
+    }
+}

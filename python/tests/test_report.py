@@ -1,0 +1,213 @@
+"""The page to share, in a real browser: what it shows is what `rate` and `exceedance` say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pointillist as pt
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield running
+        running.close()
+
+
+class Page:
+    """A page in the browser, and what went wrong on it."""
+
+    def __init__(self, browser: Any, path: Any, *, width: int = 1200, scheme: str = "light") -> None:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        # Nothing may be asked of a network.
+        self.asked: list[str] = []
+        context.route("http*://**", lambda route: (self.asked.append(route.request.url), route.abort()))
+        self.page = context.new_page()
+        self.faults: list[str] = []
+        self.page.on("console", lambda message: self.faults.append(message.text) if message.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready=yes]", timeout=20_000)
+
+    def point_at(self, across: float, down: float) -> str:
+        box = self.page.locator("#picture canvas").first.bounding_box()
+        self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+        return str(self.page.locator(".values").inner_text())
+
+    def pixels(self) -> bytes:
+        """The picture as it is on the screen."""
+        return bytes(self.page.locator("#picture canvas").first.screenshot())
+
+    def is_clean(self) -> None:
+        assert self.faults == [] and self.asked == []
+
+
+def numbers(text: str, words: str) -> list[float]:
+    """The numbers that stand for # in words."""
+    found = re.search(words.replace("#", NUMBER), text)
+    assert found, text
+    return [float(value) for value in found.groups()]
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("report") / "coal.html"
+    model = pt.IntensityModel().fit(pt.datasets.load("coal"))
+    model.to_html(path)
+    return model, path
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("report") / "map.html"
+    rng = np.random.default_rng(1)
+    events = np.concatenate([rng.uniform(0, 10, (150, 2)), rng.normal([3, 6], 0.7, (150, 2))])
+    model = pt.IntensityModel().fit(events, window=[(-1, 11), (-1, 11)])
+    model.to_html(path, title="Two <kinds> & more")
+    return model, path
+
+
+def test_hover_on_a_line_shows_what_rate_says(browser: Any, line: Any) -> None:
+    model, path = line
+    shown = Page(browser, path)
+    for across in (0.2, 0.5, 0.9):
+        text = shown.point_at(across, 0.4)
+        year, mean, sd, low, high = numbers(text, "year #: mean #, sd #, 50 % .*90 % from # to # events per year")
+        found, quantiles = model.rate([year]), model.quantile([year], [0.05, 0.95])
+        assert mean == pytest.approx(found.mean[0], rel=1e-3) and sd == pytest.approx(found.sd[0], rel=2e-3)
+        assert [low, high] == pytest.approx(np.ravel(quantiles).tolist(), rel=2e-3)
+    shown.is_clean()
+
+
+def test_a_line_is_zoomed_by_mouse_and_keys(browser: Any, line: Any) -> None:
+    shown = Page(browser, line[1])
+    before = shown.pixels()
+    shown.page.get_by_label("Zoom in").click()
+    closer = shown.pixels()
+    assert closer != before
+    shown.page.get_by_label("Show all").click()
+    assert shown.pixels() == before
+    canvas = shown.page.locator("#picture canvas").first
+    canvas.focus()
+    shown.page.keyboard.press("Home")
+    first = shown.page.locator(".values").inner_text()
+    shown.page.keyboard.press("ArrowRight")
+    second = shown.page.locator(".values").inner_text()
+    [a], [b] = numbers(first, "year #:"), numbers(second, "year #:")
+    assert 1851 < a < b < 1855
+    shown.page.keyboard.press("+")
+    assert shown.pixels() != before
+    box = canvas.bounding_box()
+    shown.page.keyboard.press("0")
+    shown.page.mouse.move(box["x"] + 300, box["y"] + 100)
+    shown.page.mouse.down()
+    shown.page.mouse.move(box["x"] + 500, box["y"] + 120)
+    shown.page.mouse.up()
+    assert shown.pixels() != before
+    assert shown.page.locator("#residuals canvas").count() == 1
+    shown.is_clean()
+
+
+def test_layers_and_threshold_of_a_map(browser: Any, plane: Any) -> None:
+    model, path = plane
+    shown = Page(browser, path)
+    assert shown.page.locator("h1").inner_text() == "Two <kinds> & more"
+    text = shown.point_at(0.6, 0.7)
+    x, y, mean, sd, median = numbers(text, "x #, y #: mean #, sd #, median #,")
+    found = model.rate([[x, y]])
+    assert mean == pytest.approx(found.mean[0], rel=1e-3) and sd == pytest.approx(found.sd[0], rel=2e-3)
+    assert median == pytest.approx(np.ravel(model.quantile([[x, y]], [0.5]))[0], rel=2e-3)
+    seen = {"mean": shown.pixels()}
+    for layer in ("sd", "q05", "q50", "q95", "exceed"):
+        shown.page.select_option("#layer", layer)
+        seen[layer] = shown.pixels()
+    assert len(set(seen.values())) == 6
+    chances = []
+    for step in ("0", "9", "14"):
+        shown.page.locator("#threshold").fill(step)
+        text = shown.point_at(0.6, 0.7)
+        threshold, chance = numbers(text, "more than #: #")
+        assert chance == pytest.approx(model.exceedance([[x, y]], threshold)[0], abs=0.003)
+        chances.append(chance)
+        assert f"{threshold:g} " in shown.page.locator("output").first.inner_text()
+    assert chances[0] >= chances[1] >= chances[2] and chances[0] > chances[2]
+    shown.page.locator("#events").uncheck()
+    assert shown.pixels() != seen["exceed"]
+    shown.is_clean()
+
+
+def test_a_map_over_time_has_a_slider(browser: Any, tmp_path: Any) -> None:
+    rng = np.random.default_rng(2)
+    late = np.column_stack([rng.normal(8, 0.5, (80, 2)), rng.uniform(5, 10, 80)])
+    events = np.concatenate([rng.uniform(0, 10, (80, 3)), late])
+    model = pt.IntensityModel(average=False).fit(events, window=[(-1, 11), (-1, 11), (0, 10)])
+    path = tmp_path / "time.html"
+    model.to_html(path, cells=40)
+    shown = Page(browser, path)
+    means = []
+    for slice_ in ("0", "15"):
+        shown.page.locator("#time").fill(slice_)
+        text = shown.point_at(0.55, 0.28)
+        x, y, t, mean = numbers(text, "# *, [^:]*?# *, [^:]*?#[^:]*: mean #")
+        assert mean == pytest.approx(model.rate([[x, y, t]]).mean[0], rel=1e-3)
+        means.append((t, mean))
+    assert means[0][0] < means[1][0] and means[0][1] != means[1][1]
+    shown.is_clean()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_phones_need_no_scrolling_sideways(browser: Any, line: Any, plane: Any, scheme: str) -> None:
+    for _, path in (line, plane):
+        shown = Page(browser, path, width=375, scheme=scheme)
+        assert shown.page.evaluate("document.documentElement.scrollWidth") <= 375
+        paper = shown.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+        shown.page.locator("#theme").click()
+        assert shown.page.evaluate("getComputedStyle(document.documentElement).backgroundColor") != paper
+        shown.is_clean()
+
+
+def test_every_control_can_be_reached_by_keys(browser: Any, plane: Any) -> None:
+    shown = Page(browser, plane[1])
+    reached = []
+    for _ in range(12):
+        shown.page.keyboard.press("Tab")
+        reached.append(shown.page.evaluate("document.activeElement.id || document.activeElement.tagName + ' ' + (document.activeElement.getAttribute('aria-label') || '')"))
+    assert {"theme", "layer", "events", "log"} <= set(reached)
+    assert any(one.startswith("CANVAS") for one in reached) and "BUTTON Zoom in" in reached
+
+
+def test_a_page_is_small_and_says_what_the_fit_said(line: Any, plane: Any) -> None:
+    for model, path in (line, plane):
+        text = path.read_text(encoding="utf-8")
+        assert os.path.getsize(path) < 2_000_000 and "http://" not in text and "https://" not in text and "src=" not in text
+        for name in ("range", "sd of f", "prior", "fit"):
+            assert f'<th scope="row">{name}</th>' in text, name
+    assert "191 events" in line[1].read_text(encoding="utf-8")
+
+
+def test_bad_pages_are_refused(line: Any, tmp_path: Any) -> None:
+    model, _ = line
+    with pytest.raises(pt.InputError, match="must end in .html"):
+        model.to_html(tmp_path / "page.pdf")
+    with pytest.raises(pt.PointillistError, match="cells"):
+        model.to_html(cells=5)
+    with pytest.raises(pt.InputError, match="at most 400"):
+        model.to_html(cells=500)
+    assert list(tmp_path.iterdir()) == []
