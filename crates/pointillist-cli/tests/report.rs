@@ -1,0 +1,69 @@
+//! The page to share, as text; `python/tests/test_report.py` looks at it in a browser.
+
+mod common;
+
+use common::Folder;
+
+fn text(folder: &Folder, name: &str) -> String {
+    String::from_utf8(folder.read(name)).unwrap()
+}
+
+#[test]
+fn a_page_is_one_file_with_everything_in_it() {
+    let folder = Folder::new();
+    folder.run("fit coal --where year<1900 --window 1851,1900 -q -o m.json").good();
+    let said = folder.run("report m.json -o page.html --json").good().json();
+    let page = text(&folder, "page.html");
+    assert_eq!(said["bytes"], page.len());
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("{{"), "{page}");
+    // The command as one would type it again, without where the model went.
+    let command = "pointillist fit coal --where 'year&lt;1900' --window 1851,1900";
+    assert!(page.contains(command), "{page}");
+    assert!(!page.contains("m.json"));
+    let shown = folder.run("show m.json").good().out;
+    let fit = shown.lines().find_map(|line| line.strip_prefix("  fit ")).unwrap().trim();
+    assert!(page.contains(&format!("<th scope=\"row\">fit</th><td>{fit}</td>")), "{page}");
+    // The same model gives the same bytes.
+    folder.run("report m.json -o again.html -q --threads 1").good();
+    assert_eq!(page, text(&folder, "again.html"));
+}
+
+#[test]
+fn names_and_titles_are_text() {
+    let folder = Folder::new();
+    let hostile = "x</script><script>alert(1)</script>";
+    folder.write("e.csv", format!("\"{hostile}\"\n{}", (0..30).map(|i| format!("{i}.5\n")).collect::<String>()));
+    folder.run("fit e.csv --average off -q -o m.json").good();
+    folder.run("report m.json -o p.html --title a<b>&\"c\"").good();
+    let page = text(&folder, "p.html");
+    assert!(page.contains("<h1>a&lt;b&gt;&amp;&quot;c&quot;</h1>"));
+    assert!(!page.contains("<script>alert") && page.matches("</script>").count() == 2);
+}
+
+#[test]
+fn what_is_no_page_is_refused() {
+    let folder = Folder::new();
+    folder.run("fit coal --average off -q -o m.json").good();
+    folder.run("report m.json -o page.pdf").refused(&["page.pdf", "must end in .html"]);
+    folder.run("report nothing.json -o page.html").refused(&["nothing.json"]);
+    folder.run("report coal -o page.html").refused(&["coal"]);
+    folder.run("report m.json -o nowhere/page.html").refused(&["nowhere"]);
+    assert_eq!(folder.run("report m.json -o page.html --cells 5").code, 2);
+    assert!(!folder.names().contains(&"page.html".to_string()));
+}
+
+#[test]
+fn a_map_has_layers_within_its_border() {
+    let folder = Folder::new();
+    folder
+        .run("fit kenya --window kenya --clip --nodes 24x24 --average off --link log --smoothness 2 -q -o k.json")
+        .good();
+    let small = folder.run("report k.json -o k.html --cells 20 --json").good().json()["bytes"].as_u64().unwrap();
+    let large = folder.run("report k.json -o k.html --cells 200 --json").good().json()["bytes"].as_u64().unwrap();
+    assert!(small < large && large < 2_000_000, "{small} {large}");
+    let page = text(&folder, "k.html");
+    for name in ["\"mean\":", "\"sd\":", "\"q05\":", "\"q95\":", "\"thresholds\":[", "\"border\":[["] {
+        assert!(page.contains(name), "{name}");
+    }
+}
