@@ -6,14 +6,14 @@
 use crate::io::TimeUnit;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use pointillist::Link;
 use std::path::PathBuf;
 
 /// Verbs and options of later versions.
 const LATER: [&str; 0] = [];
 /// The verbs of this version, for a sentence.
-const VERBS: &str = "fit, summarize, predict, score, count, contrast, sample, simulate, plot, smooth, sgcp, compare, check, calibrate, \
+const VERBS: &str = "fit, summarize, predict, score, count, contrast, sample, simulate, plot, report, smooth, sgcp, compare, check, calibrate, \
     reproduce, show, kernels, data, completions, man";
 
 /// The intensity of events in time and space, with honest uncertainty.
@@ -36,6 +36,49 @@ pub struct Cli {
     /// Options of all verbs.
     #[command(flatten)]
     pub global: Global,
+}
+
+/// The verbs by what they are for, as the help lists them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Fit and look", &["fit", "show", "plot", "report"]),
+    ("Ask a model", &["predict", "count", "contrast", "sample", "score"]),
+    ("Trust it", &["check", "compare", "calibrate"]),
+    ("Data and large data", &["data", "simulate", "summarize"]),
+    ("Others", &["smooth", "sgcp", "reproduce", "kernels", "completions", "man", "help"]),
+];
+/// Columns of the help.
+const WIDTH: usize = 100;
+
+/// The command, with its verbs in groups.
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    let about = |name: &str| command.find_subcommand(name).and_then(|verb| verb.get_about()).map(ToString::to_string);
+    let mut list = String::new();
+    for (group, verbs) in GROUPS {
+        list += &format!("{group}:\n");
+        for verb in verbs {
+            list += &format!("  {verb:<12} {}\n", indented(&about(verb).unwrap_or_default(), 15));
+        }
+        list.push('\n');
+    }
+    let template = format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}{{after-help}}"
+    );
+    Cli::command().help_template(template)
+}
+
+/// Text in lines that begin so far from the left.
+fn indented(text: &str, indent: usize) -> String {
+    let (mut lines, mut line) = (String::new(), String::new());
+    for word in text.split(' ') {
+        if indent + line.chars().count() + 1 + word.chars().count() > WIDTH && !line.is_empty() {
+            lines += &format!("{line}\n{:indent$}", "");
+            line.clear();
+        }
+        line += &if line.is_empty() { word.to_string() } else { format!(" {word}") };
+    }
+    lines + &line
 }
 
 /// Options that every verb takes.
@@ -962,15 +1005,31 @@ impl ContenderName {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist fit coal -o model.json && pointillist check model.json coal\n  \
-    pointillist check model.json events.csv --draws 20000 --json\n\n\
-    Over the window, the largest and the median difference of the rate's mean and 5 % and 95 % quantiles from those of the exact posterior \
+    pointillist check model.json events.csv --draws 20000 --json\n  \
+    pointillist check model.json --fit\n  \
+    pointillist check model.json --fit --every 7d -o weeks.csv\n\n\
+    With --fit: whether the events look like events of the model. Counts at several scales, rescaled times on a line, pairs of events beside those of 99 sets drawn \
+    from the model, and counts in bins beside the bands of 95 % of new counts; the bins that are outside are listed, with what to try.\n\n\
+    Without it: over the window, the largest and the median difference of the rate's mean and 5 % and 95 % quantiles from those of the exact posterior \
     of the same model with the same hyper-parameters; and the Pareto k of the variational approximation (below 0.5 it is close, above 0.7 it \
     misses something).")]
 pub struct CheckArgs {
     /// Model file, written by `fit`
     pub model: String,
-    /// The events it was fitted to
-    pub events: String,
+    /// The events it was fitted to; with --fit those that it keeps, if none are given
+    pub events: Option<String>,
+    /// Look at the fit alone: whether the events look like events of the model, and where they do not
+    #[arg(long)]
+    pub fit: bool,
+    /// With --fit: where to count, as `count --in` (default: even bins)
+    #[arg(long = "in", value_name = "LO,HI,...|FILE", allow_hyphen_values = true)]
+    pub regions: Vec<String>,
+    /// With --fit: bins of this length, as `count --every`
+    #[arg(long, value_name = "LENGTH")]
+    pub every: Option<String>,
+    /// With --fit: write a table of the bins here, CSV, or with --json JSON
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Exact draws
     #[arg(long, value_name = "N", default_value_t = 8000)]
     pub draws: usize,

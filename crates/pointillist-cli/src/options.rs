@@ -52,6 +52,10 @@ enum Kind {
     Places,
     /// ... if it is in a file.
     PlacesFile,
+    /// The exact posterior.
+    Exact,
+    /// Counts in bins.
+    Bins,
 }
 
 /// Options of some verbs that are about the same.
@@ -123,7 +127,9 @@ const TABLE: &[Line] = &[
         &[Kind::Always],
     ),
     line(&["compare"], &["methods", "splits", "truth", "csv"], &[Kind::Always]),
-    line(&["check"], &["draws", "columns", "clip", "filter", "date_format", "epoch"], &[Kind::Always]),
+    line(&["check"], &["fit", "columns", "clip", "filter", "date_format", "epoch"], &[Kind::Always]),
+    line(&["check"], &["draws"], &[Kind::Exact]),
+    line(&["check"], &["regions", "every", "output"], &[Kind::Bins]),
     line(&["calibrate"], &["dims", "events", "sets", "link", "families", "truths", "output"], &[Kind::Always]),
     line(&["reproduce"], &["output", "quick"], &[Kind::Always]),
     line(&["data"], &["border", "output"], &[Kind::Always]),
@@ -173,6 +179,10 @@ pub enum Mode<'a> {
     EventsDrawn,
     /// Points are on a grid, not in a file.
     NoFileOfPoints,
+    /// The fit alone is looked at.
+    FitChecked,
+    /// The exact posterior is sampled.
+    PosteriorChecked,
 }
 
 impl Mode<'_> {
@@ -235,6 +245,10 @@ impl Mode<'_> {
                 (&[Kind::TruthPlaces], "the intensity is not written".into(), "say with --truth where to write it")
             }
             Self::EventsDrawn => (&[Kind::Places], "--events draws events wherever they fall".into(), leave),
+            Self::FitChecked => (&[Kind::Exact], "--fit looks at the fit alone, without exact draws".into(), leave),
+            Self::PosteriorChecked => {
+                (&[Kind::Bins], "bins are for a look at the fit".into(), "add --fit, or leave it out")
+            }
             Self::NoFileOfPoints => (&[Kind::PlacesFile], "no file of points is read".into(), "give it with --at"),
         }
     }

@@ -82,7 +82,7 @@ pub mod report {
     pub use crate::bound::Bound;
     pub use crate::exact::Coverage;
     pub use crate::infer::{Alone, AtBound, Bounded, RangeEnd, StandardError, Stop, Summarised, Tried};
-    pub use crate::posterior::{Goodness, LatticeSummary, Misfit, Residuals};
+    pub use crate::posterior::{Goodness, LatticeSummary, Misfit, Pairs, Residuals};
 }
 
 /// Numbers that are known by draws, with their errors: what a [`Contrast`] and a [`Score`] are made of.

@@ -2,9 +2,10 @@
 
 use super::meter::shown;
 use super::summary::GoodnessSummary;
-use super::{Context, Failure, Outcome, input, json_line, spec};
+use super::{Context, Failure, Outcome, check_fit, input, json_line, spec};
 use crate::args::CheckArgs;
 use crate::io::{self, ModelFile};
+use crate::options::Mode;
 use pointillist::exact::{Coverage, Sampling};
 use pointillist::limits::MOST_DRAWS;
 use pointillist::{Points, Posterior};
@@ -23,6 +24,18 @@ struct Told<'a> {
 
 /// Does what was asked for.
 pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
+    if args.fit {
+        context.refuse_idle(Mode::FitChecked)?;
+        return check_fit::run(args, context);
+    }
+    context.refuse_idle(Mode::PosteriorChecked)?;
+    let Some(path) = &args.events else {
+        let model = &args.model;
+        return Err(format!(
+            "the exact posterior needs the events: give them after {model}, or add --fit to look at the fit alone"
+        )
+        .into());
+    };
     if args.draws < 100 {
         return Err(format!("--draws {} is too few for quantiles; take at least 100", args.draws).into());
     }
@@ -33,8 +46,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;
-    let events =
-        input::events_in(&args.events, args.columns.as_deref(), posterior.window(), args.clip, &args.rows, context)?;
+    let events = input::events_in(path, args.columns.as_deref(), posterior.window(), args.clip, &args.rows, context)?;
     if events.len() != model.event_count {
         let (found, fitted) = (events.len(), model.event_count);
         context.warn(&format!(

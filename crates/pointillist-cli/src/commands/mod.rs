@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod check;
+mod check_fit;
 mod compare;
 mod completions;
 mod contrast;
@@ -28,11 +29,11 @@ mod smooth;
 mod spec;
 mod summarize;
 
-use crate::args::{Cli, Global, Verb, none_of, not_yet};
+use crate::args::{Cli, Global, Verb, command, none_of, not_yet};
 use crate::options::{Mode, Typed};
 use crate::spelling::spelled;
 use crate::{interrupt, io};
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use pointillist_io::{fault, fit_summary as summary};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -257,7 +258,7 @@ fn guarded(work: impl FnOnce() -> Result<Outcome, Failure>) -> u8 {
 
 /// What was asked for, and which options were typed to ask for it.
 fn arguments(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<(Cli, Typed), clap::Error> {
-    let mut command = Cli::command();
+    let mut command = command();
     let matches = command.try_get_matches_from_mut(line)?;
     let typed = Typed::of(&command, &matches);
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;

@@ -10,6 +10,7 @@ use super::field::{Field, RegionForm};
 use super::{Count, Posterior};
 use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
+use crate::numerics::special;
 use crate::parallel;
 use crate::sample::{self, gaussian, thinning};
 use crate::window::Window;
@@ -112,6 +113,24 @@ impl JointCounts {
         quantiles(numbers, probabilities)
     }
 
+    /// How often a new number of events in a region is as far out as `seen` on its side, twice: small where that many are a surprise.
+    ///
+    /// ```
+    /// # use pointillist::{Events, Model, Points, Window};
+    /// let times: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// let events = Events::new(Points::line(&times)?, Window::interval(0.0, 5.0)?)?;
+    /// let counts = Model::default().fit(&events)?.posterior.joint_counts(&[Window::interval(1.0, 2.0)?], 1000, 0)?;
+    /// assert!(counts.surprise(0, 10) > 0.5 && counts.surprise(0, 40) < 1e-4);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn surprise(&self, region: usize, seen: u64) -> f64 {
+        let draws = self.matched(region);
+        let mean = |of: &dyn Fn(f64) -> f64| draws.iter().map(|mean| of(*mean)).sum::<f64>() / draws.len() as f64;
+        let at_most = mean(&|mean| poisson_at_most(seen, mean));
+        let fewer = if seen == 0 { 0.0 } else { mean(&|mean| poisson_at_most(seen - 1, mean)) };
+        (2.0 * at_most.min(1.0 - fewer)).min(1.0)
+    }
+
     /// The draws of a region, scaled so that their mean is the exact one; not where that is all in a tail which draws hardly reach.
     pub(super) fn matched(&self, region: usize) -> Vec<f64> {
         let draws = self.of(region);
@@ -128,6 +147,32 @@ pub(super) fn quantiles(mut values: Vec<f64>, probabilities: &[f64]) -> Vec<f64>
     values.sort_by(f64::total_cmp);
     let rank = |p: &f64| ((p * values.len() as f64).ceil() as usize).clamp(1, values.len());
     probabilities.iter().map(|p| values[rank(p) - 1]).collect()
+}
+
+/// Means above this are taken for those of a normal number's cube root (Wilson and Hilferty): right to 1e-4.
+const LARGE_MEAN: f64 = 500.0;
+
+/// P(N ≤ count) of a Poisson number.
+fn poisson_at_most(count: u64, mean: f64) -> f64 {
+    if mean <= 0.0 {
+        return 1.0;
+    }
+    if mean > LARGE_MEAN {
+        // N ≤ n where a gamma number of shape n + 1 exceeds the mean.
+        let shape = count as f64 + 1.0;
+        let spread = 1.0 / (9.0 * shape);
+        return 1.0 - special::normal_cdf(((mean / shape).cbrt() - (1.0 - spread)) / spread.sqrt());
+    }
+    let mut term = (-mean).exp();
+    let mut sum = term;
+    for n in 1..=count {
+        term *= mean / n as f64;
+        sum += term;
+        if (n as f64) > mean && term < 1e-18 {
+            break;
+        }
+    }
+    sum.min(1.0)
 }
 
 impl Posterior {
@@ -319,4 +364,35 @@ fn standardise(columns: &mut [f64], size: usize) -> Result<()> {
     linalg::cholesky(&mut root).map_err(|pivot| Error::NotPositiveDefinite { pivot, size, jitter: 0.0 })?;
     linalg::solve_lower(&root, columns);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against sums of the mass function, in logarithms.
+    #[test]
+    fn tails_of_poisson_numbers_are_right() {
+        let slow = |count: u64, mean: f64| -> f64 {
+            let mut log_factorial = 0.0;
+            (0..=count)
+                .map(|n| {
+                    log_factorial += if n > 0 { (n as f64).ln() } else { 0.0 };
+                    (n as f64 * mean.ln() - mean - log_factorial).exp()
+                })
+                .sum()
+        };
+        for (count, mean, error) in [
+            (0, 0.3, 1e-14),
+            (3, 2.5, 1e-14),
+            (40, 20.0, 1e-13),
+            (480, 499.0, 1e-11),
+            (1000, 980.0, 1e-4),
+            (700, 800.0, 1e-4),
+        ] {
+            let (fast, slow) = (poisson_at_most(count, mean), slow(count, mean));
+            assert!((fast - slow).abs() < error, "{count} {mean} {fast} {slow}");
+        }
+        assert_eq!(poisson_at_most(5, 0.0), 1.0);
+    }
 }

@@ -15,6 +15,7 @@ mod following;
 mod goodness;
 mod inducing;
 mod lattice;
+mod pairs;
 mod predict;
 
 pub(crate) use component::{Component, in_blocks};
@@ -26,6 +27,7 @@ pub(crate) use inducing::InducingField;
 pub use inducing::InducingState;
 pub(crate) use lattice::LatticeField;
 pub use lattice::{ConstantState, LatticeState};
+pub use pairs::Pairs;
 
 use crate::data::points::Points;
 use crate::error::{Error, Result};
