@@ -2,6 +2,7 @@
 
 use super::averaged::Told;
 pub use super::averaged::{ComponentSummary, PriorSummary};
+use super::in_words::in_words;
 use super::message::{Message, Setting, Spelling};
 use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile};
 pub use super::regions::is_repeated;
@@ -107,6 +108,9 @@ pub struct Summary {
     pub components: Vec<ComponentSummary>,
     /// Events per unit of the window's measure, with its unit.
     pub mean_rate: NamedValue,
+    /// The rate in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_words: Option<String>,
     /// Whether hyper-parameters and families were averaged over.
     pub averaged: bool,
     /// Why only families were, and not hyper-parameters: `many_events`, `no_difference` or `no_say`.
@@ -449,6 +453,7 @@ impl Summary {
                 value: events as f64 / window.measure(),
                 unit: Some(rate_unit(window)),
             },
+            in_words: in_words(all),
             averaged: model.average && report.log_evidence.is_some(),
             alone: report.alone.map(|alone| alone.as_str().into()),
             weights: Self::weights_of(all),
@@ -505,6 +510,9 @@ impl Summary {
         let parameters = grouped(&self.parameters);
         let mut rows = Vec::new();
         let mut row = |name: &str, value: String| rows.push((name.to_string(), value));
+        if let Some(words) = &self.in_words {
+            row("in words", words.clone());
+        }
         if let Some(words) = self.window.text() {
             row("window", words);
         }

@@ -32,6 +32,7 @@ mod filter;
 mod finite;
 pub mod fit_summary;
 mod geojson;
+mod in_words;
 mod input_error;
 mod memory;
 mod message;
