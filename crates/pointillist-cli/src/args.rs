@@ -314,6 +314,16 @@ pub struct FitOptions {
         Examples: se, matern32, 'matern52(lon,lat)*se(t)', 'se(t)*periodic(t, period=1!)', 'se(t) + se(t)'."
     )]
     pub kernel: Option<String>,
+    /// Cycles of the clock (UTC) in the rate: hour, day, week, year, with commas between; they write the kernel
+    #[arg(
+        long,
+        value_name = "CYCLES",
+        conflicts_with = "kernel",
+        help_heading = "Model",
+        long_help = "Cycles of the clock (UTC) in the rate: hour, day, week, year, with commas between, as in day,week.\n\
+        They write the kernel: a trend, and for each cycle a part that repeats itself and slowly changes, on the axis of time. A forecast beyond the window goes on with them."
+    )]
+    pub cycle: Option<String>,
     /// Inducing points: a number (31), a grid (20x20), `auto`, or a CSV file of locations
     #[arg(long, value_name = "SPEC", help_heading = "Model")]
     pub inducing: Option<String>,

@@ -86,7 +86,7 @@ const TABLE: &[Line] = &[
     line(FITS, &["basis", "link"], &[Kind::Fitting, Kind::Shape]),
     line(FITS, &["nodes", "smoothness"], &[Kind::Fitting, Kind::Shape, Kind::Lattice]),
     line(FITS, &["inducing"], &[Kind::Fitting, Kind::Shape, Kind::Inducing]),
-    line(FITS, &["kernel"], &[Kind::Fitting, Kind::Shape, Kind::Inducing]),
+    line(FITS, &["kernel", "cycle"], &[Kind::Fitting, Kind::Shape, Kind::Inducing]),
     line(FITS, &["optimise_inducing", "method", "jitter"], &[Kind::Fitting, Kind::Inducing]),
     line(FITS, &["tolerance"], &[Kind::Fitting, Kind::Inducing, Kind::Nodes]),
     line(FITS, &["exact"], &[Kind::Fitting, Kind::Events]),

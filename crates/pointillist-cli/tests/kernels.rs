@@ -84,3 +84,17 @@ fn a_period_is_held_or_told() {
     assert_eq!(fit["hyperparameters"]["period"][0], 1.0);
     assert_eq!(fit["kernel"], "se(t_days)*periodic(t_days)");
 }
+
+#[test]
+fn cycles_write_the_kernel() {
+    let folder = Folder::new();
+    let run = folder.run("fit tweets --cycle day --inducing 40 --average off --json").good().json();
+    assert_eq!(run["kernel"], "se(t_days) + se(t_days)*periodic(t_days)");
+    let is_period = |one: &&serde_json::Value| one["name"].as_str().unwrap().contains("period") && one["value"] == 1.0;
+    assert!(run["parameters"].as_array().unwrap().iter().any(|one| is_period(&one)), "{run}");
+    folder.run("fit tweets --cycle dai").refused(&["dai", "hour, day, week or year"]);
+    folder.run("fit coal --cycle day").refused(&["--cycle day", "at most 100"]);
+    folder.run("fit kenya --cycle day").refused(&["no axis is known to be time"]);
+    assert_eq!(folder.run("fit tweets --cycle day --kernel se").code, 2);
+    folder.run("fit tweets --cycle day --nodes 40").refused(&["--cycle"]);
+}

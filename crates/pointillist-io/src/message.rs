@@ -22,6 +22,8 @@ pub enum Setting {
     Clip,
     /// The columns that place the events.
     Columns,
+    /// Cycles of the clock in the rate.
+    Cycle,
     /// How dates are written.
     DateFormat,
     /// What numbers that are dates count.
@@ -90,13 +92,14 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::Average,
         Self::Basis,
         Self::Cells,
         Self::Checkpoint,
         Self::Clip,
         Self::Columns,
+        Self::Cycle,
         Self::DateFormat,
         Self::Epoch,
         Self::Every,
@@ -152,6 +155,7 @@ impl Setting {
             Self::HeldOutTrials => "heldout_trials",
             Self::Inducing => "inducing",
             Self::Jitter => "jitter",
+            Self::Cycle => "cycle",
             Self::Kernel => "kernel",
             Self::Link => "link",
             Self::MaxEvaluations => "max_evaluations",

@@ -5,11 +5,12 @@ use super::input_error::InputError;
 use super::memory::given_limit;
 use super::message::{Message, Setting};
 use super::spec::{counts, repeated};
-use super::window::Given;
+use super::time::TimeUnit;
+use super::window::{Given, time_axis};
 use crate::message;
 use pointillist::kernel::{Expression, Factor, Unit};
 use pointillist::settings::{Inducing, LatticeMean, Method, PriorMean, Smoothness};
-use pointillist::{Axis, Error, Family, InducingPoints, LatticeChoice, Link, Model, Points, Prior};
+use pointillist::{Axis, Error, Family, InducingPoints, LatticeChoice, Link, Model, Points, Prior, Window};
 use std::path::Path;
 
 /// What the setting of priors says for none at all.
@@ -83,6 +84,8 @@ pub struct FitSettings {
     pub smoothness: Option<Degrees>,
     /// The kernel, as in `se(t)*periodic(t, period=1!)`.
     pub kernel: Option<String>,
+    /// Cycles of the clock, as in `day,week`: they write the kernel.
+    pub cycle: Option<String>,
     /// Inducing points.
     pub inducing: Option<InducingSetting>,
     /// Whether they are moved to where they serve best.
@@ -223,6 +226,7 @@ impl FitSettings {
             given(self.nodes.is_some(), Setting::Nodes).or(given(self.smoothness.is_some(), Setting::Smoothness));
         let for_inducing = given(self.inducing.is_some(), Setting::Inducing)
             .or(given(self.kernel.is_some(), Setting::Kernel))
+            .or(given(self.cycle.is_some(), Setting::Cycle))
             .or(given(self.optimise_inducing, Setting::OptimiseInducing))
             .or(given(self.method.is_some(), Setting::Method))
             .or(given(self.jitter.is_some(), Setting::Jitter))
@@ -284,9 +288,27 @@ impl FitSettings {
         }
     }
 
+    /// The kernel as it is written, or as its cycles write it.
+    fn kernel_text(&self, axes: &[Axis]) -> Result<Option<String>, Message> {
+        match (&self.kernel, &self.cycle) {
+            (Some(_), Some(_)) => Err(message![
+                Setting::Cycle,
+                " writes the kernel itself; leave ",
+                Setting::Kernel,
+                " out, or write the periods into it"
+            ]),
+            (kernel, None) => Ok(kernel.clone()),
+            (None, Some(cycles)) => cycle_kernel(cycles, axes).map(Some),
+        }
+    }
+
     /// Whether something is asked for that only inducing points have.
     fn asks_for_inducing(&self) -> bool {
-        self.inducing.is_some() || self.kernel.is_some() || self.optimise_inducing || self.method == Some(Method::Joint)
+        self.inducing.is_some()
+            || self.kernel.is_some()
+            || self.cycle.is_some()
+            || self.optimise_inducing
+            || self.method == Some(Method::Joint)
     }
 
     /// Whether a link means a lattice: the square does, unless inducing points are asked for.
@@ -303,7 +325,7 @@ impl FitSettings {
     fn inducing_points(&self, axes: &[Axis]) -> Result<InducingPoints, InputError> {
         let default = InducingPoints::default();
         Ok(InducingPoints {
-            kernel: self.kernel.as_deref().map(|text| kernel(text, axes)).transpose()?,
+            kernel: self.kernel_text(axes)?.map(|text| kernel(&text, axes)).transpose()?,
             points: self.inducing.as_ref().map_or(Ok(Inducing::Auto), |setting| inducing(setting, axes))?,
             optimise: self.optimise_inducing,
             method: self.method.unwrap_or_default(),
@@ -362,6 +384,68 @@ impl FitSettings {
 /// No average.
 fn off() -> Message {
     Setting::Average.given("off")
+}
+
+/// More cycles in a window would need more inducing points than answer while one waits.
+const MOST_CYCLES: f64 = 100.0;
+
+/// The axis that is time, with its unit.
+fn clock(axes: &[Axis]) -> Option<(&Axis, TimeUnit)> {
+    let unit = |axis: &Axis| time_axis(axis).map(|time| time.unit).or(axis.unit.as_ref()?.parse::<TimeUnit>().ok());
+    axes.iter().find_map(|axis| Some((axis, unit(axis)?)))
+}
+
+/// The length of a cycle in seconds.
+fn cycle_seconds(cycle: &str) -> Option<f64> {
+    match cycle.trim().trim_end_matches('s') {
+        "hour" => Some(3600.0),
+        "day" => Some(86_400.0),
+        "week" => Some(604_800.0),
+        "year" => Some(365.2425 * 86_400.0),
+        _ => None,
+    }
+}
+
+impl FitSettings {
+    /// Refuses cycles of which a window has too many.
+    pub fn check_cycles(&self, window: &Window) -> Result<(), Message> {
+        let (Some(text), Some((axis, unit))) = (&self.cycle, clock(window.axes())) else { return Ok(()) };
+        let place = window.axes().iter().position(|own| own.name == axis.name).unwrap_or(0);
+        let seconds = window.bounding_box()[place].length() * unit.seconds();
+        let shortest = text.split(',').filter_map(cycle_seconds).fold(f64::INFINITY, f64::min);
+        if seconds / shortest <= MOST_CYCLES {
+            return Ok(());
+        }
+        let (found, most) = ((seconds / shortest).round(), MOST_CYCLES);
+        Err(message![
+            Setting::Cycle.given(text),
+            ": the window has {found} of them, and at most {most} can be fitted; give a shorter window, a longer cycle, or leave it out"
+        ])
+    }
+}
+
+/// A trend, and for each cycle one that repeats itself and slowly changes, on the axis of time.
+fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
+    let Some((axis, unit)) = clock(axes) else {
+        return Err(message![
+            Setting::Cycle.given(text),
+            ": no axis is known to be time; give a column of dates, or its unit (",
+            Setting::Unit,
+            " t=hours)"
+        ]);
+    };
+    let name = &axis.name;
+    let mut terms = vec![format!("se({name})")];
+    for cycle in text.split(',').map(str::trim) {
+        let Some(length) = cycle_seconds(cycle) else {
+            return Err(message![
+                Setting::Cycle.given(text),
+                ": `{cycle}` is no cycle; take hour, day, week or year, with commas between"
+            ]);
+        };
+        terms.push(format!("se({name})*periodic({name}, period={}!)", length / unit.seconds()));
+    }
+    Ok(terms.join(" + "))
 }
 
 /// The kernel asked for; a mistake is shown where it stands.

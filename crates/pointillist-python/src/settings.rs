@@ -76,6 +76,7 @@ impl Settings<'_> {
             link: self.link.clone(),
             smoothness: smoothness.transpose()?,
             kernel: self.kernel.clone(),
+            cycle: None,
             inducing: None,
             optimise_inducing: self.optimise_inducing,
             mean: self.mean.as_ref().map(|word| one_of(Setting::Mean, word, &means)).transpose()?,

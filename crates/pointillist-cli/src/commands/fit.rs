@@ -165,6 +165,7 @@ fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
 pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fitted, Failure> {
     loaded.refuse_idle(context)?;
     let Loaded { events, trials, source, warnings, .. } = loaded;
+    options.settings().check_cycles(events.window())?;
     let model = spec::model(options, events.window().axes(), context)?;
     let fit =
         watched(context, |watch| model.fit_watched(&events, watch)).map_err(|error| spec::fault(error, options))?;

@@ -29,6 +29,7 @@ impl FitOptions {
                 SmoothnessName::Four => Degrees::One(Smoothness::Four),
             }),
             kernel: self.kernel.clone(),
+            cycle: self.cycle.clone(),
             inducing: self.inducing.clone().map(InducingSetting::Text),
             optimise_inducing: self.optimise_inducing,
             mean: self.mean.map(|mean| match mean {
