@@ -1,10 +1,10 @@
 //! A drawing as pixels, and pixels as a PNG file.
 //!
-//! With `font.rs` the only file that knows the painting library. The fonts of the machine are not consulted, so
+//! With `font.rs` and `pdf.rs` the only file that knows the painting library. The fonts of the machine are not consulted, so
 //! pictures are the same everywhere.
 
 use super::PngError;
-use super::drawing::{Attribute, Drawing, Image, Place, Point, Rgb, Shape, Step, Text};
+use super::drawing::{Drawing, Image, Look, Place, Point, Rgb, Shape, Step, Text};
 use super::font::Font;
 use tiny_skia::{
     Color, FillRule, FilterQuality, GradientStop, IntSize, LineCap, LineJoin, LinearGradient, Mask, Paint, Path,
@@ -52,47 +52,14 @@ fn pixmap(image: &Image) -> Option<Pixmap> {
     Pixmap::from_vec(image.pixels.clone(), size)
 }
 
-/// How a shape looks, all things taken together.
-#[derive(Clone)]
-struct Look {
-    fill: Option<Rgb>,
-    fill_opacity: f64,
-    rule: FillRule,
-    line: Option<Rgb>,
-    line_opacity: f64,
-    stroke: Stroke,
-}
-
-impl Default for Look {
-    /// That of SVG.
-    fn default() -> Self {
-        let stroke = Stroke { width: 1.0, ..Stroke::default() };
-        Self { fill: Some([0; 3]), fill_opacity: 1.0, rule: FillRule::Winding, line: None, line_opacity: 1.0, stroke }
-    }
-}
-
-impl Look {
-    /// This look with what a style says of its own.
-    fn with(&self, style: &[Attribute]) -> Self {
-        let mut look = self.clone();
-        for attribute in style {
-            match *attribute {
-                Attribute::Class(_) => {}
-                Attribute::Fill(colour) => look.fill = Some(colour),
-                Attribute::NoFill => look.fill = None,
-                Attribute::FillOpacity(opacity) => look.fill_opacity = opacity,
-                Attribute::EvenOdd => look.rule = FillRule::EvenOdd,
-                Attribute::Line(colour) => look.line = Some(colour),
-                Attribute::LineWidth(width) => look.stroke.width = near(width),
-                Attribute::LineOpacity(opacity) => look.line_opacity = opacity,
-                Attribute::RoundJoin => look.stroke.line_join = LineJoin::Round,
-                Attribute::RoundCap => look.stroke.line_cap = LineCap::Round,
-                Attribute::Dashes(dash, gap) => {
-                    look.stroke.dash = StrokeDash::new(vec![near(dash), near(gap)], 0.0);
-                }
-            }
-        }
-        look
+/// The pen of a line.
+fn stroke(look: &Look) -> Stroke {
+    Stroke {
+        width: near(look.line_width),
+        line_join: if look.has_round_joins { LineJoin::Round } else { LineJoin::Miter },
+        line_cap: if look.has_round_caps { LineCap::Round } else { LineCap::Butt },
+        dash: look.dashes.and_then(|(dash, gap)| StrokeDash::new(vec![near(dash), near(gap)], 0.0)),
+        ..Stroke::default()
     }
 }
 
@@ -137,11 +104,12 @@ impl Painter {
         let has_area = path.bounds().width() > 0.0 && path.bounds().height() > 0.0;
         if let Some(colour) = look.fill.filter(|_| has_area) {
             let paint = plain(colour, look.fill_opacity);
-            self.pixels.fill_path(&path, &paint, look.rule, self.transform, self.clip.as_ref());
+            let rule = if look.is_even_odd { FillRule::EvenOdd } else { FillRule::Winding };
+            self.pixels.fill_path(&path, &paint, rule, self.transform, self.clip.as_ref());
         }
         if let Some(colour) = look.line {
             let paint = plain(colour, look.line_opacity);
-            self.pixels.stroke_path(&path, &paint, &look.stroke, self.transform, self.clip.as_ref());
+            self.pixels.stroke_path(&path, &paint, &stroke(look), self.transform, self.clip.as_ref());
         }
     }
 
@@ -210,12 +178,12 @@ pub(super) fn near(length: f64) -> f32 {
     ((100.0 * length.clamp(-FARTHEST, FARTHEST)).round() / 100.0) as f32
 }
 
-fn rect([x, y, width, height]: Place) -> Option<Rect> {
+pub(super) fn rect([x, y, width, height]: Place) -> Option<Rect> {
     Rect::from_ltrb(near(x), near(y), near(x + width), near(y + height))
 }
 
 /// The steps as a path; none if there are none, or if they lead nowhere.
-fn path(steps: &[Step]) -> Option<Path> {
+pub(super) fn path(steps: &[Step]) -> Option<Path> {
     let mut path = PathBuilder::new();
     let mut at: Point = (0.0, 0.0);
     let mut start = at;
@@ -241,7 +209,7 @@ fn path(steps: &[Step]) -> Option<Path> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::drawing::polygon;
+    use super::super::drawing::{Attribute, polygon};
     use super::super::{Figure, samples, svg};
     use super::*;
 
@@ -284,7 +252,10 @@ mod tests {
     #[test]
     fn odd_data_still_give_a_picture() {
         for figure in samples::odd_figures() {
-            assert!(samples::is_sound(&figure.drawing()), "{}", figure.svg());
+            for style in samples::styles() {
+                let picture = figure.picture(&style);
+                assert!(samples::is_sound(&picture.drawing), "{style:?} {}", picture.svg());
+            }
         }
     }
 
@@ -294,7 +265,7 @@ mod tests {
         figure.title = "<&>\"'\u{0}\u{1b}]]>".repeat(40);
         figure.x_label = "</text>".into();
         figure.y_label = "y".repeat(500);
-        let drawing = Figure::Curve(figure).drawing();
+        let drawing = Figure::Curve(figure).picture(&Default::default()).drawing;
         assert!(samples::is_sound(&drawing));
         let text = svg::write(&drawing);
         assert!(text.matches("<text").count() == text.matches("</text>").count() && !text.contains("]]>"), "{text}");
