@@ -1,0 +1,138 @@
+//! The small languages of a figure's options: sizes, limits, places of an axis.
+
+use super::Failure;
+use super::figure::Times;
+use crate::args::{FigureOptions, PaletteName, PointsName};
+use crate::io;
+use pointillist::{Axis, Window};
+use pointillist_plot::{EventsShown, Mark, Palette, Size, Style};
+
+/// Columns of journals, in millimetres.
+const ONE_COLUMN: f64 = 85.0;
+const TWO_COLUMNS: f64 = 174.0;
+/// The sides of a figure on paper, in millimetres.
+const SIDES: (f64, f64) = (30.0, 300.0);
+/// Most maps side by side.
+const MOST_TIMES: usize = 24;
+
+/// How a figure is drawn.
+pub fn style(options: &FigureOptions) -> Result<Style, Failure> {
+    Ok(Style {
+        palette: match options.palette.unwrap_or(PaletteName::Viridis) {
+            PaletteName::Viridis => Palette::Viridis,
+            PaletteName::Magma => Palette::Magma,
+            PaletteName::Cividis => Palette::Cividis,
+            PaletteName::Grey => Palette::Grey,
+        },
+        log: options.log,
+        limits: options.limits.as_deref().map(|text| limits(text, options.log)).transpose()?,
+        events: match options.points {
+            None => EventsShown::Usual,
+            Some(PointsName::Hide) => EventsShown::Hidden,
+            Some(PointsName::Thin) => EventsShown::Thinned,
+            Some(PointsName::All) => EventsShown::All,
+        },
+        size: options.size.as_deref().map_or(Ok(Size::Screen), size)?,
+    })
+}
+
+/// Two numbers with a comma between them.
+fn pair(text: &str) -> Option<(f64, f64)> {
+    let (first, second) = text.split_once(',')?;
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
+    Some((number(first)?, number(second)?))
+}
+
+fn limits(text: &str, log: bool) -> Result<(f64, f64), Failure> {
+    match pair(text) {
+        Some((lo, _)) if log && lo <= 0.0 => {
+            Err(format!("--limits {text}: with --log the lower limit must be above 0, as in 0.1,10").into())
+        }
+        Some((lo, hi)) if lo < hi && (hi - lo).is_finite() => Ok((lo, hi)),
+        _ => Err(format!("--limits {text}: give the lowest and the highest rate, as in 0,10").into()),
+    }
+}
+
+fn size(text: &str) -> Result<Size, Failure> {
+    let inside = |side: f64| (SIDES.0..=SIDES.1).contains(&side);
+    match (text, pair(text)) {
+        ("one-column", _) => Ok(Size::Wide(ONE_COLUMN)),
+        ("two-column", _) => Ok(Size::Wide(TWO_COLUMNS)),
+        (_, Some((width, height))) if inside(width) && inside(height) => Ok(Size::Paper(width, height)),
+        (_, Some(_)) => Err(format!("--size {text}: both sides must be {} to {} mm", SIDES.0, SIDES.1).into()),
+        _ => {
+            Err(format!("--size {text}: write one-column, two-column, or width and height in mm, as in 120,80").into())
+        }
+    }
+}
+
+/// A place of an axis: a number, or a date where there are dates.
+fn place(option: &str, text: &str, axis: &Axis) -> Result<f64, Failure> {
+    let time = io::time_axis(axis);
+    let number = text.parse::<f64>().ok().filter(|value| value.is_finite());
+    number.or_else(|| time.and_then(|time| time.from_iso(text))).ok_or_else(|| {
+        let example = if time.is_some() { "a date, as in 2016-02-23, or a number" } else { "a number" };
+        format!("{option}: `{text}` is no place of axis `{}`; write {example}", axis.name).into()
+    })
+}
+
+/// The same within the window.
+fn place_inside(option: &str, text: &str, window: &Window, axis: usize) -> Result<f64, Failure> {
+    let (of_axis, span) = (&window.axes()[axis], window.bounding_box()[axis]);
+    let value = place(option, text, of_axis)?;
+    if (span.lo..=span.hi).contains(&value) {
+        return Ok(value);
+    }
+    let (lo, hi) = (io::place(of_axis, span.lo), io::place(of_axis, span.hi));
+    Err(format!("{option}: {text} lies outside the window; axis `{}` goes from {lo} to {hi}", of_axis.name).into())
+}
+
+/// The places to point at, on the only axis of a window.
+pub fn marks(options: &FigureOptions, window: &Window) -> Result<Vec<Mark>, Failure> {
+    let mark = |text: &String| {
+        let (at, label) = text.split_once('=').unwrap_or((text, ""));
+        let x = place_inside(&format!("--mark {text}"), at.trim(), window, 0)?;
+        Ok(Mark { x, label: label.trim().into() })
+    };
+    options.mark.iter().map(mark).collect()
+}
+
+/// Where the last axis of a window is cut.
+pub fn times(options: &FigureOptions, window: &Window) -> Result<Times, Failure> {
+    if let Some(text) = &options.at_times {
+        let option = format!("--at-times {text}");
+        let last = window.dims() - 1;
+        let places =
+            text.split(',').map(|at| place_inside(&option, at.trim(), window, last)).collect::<Result<Vec<_>, _>>()?;
+        return match places.len() {
+            1..=MOST_TIMES if io::spec::repeated(&places).is_none() => Ok(Times::At(places)),
+            1..=MOST_TIMES => Err(format!("{option}: a place is given twice; give it once").into()),
+            many => Err(format!("{option}: {many} maps are too many; ask for at most {MOST_TIMES}").into()),
+        };
+    }
+    let Some(text) = &options.times else { return Ok(Times::default()) };
+    match text.trim().parse() {
+        Ok(count @ 1..=MOST_TIMES) => Ok(Times::Even(count)),
+        _ => Err(format!("--times {text}: give a number of maps from 1 to {MOST_TIMES}").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_limits_are_read() {
+        assert_eq!(size("one-column").ok(), Some(Size::Wide(85.0)));
+        assert_eq!(size("120, 80").ok(), Some(Size::Paper(120.0, 80.0)));
+        for text in ["", "column", "120", "120,8", "1e9,80", "nan,80", "-120,80", "120,80,60"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        assert_eq!(limits("-1,2.5", false).ok(), Some((-1.0, 2.5)));
+        for (text, log) in
+            [("0,5", true), ("5,0", false), ("5", false), ("a,b", false), ("1,1", false), ("0,inf", false)]
+        {
+            assert!(limits(text, log).is_err(), "{text}");
+        }
+    }
+}
