@@ -445,4 +445,72 @@ mod tests {
         let strokes = write(&draw(&figure, &Style::default())).matches(&attributes(&line_style(0))).count();
         assert_eq!(strokes, 3, "two pieces and the legend");
     }
+
+    #[test]
+    fn several_curves_differ_in_colour_and_in_dashes() {
+        let mut figure = samples::curve(vec![0.0, 1.0], vec![1.0, 2.0], vec![0.5]);
+        let plain = write(&draw(&figure, &Style::default()));
+        assert!(plain.contains(">mean<") && plain.contains(">90 % credible band<"));
+        let other = Curve { label: "other".into(), x: vec![0.5, 3.0], y: vec![5.0, 5.0], band: None };
+        figure.curves.push(other);
+        assert_eq!(x_range(&figure), (0.0, 3.0));
+        assert!(y_range(&figure, &Style::default()).1 > 5.0);
+        let svg = write(&draw(&figure, &Style::default()));
+        assert!(svg.contains(">other<") && svg.contains(">90 % credible bands<"), "{svg}");
+        assert_eq!(svg.matches(&attributes(&line_style(1))).count(), 2, "the line and the legend");
+        for number in 1..5 {
+            assert_ne!(line_style(number)[4..], line_style(number - 1)[4..], "dashes");
+            assert_ne!(curve_colour(number), curve_colour(number - 1));
+        }
+    }
+
+    #[test]
+    fn a_curve_beyond_its_limits_is_cut_off() {
+        let figure = samples::curve(vec![0.0, 1.0], vec![1.0, 200.0], vec![]);
+        let limited = Style { limits: Some((0.0, 10.0)), ..Style::default() };
+        assert_eq!(y_range(&figure, &limited), (0.0, 10.0));
+        assert_eq!(write(&draw(&figure, &limited)).matches("<svg").count(), 2, "the picture, and what is cut");
+        assert_eq!(write(&draw(&figure, &Style::default())).matches("<svg").count(), 1);
+        let log = Style { log: true, ..Style::default() };
+        let (lo, hi) = y_range(&figure, &log);
+        assert!((lo - 0.7 / 1.1).abs() < 1e-9 && (hi - 280.0 * 1.1).abs() < 1e-9, "{lo} {hi}");
+    }
+
+    #[test]
+    fn labels_of_marks_keep_clear_of_each_other() {
+        let mut figure = samples::curve(vec![0.0, 10.0], vec![1.0, 2.0], vec![]);
+        let mark = |x: f64, label: &str| Mark { x, label: label.into() };
+        figure.marks =
+            vec![mark(5.0, "first"), mark(5.1, "second"), mark(10.0, "last"), mark(11.0, "out"), mark(2.0, "")];
+        let svg = write(&draw(&figure, &Style::default()));
+        let place = |label: &str| {
+            let line = svg.lines().find(|line| line.contains(&format!(">{label}<"))).unwrap();
+            let number =
+                |name: &str| line.split(name).nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap();
+            (number(" x=\""), number(" y=\""))
+        };
+        assert!(place("second").1 > place("first").1, "in the way");
+        assert_eq!(place("last").1, place("first").1, "far away");
+        assert!(place("last").0 < 872.0 - 20.0, "to the left of the end");
+        assert_eq!(svg.matches(&attributes(&MARK_STYLE)).count(), 4);
+        assert!(!svg.contains(">out<"));
+    }
+
+    #[test]
+    fn a_figure_on_paper_has_its_size_whatever_it_shows() {
+        use super::super::style::Size;
+        let mut figure = samples::curve(vec![0.0, 1.0], vec![1.0, 2.0], vec![0.1; 40]);
+        figure.y_label = "a label that is far too long for one line of a figure as small as this".into();
+        figure.trials = (0..40).collect();
+        for (width, height) in [(85.0, 60.0), (40.0, 40.0), (174.0, 200.0)] {
+            let style = Style { size: Size::Paper(width, height), ..Style::default() };
+            let drawing = draw(&figure, &style);
+            assert!((drawing.width - width / 25.4 * 120.0).abs() < 1e-9);
+            assert!((drawing.height - height / 25.4 * 120.0).abs() < 1e-9);
+            assert!(write(&drawing).contains(&format!("width=\"{width}mm\" height=\"{height}mm\"")));
+        }
+        figure.y_label = "probability that the rate exceeds 2 per year".into();
+        let svg = write(&draw(&figure, &Style { size: Size::Wide(85.0), ..Style::default() }));
+        assert!(svg.contains(">rate exceeds 2 per year<") && !svg.contains('…'), "{svg}");
+    }
 }

@@ -460,6 +460,8 @@ pub(crate) mod samples {
                 figures.push(Figure::Curve(figure.clone()));
                 figure.trials = (0..mean.len()).collect();
                 figure.gaps = x.windows(2).map(|pair| (pair[0], pair[1])).collect();
+                figure.curves.push(Curve { label: "<b>".into(), x: mean.clone(), y: x.clone(), band: None });
+                figure.marks = x.iter().map(|&x| Mark { x, label: "a mark".into() }).collect();
                 figures.push(Figure::Curve(figure));
             }
             let mut figure = map(x.len(), 2, |i, _| x[i]);
@@ -472,7 +474,9 @@ pub(crate) mod samples {
             figure.y_range = (2.0, 2.0);
             figures.push(Figure::Map(figure.clone()));
             figure.x = x.clone();
-            figures.push(Figure::Map(figure));
+            figures.push(Figure::Map(figure.clone()));
+            let panels = vec![figure; x.len().min(3)];
+            figures.push(Figure::Panels(PanelsFigure { title: "Maps".into(), columns: 2, panels }));
         }
         figures
     }

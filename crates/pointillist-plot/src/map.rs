@@ -450,4 +450,34 @@ mod tests {
         assert_eq!(cell_ends(&[0.5], (0.0, 1.0)), (0.0, 1.0));
         assert_eq!(cell_ends(&[], (0.0, 1.0)), (0.0, 1.0));
     }
+
+    #[test]
+    fn limits_and_logarithms_set_the_colours() {
+        let map = samples::map(3, 1, |i, _| 10f64.powi(i as i32));
+        let log = Colours::of(&map, &Style { log: true, ..PLAIN });
+        assert!((log.share(10.0) - 0.5).abs() < 1e-9 && log.share(0.0) == 0.0);
+        let given = Colours::of(&map, &Style { limits: Some((0.0, 50.0)), ..PLAIN });
+        assert_eq!((given.range, given.share(25.0)), ((0.0, 50.0), 0.5));
+        let grey = Colours::of(&map, &Style { limits: Some((0.0, 50.0)), palette: Palette::Grey, ..PLAIN });
+        assert_eq!(grey.colour(1e9), [0xf4; 3]);
+    }
+
+    #[test]
+    fn a_map_on_paper_stays_inside_its_picture() {
+        let mut figure = samples::map(30, 10, |i, j| (i * j) as f64);
+        figure.value_label = "probability that the rate exceeds 5 events per square kilometre and day".into();
+        for size in [Size::Wide(85.0), Size::Wide(174.0), Size::Paper(100.0, 60.0), Size::Paper(60.0, 100.0)] {
+            let style = Style { size, ..PLAIN };
+            let drawing = draw(&figure, &style);
+            let (width, height) = size.units();
+            assert_eq!(drawing.width, width.unwrap());
+            assert!(height.is_none_or(|height| drawing.height == height));
+            let svg = write(&drawing);
+            let bar = svg.lines().find(|line| line.contains("url(#bar)")).unwrap();
+            let number =
+                |name: &str| bar.split(name).nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap();
+            assert!(number("x=\"") + 60.0 < drawing.width, "{size:?} {bar}");
+            assert!(number(" y=\"") + number(" height=\"") + 20.0 < drawing.height, "{size:?} {bar}");
+        }
+    }
 }

@@ -342,4 +342,32 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn panels_on_paper_fill_their_picture() {
+        use super::super::style::Size;
+        let map = samples::map(30, 20, |i, j| (i * j) as f64);
+        for (columns, panels) in [(1, 1), (2, 4), (3, 6), (3, 5)] {
+            let figure = figure(columns, vec![map.clone(); panels]);
+            for size in [Size::Wide(85.0), Size::Wide(174.0), Size::Paper(120.0, 120.0)] {
+                let style = Style { size, ..Style::default() };
+                let layout =
+                    Layout::to_fit(&figure, columns, &Colours::common(&figure.panels, &style), &style).unwrap();
+                let (width, height) = size.units();
+                assert!(layout.bar.right() <= width.unwrap() + 0.5, "{size:?} {columns} {}", layout.bar.right());
+                assert!(height.is_some() || layout.bar.right() > width.unwrap() - 8.0, "{}", layout.bar.right());
+                assert!(height.is_none_or(|height| layout.grid.height <= height + 0.5), "{}", layout.grid.height);
+                assert!(layout.panels[0].size.0 > 30.0);
+            }
+        }
+    }
+
+    #[test]
+    fn thinned_events_are_shared_between_the_panels() {
+        let mut map = samples::map(3, 3, |i, j| (i + j) as f64);
+        map.events = (0..3_000).map(|i| [1.5, f64::from(i) * 1e-3]).collect();
+        let style = Style { events: super::super::EventsShown::Thinned, ..Style::default() };
+        let svg = write(&draw(&figure(2, vec![map.clone(), map]), &style));
+        assert_eq!(svg.matches("<circle").count(), 2_000);
+    }
 }

@@ -516,12 +516,13 @@ mod tests {
         figures.extend(samples::odd_figures());
         for figure in &figures {
             for (width, height) in [(0, 0), (1, 1), (10, 5), (40, 12), (80, 20), (200, 60)] {
-                for colour in [false, true] {
-                    let text = figure.terminal(width, height, colour);
+                for (colour, style) in [(false, 0), (true, 0), (false, 1), (true, 2)] {
+                    let text = figure.terminal_in(&samples::styles()[style], width, height, colour);
                     assert!(colour || !text.contains('\x1b'));
                     let widest = visible(&text).lines().map(text_columns).max().unwrap_or(0);
                     assert!(widest <= width, "{widest} > {width}\n{text}");
-                    assert!(height < 12 || text.lines().count() <= height, "{text}");
+                    let is_one = !matches!(figure, Figure::Panels(_));
+                    assert!(height < 12 || !is_one || text.lines().count() <= height, "{text}");
                 }
             }
         }
@@ -534,6 +535,19 @@ mod tests {
         assert!(text.matches('░').count() > 60);
         assert!(text.contains('█') && text.contains("events per second"));
         assert!(text.contains("90 events") && text.contains(" 80"), "{text}");
+    }
+
+    #[test]
+    fn other_curves_are_numbers_and_marks_are_lines() {
+        let mut figure = hill();
+        let other = Curve { label: "other".into(), x: vec![0.0, 100.0], y: vec![1.0, 1.0], band: None };
+        figure.curves.push(other);
+        figure.marks = vec![super::super::Mark { x: 50.0, label: "here".into() }];
+        let text = Figure::Curve(figure.clone()).terminal(80, 20, false);
+        assert!(text.matches('2').count() > 60 && text.contains("2 other"), "{text}");
+        assert!(text.matches(MARK).count() > 5, "{text}");
+        let hidden = FigureStyle { events: EventsShown::Hidden, ..FigureStyle::default() };
+        assert!(!Figure::Curve(figure).terminal_in(&hidden, 80, 20, false).contains("90 events"));
     }
 
     #[test]

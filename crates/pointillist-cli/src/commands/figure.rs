@@ -140,6 +140,16 @@ pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) ->
     })
 }
 
+/// The ends of the axis on which a model and others are drawn.
+pub fn ends(model: &ModelFile, others: &[(String, ModelFile)]) -> (f64, f64) {
+    let span = |model: &ModelFile| model.posterior.window().bounding_box()[0];
+    let time = |model: &ModelFile| io::time_axis(&model.posterior.window().axes()[0]);
+    others.iter().fold((span(model).lo, span(model).hi), |(lo, hi), (_, other)| {
+        let shift = shift_onto(time(model), time(other));
+        (lo.min(span(other).lo + shift), hi.max(span(other).hi + shift))
+    })
+}
+
 /// Why the curve of another model cannot stand over that of this one, if it cannot.
 pub fn mismatch(window: &Window, other: &Window) -> Option<String> {
     let axes = |window: &Window| window.axes().iter().map(label).collect::<Vec<_>>().join(", ");

@@ -91,7 +91,6 @@ fn written(picture: &Picture, format: Format, style: &Style) -> Result<Vec<u8>, 
 /// What is shown of the subject, and in which words.
 fn look(args: &PlotArgs, show: Quantity, band: (f64, f64), style: &Style, window: &Window) -> Result<Look, Failure> {
     let times = if window.dims() == 3 { Some(plot_options::times(&args.figure, window)?) } else { None };
-    let marks = if window.dims() == 1 { plot_options::marks(&args.figure, window)? } else { vec![] };
     // A narrow figure has two maps in a row, and four maps make a square.
     let is_narrow = matches!(style.size, Size::Wide(width) | Size::Paper(width, _) if width < 120.0);
     let columns = if is_narrow || times.as_ref().is_some_and(|times| times.count() == 4) { 2 } else { 3 };
@@ -101,7 +100,7 @@ fn look(args: &PlotArgs, show: Quantity, band: (f64, f64), style: &Style, window
         title: args.title.clone(),
         x_label: args.figure.xlabel.clone(),
         y_label: args.figure.ylabel.clone(),
-        marks,
+        marks: Vec::new(),
         times,
         columns,
     })
@@ -126,7 +125,7 @@ fn overlaid(
     args: &PlotArgs,
     model: &ModelFile,
     others: Vec<(String, ModelFile)>,
-    look: Look,
+    mut look: Look,
     context: &Context,
 ) -> Result<pointillist_plot::CurveFigure, Failure> {
     for (path, (_, other)) in args.figure.with.iter().zip(&others) {
@@ -142,6 +141,8 @@ fn overlaid(
     if let Some(warning) = posteriors.into_iter().find_map(figure::coarse_curve) {
         context.warn(&warning);
     }
+    let axis = &model.posterior.window().axes()[0];
+    look.marks = plot_options::marks(&args.figure, axis, figure::ends(model, &others))?;
     let mut figure = figure::curves(model, &others, &look)?;
     if !others.is_empty()
         && let Some(first) = figure.curves.first_mut()

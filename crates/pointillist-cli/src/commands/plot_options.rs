@@ -76,22 +76,21 @@ fn place(option: &str, text: &str, axis: &Axis) -> Result<f64, Failure> {
     })
 }
 
-/// The same within the window.
-fn place_inside(option: &str, text: &str, window: &Window, axis: usize) -> Result<f64, Failure> {
-    let (of_axis, span) = (&window.axes()[axis], window.bounding_box()[axis]);
-    let value = place(option, text, of_axis)?;
-    if (span.lo..=span.hi).contains(&value) {
+/// The same between these ends of what is drawn.
+fn place_inside(option: &str, text: &str, axis: &Axis, (lo, hi): (f64, f64)) -> Result<f64, Failure> {
+    let value = place(option, text, axis)?;
+    if (lo..=hi).contains(&value) {
         return Ok(value);
     }
-    let (lo, hi) = (io::place(of_axis, span.lo), io::place(of_axis, span.hi));
-    Err(format!("{option}: {text} lies outside the window; axis `{}` goes from {lo} to {hi}", of_axis.name).into())
+    let (name, lo, hi) = (&axis.name, io::place(axis, lo), io::place(axis, hi));
+    Err(format!("{option}: {text} lies outside the figure; give a place of axis `{name}` from {lo} to {hi}").into())
 }
 
-/// The places to point at, on the only axis of a window.
-pub fn marks(options: &FigureOptions, window: &Window) -> Result<Vec<Mark>, Failure> {
+/// The places to point at on an axis that is drawn between these ends.
+pub fn marks(options: &FigureOptions, axis: &Axis, ends: (f64, f64)) -> Result<Vec<Mark>, Failure> {
     let mark = |text: &String| {
         let (at, label) = text.split_once('=').unwrap_or((text, ""));
-        let x = place_inside(&format!("--mark {text}"), at.trim(), window, 0)?;
+        let x = place_inside(&format!("--mark {text}"), at.trim(), axis, ends)?;
         Ok(Mark { x, label: label.trim().into() })
     };
     options.mark.iter().map(mark).collect()
@@ -102,8 +101,9 @@ pub fn times(options: &FigureOptions, window: &Window) -> Result<Times, Failure>
     if let Some(text) = &options.at_times {
         let option = format!("--at-times {text}");
         let last = window.dims() - 1;
-        let places =
-            text.split(',').map(|at| place_inside(&option, at.trim(), window, last)).collect::<Result<Vec<_>, _>>()?;
+        let (axis, span) = (&window.axes()[last], window.bounding_box()[last]);
+        let place = |at: &str| place_inside(&option, at.trim(), axis, (span.lo, span.hi));
+        let places = text.split(',').map(place).collect::<Result<Vec<_>, _>>()?;
         return match places.len() {
             1..=MOST_TIMES if io::spec::repeated(&places).is_none() => Ok(Times::At(places)),
             1..=MOST_TIMES => Err(format!("{option}: a place is given twice; give it once").into()),
