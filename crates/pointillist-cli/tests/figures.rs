@@ -185,6 +185,7 @@ fn logarithms_and_limits_set_the_scale() {
         ("5", "", ["--limits 5", "as in 0,10"]),
         ("5,1", "", ["--limits 5,1", "as in 0,10"]),
         ("nan,1", "", ["--limits nan,1", "as in 0,10"]),
+        ("0,1e-320", "", ["--limits 0,1e-320", "as in 0,10"]),
         ("0,1", "--log", ["--limits 0,1", "above 0"]),
     ] {
         folder.run(&format!("plot model.json --limits {limits} {log} -o x.svg")).refused(&words);

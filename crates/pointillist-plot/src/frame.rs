@@ -33,9 +33,10 @@ impl Frame {
         self.left + self.width * fraction(x, self.x)
     }
 
-    /// Vertical position of a value.
+    /// Vertical position of a value. What lies far beyond limits is drawn as far away as still makes sense.
     pub fn py(&self, y: f64) -> f64 {
-        self.bottom() - self.height * self.spread.share(y, self.y)
+        const FARTHEST: f64 = 1e3;
+        self.bottom() - self.height * self.spread.share(y, self.y).clamp(-FARTHEST, FARTHEST)
     }
 
     /// The pieces of a line, in points of the picture; it is interrupted where a value cannot be drawn.

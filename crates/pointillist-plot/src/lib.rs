@@ -429,6 +429,7 @@ pub(crate) mod samples {
             Style::default(),
             Style { log: true, events: EventsShown::Thinned, ..print(Size::Wide(85.0)) },
             Style { limits: Some((0.5, 2.0)), events: EventsShown::Hidden, ..print(Size::Paper(40.0, 30.0)) },
+            Style { limits: Some((0.0, 1e-250)), ..Style::default() },
             Style { limits: Some((1e-3, 2.0)), log: true, events: EventsShown::All, ..print(Size::Wide(1.0)) },
         ]
     }

@@ -1,7 +1,7 @@
 //! How a figure is drawn, whatever it shows: colours, scale of the rates, events, and size on paper.
 
 use super::palette::Palette;
-use super::scale::{Range, Spread, count, event_count};
+use super::scale::{Range, Spread, count, event_count, usable};
 
 /// Inches of a unit of the picture in print: tick labels of twelve units are then 7.2 points high.
 const PRINT_UNIT: f64 = 1.0 / 120.0;
@@ -72,7 +72,7 @@ impl Size {
 impl Style {
     /// The range of the values shown, if it is said and makes sense.
     pub(super) fn given_range(&self) -> Option<Range> {
-        self.limits.filter(|&(lo, hi)| lo < hi && lo.is_finite() && hi.is_finite() && (!self.log || lo > 0.0))
+        self.limits.filter(|&(lo, hi)| lo < hi && usable(Some((lo, hi))) == (lo, hi) && (!self.log || lo > 0.0))
     }
 
     /// How heights are spread.
@@ -143,5 +143,7 @@ mod tests {
         assert_eq!(range(true, (0.0, 2.0)), None);
         assert_eq!(range(false, (2.0, 2.0)), None);
         assert_eq!(range(false, (f64::NAN, 2.0)), None);
+        assert_eq!(range(false, (0.0, 1e-320)), None);
+        assert_eq!(range(false, (1.0, 1.0 + 1e-15)), None);
     }
 }

@@ -10,8 +10,11 @@ use pointillist_plot::{EventsShown, Mark, Palette, Size, Style};
 /// Columns of journals, in millimetres.
 const ONE_COLUMN: f64 = 85.0;
 const TWO_COLUMNS: f64 = 174.0;
-/// The sides of a figure on paper, in millimetres.
-const SIDES: (f64, f64) = (30.0, 300.0);
+/// The sides of a figure on paper, in millimetres: on less its words have no room.
+const WIDTHS: (f64, f64) = (60.0, 300.0);
+const HEIGHTS: (f64, f64) = (50.0, 300.0);
+/// Limits must differ by more than this, as a part of the larger.
+const CLOSEST_LIMITS: f64 = 1e-9;
 /// Most maps side by side.
 const MOST_TIMES: usize = 24;
 
@@ -48,18 +51,30 @@ fn limits(text: &str, log: bool) -> Result<(f64, f64), Failure> {
         Some((lo, _)) if log && lo <= 0.0 => {
             Err(format!("--limits {text}: with --log the lower limit must be above 0, as in 0.1,10").into())
         }
-        Some((lo, hi)) if lo < hi && (hi - lo).is_finite() => Ok((lo, hi)),
+        Some((lo, hi)) if are_apart(lo, hi) => Ok((lo, hi)),
         _ => Err(format!("--limits {text}: give the lowest and the highest rate, as in 0,10").into()),
     }
 }
 
+/// Whether an axis can go from one to the other.
+fn are_apart(lo: f64, hi: f64) -> bool {
+    let size = lo.abs().max(hi.abs());
+    lo < hi && hi - lo > CLOSEST_LIMITS * size && (1e-200..1e200).contains(&size)
+}
+
 fn size(text: &str) -> Result<Size, Failure> {
-    let inside = |side: f64| (SIDES.0..=SIDES.1).contains(&side);
+    let inside = |side: f64, (least, most): (f64, f64)| (least..=most).contains(&side);
     match (text, pair(text)) {
         ("one-column", _) => Ok(Size::Wide(ONE_COLUMN)),
         ("two-column", _) => Ok(Size::Wide(TWO_COLUMNS)),
-        (_, Some((width, height))) if inside(width) && inside(height) => Ok(Size::Paper(width, height)),
-        (_, Some(_)) => Err(format!("--size {text}: both sides must be {} to {} mm", SIDES.0, SIDES.1).into()),
+        (_, Some((width, height))) if inside(width, WIDTHS) && inside(height, HEIGHTS) => {
+            Ok(Size::Paper(width, height))
+        }
+        (_, Some(_)) => Err(format!(
+            "--size {text}: the width must be {} to {} mm, and the height {} to {} mm",
+            WIDTHS.0, WIDTHS.1, HEIGHTS.0, HEIGHTS.1
+        )
+        .into()),
         _ => {
             Err(format!("--size {text}: write one-column, two-column, or width and height in mm, as in 120,80").into())
         }
@@ -125,13 +140,19 @@ mod tests {
     fn sizes_and_limits_are_read() {
         assert_eq!(size("one-column").ok(), Some(Size::Wide(85.0)));
         assert_eq!(size("120, 80").ok(), Some(Size::Paper(120.0, 80.0)));
-        for text in ["", "column", "120", "120,8", "1e9,80", "nan,80", "-120,80", "120,80,60"] {
+        for text in ["", "column", "120", "120,8", "1e9,80", "nan,80", "-120,80", "120,80,60", "59,80", "120,49"] {
             assert!(size(text).is_err(), "{text}");
         }
         assert_eq!(limits("-1,2.5", false).ok(), Some((-1.0, 2.5)));
-        for (text, log) in
-            [("0,5", true), ("5,0", false), ("5", false), ("a,b", false), ("1,1", false), ("0,inf", false)]
-        {
+        for (text, log) in [
+            ("0,5", true),
+            ("5,0", false),
+            ("5", false),
+            ("a,b", false),
+            ("1,1", false),
+            ("0,inf", false),
+            ("0,1e-320", false),
+        ] {
             assert!(limits(text, log).is_err(), "{text}");
         }
     }

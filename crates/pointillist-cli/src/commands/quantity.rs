@@ -45,7 +45,7 @@ impl Quantity {
             Self::Mean => "mean".into(),
             Self::Sd => "standard deviation".into(),
             Self::Quantile(p) => format!("{p} quantile"),
-            Self::Exceed(rate) => format!("probability of more than {rate}"),
+            Self::Exceed(rate) => format!("probability of more than {}", short(rate)),
         }
     }
 
@@ -56,7 +56,7 @@ impl Quantity {
             Self::Sd | Self::Quantile(_) => format!("{} of the rate, {unit}", self.name()),
             Self::Exceed(rate) => {
                 let per = unit.strip_prefix("events ").unwrap_or(unit);
-                format!("probability that the rate exceeds {rate} {per}")
+                format!("probability that the rate exceeds {} {per}", short(rate))
             }
         }
     }
@@ -84,6 +84,11 @@ impl Quantity {
     }
 }
 
+/// A rate as it was written, but for those with very many digits.
+fn short(rate: f64) -> String {
+    if rate == 0.0 || (1e-6..1e12).contains(&rate) { rate.to_string() } else { format!("{rate:e}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +104,7 @@ mod tests {
         }
         let label = Quantity::Exceed(5.0).label("events per year");
         assert_eq!(label, "probability that the rate exceeds 5 per year");
+        assert_eq!((short(0.25), short(1e300)), ("0.25".into(), "1e300".into()));
         assert_eq!(Quantity::Quantile(0.9).label("events per day"), "0.9 quantile of the rate, events per day");
     }
 }
