@@ -20,8 +20,32 @@ const MOST_PIXELS: f64 = 1e8;
 const FARTHEST: f64 = 1e5;
 
 /// The drawing as a PNG file, `scale` pixels for each of its units.
+///
+/// Of a picture for paper the file says how large its pixels are, so that programs place it in its size.
 pub(super) fn encode(drawing: &Drawing, scale: f64) -> Result<Vec<u8>, PngError> {
-    paint(drawing, scale)?.encode_png().map_err(|_| PngError::Encoding)
+    let mut png = paint(drawing, scale)?.encode_png().map_err(|_| PngError::Encoding)?;
+    if let Some(inches) = drawing.inches_per_unit
+        && png.len() > AFTER_HEADER
+    {
+        png.splice(AFTER_HEADER..AFTER_HEADER, resolution(scale / inches));
+    }
+    Ok(png)
+}
+
+/// Where the first chunk after the header of a PNG file begins.
+const AFTER_HEADER: usize = 33;
+
+/// The chunk that says how many pixels there are to an inch.
+fn resolution(pixels_per_inch: f64) -> Vec<u8> {
+    let per_metre = (pixels_per_inch / 0.0254).round() as u32;
+    let body = [b"pHYs", &per_metre.to_be_bytes()[..], &per_metre.to_be_bytes(), &[1]].concat();
+    [&9u32.to_be_bytes()[..], &body, &checksum(&body).to_be_bytes()].concat()
+}
+
+/// The CRC of PNG chunks, bit by bit: there are few.
+fn checksum(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
 }
 
 /// The drawing as pixels.
@@ -236,6 +260,21 @@ mod tests {
         let picture = decode(&Figure::Curve(untitled).png(2.0).expect("a picture"));
         assert_eq!((picture.width(), picture.height()), (1800, 840));
         assert_eq!(dark_pixels(&picture, [0, 20, 1800, 68]), 0, "no title");
+    }
+
+    #[test]
+    fn a_picture_for_paper_knows_its_resolution() {
+        assert_eq!(checksum(b"123456789"), 0xcbf4_3926, "the customary example");
+        let figure = Figure::Curve(samples::curve(vec![0.0, 1.0], vec![1.0, 2.0], vec![]));
+        let style = super::super::Style { size: super::super::Size::Wide(85.0), ..Default::default() };
+        let png = figure.picture(&style).png(5.0).unwrap();
+        assert_eq!(
+            png[AFTER_HEADER + 4..AFTER_HEADER + 12],
+            *b"pHYs\x00\x00\x5c\x46",
+            "23,622 to a metre are 600 to an inch"
+        );
+        assert_eq!(decode(&png).width(), 2008);
+        assert!(!figure.png(1.0).unwrap().windows(4).any(|window| window == b"pHYs"));
     }
 
     #[test]
