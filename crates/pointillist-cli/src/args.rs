@@ -780,11 +780,12 @@ pub struct SimulateArgs {
 #[command(after_help = "Examples:\n  \
     pointillist plot model.json -o rate.svg\n  \
     pointillist plot kenya -o kenya.png\n  \
-    pointillist plot model.json --terminal")]
+    pointillist plot model.json --terminal\n  \
+    pointillist plot model.json --size one-column --log --mark 1900=reform -o rate.pdf")]
 pub struct PlotArgs {
     /// Model file, or events (a file, `-` or a bundled set), which are fitted first
     pub subject: String,
-    /// Write the figure here, as .svg or .png
+    /// Write the figure here, as .svg, .pdf or .png
     #[arg(short, long, value_name = "FIGURE")]
     pub output: Option<PathBuf>,
     /// Draw in the terminal
@@ -799,6 +800,9 @@ pub struct PlotArgs {
     /// Heading of the figure
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+    /// What is drawn, and how.
+    #[command(flatten)]
+    pub figure: FigureOptions,
     /// How to fit events.
     #[command(flatten)]
     pub options: FitOptions,
@@ -823,6 +827,72 @@ pub struct ReportArgs {
     /// About how many cells a map has on each side, 10 to 400
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(10..=400))]
     pub cells: u16,
+}
+
+/// What a figure shows, and how it looks.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Figure")]
+pub struct FigureOptions {
+    /// What is drawn: mean, sd, quantile=P, or exceed=RATE, the probability that the rate is higher
+    #[arg(long, value_name = "WHAT", default_value = "mean")]
+    pub show: String,
+    /// Draw the rate of another model over it, on the same axis; repeatable
+    #[arg(long = "with", value_name = "MODEL")]
+    pub with: Vec<String>,
+    /// Point at a place of the axis, a number or a date; repeatable
+    #[arg(long, value_name = "PLACE[=LABEL]", allow_hyphen_values = true)]
+    pub mark: Vec<String>,
+    /// With three axes: so many maps at even steps of the last, each with the events nearest to it (default: 6)
+    #[arg(long, value_name = "N", conflicts_with = "at_times")]
+    pub times: Option<String>,
+    /// With three axes: maps at these places of the last axis, numbers or dates
+    #[arg(long, value_name = "T1,T2,...", allow_hyphen_values = true)]
+    pub at_times: Option<String>,
+    /// Draw rates on a scale of logarithms
+    #[arg(long)]
+    pub log: bool,
+    /// Lowest and highest rate of the axis or of the colours (default: all there is to see)
+    #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
+    pub limits: Option<String>,
+    /// The colours of a map (default: viridis); bright is high in all of them
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub palette: Option<PaletteName>,
+    /// Which events are drawn (default: as many as can be told apart)
+    #[arg(long, value_name = "WHICH", value_enum)]
+    pub points: Option<PointsName>,
+    /// Label of the x axis
+    #[arg(long, value_name = "TEXT")]
+    pub xlabel: Option<String>,
+    /// Label of the y axis
+    #[arg(long, value_name = "TEXT")]
+    pub ylabel: Option<String>,
+    /// Size on paper: one-column (85 mm wide), two-column (174 mm), or width and height in mm
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<String>,
+}
+
+/// The colours of maps, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PaletteName {
+    /// Violet, green, yellow.
+    Viridis,
+    /// Black, magenta, cream.
+    Magma,
+    /// Blue, grey, yellow.
+    Cividis,
+    /// Nearly black to nearly white.
+    Grey,
+}
+
+/// Which events a figure shows, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PointsName {
+    /// None.
+    Hide,
+    /// Some 2000 at the most.
+    Thin,
+    /// All of them.
+    All,
 }
 
 /// How often held-out events were looked for, beside those that were fitted.

@@ -38,6 +38,16 @@ enum Kind {
     Picture,
     /// ... its band, ...
     Band,
+    /// ... what is drawn on a line alone, ...
+    Line,
+    /// ... its scale of colours, ...
+    Colours,
+    /// ... the maps of which it is made, ...
+    Panels,
+    /// ... its scale of rates, ...
+    RateScale,
+    /// ... its size on paper, ...
+    Paper,
     /// ... and where it is shown.
     Terminal,
     /// A window, which models have themselves.
@@ -95,7 +105,12 @@ const TABLE: &[Line] = &[
     line(FITS, &["prior", "fix", "errors", "max_evaluations"], &[Kind::Fitting]),
     line(&["compare", "smooth", "sgcp"], &["heldout_repeats", "heldout_trials"], &[Kind::HeldOut]),
     line(&["compare"], &["draws"], &[Kind::Sampled]),
-    line(&["plot"], &["overlay", "title"], &[Kind::Picture]),
+    line(&["plot"], &["overlay", "title", "show", "points", "xlabel", "ylabel"], &[Kind::Picture]),
+    line(&["plot"], &["mark", "with"], &[Kind::Picture, Kind::Line]),
+    line(&["plot"], &["palette"], &[Kind::Picture, Kind::Colours]),
+    line(&["plot"], &["times", "at_times"], &[Kind::Picture, Kind::Panels]),
+    line(&["plot"], &["log", "limits"], &[Kind::Picture, Kind::RateScale]),
+    line(&["plot"], &["size"], &[Kind::Picture, Kind::Paper]),
     line(&["plot"], &["quantiles"], &[Kind::Picture, Kind::Band]),
     line(&["plot"], &["terminal"], &[Kind::Picture, Kind::Terminal]),
     line(&["simulate"], &["window", "columns", "repeats", "exposure"], &[Kind::Window]),
@@ -161,8 +176,20 @@ pub enum Mode<'a> {
     NothingHeldOut,
     /// Coordinates are numbers alone.
     NoDates,
-    /// A picture of two axes.
+    /// A picture of two axes, which has no band ...
     Map,
+    /// ... and is no line.
+    NotALine,
+    /// A picture of one axis.
+    NoColours,
+    /// A picture of one map, or of a line.
+    NoPanels,
+    /// A picture of something else than rates with a band, which is this.
+    NoBand(&'a str),
+    /// A picture of probabilities.
+    Probabilities,
+    /// A picture in the terminal alone.
+    OnlyTerminal,
     /// JSON about a picture.
     PictureAsJson,
     /// JSON without any picture.
@@ -230,6 +257,14 @@ impl Mode<'_> {
             }
             Self::NoDates => (&[Kind::Dates], "no coordinate is a date".into(), leave),
             Self::Map => (&[Kind::Band], "a map has no band".into(), leave),
+            Self::NotALine => (&[Kind::Line], "the figure is a map, not a line".into(), leave),
+            Self::NoColours => (&[Kind::Colours], "a line has no scale of colours".into(), leave),
+            Self::NoPanels => (&[Kind::Panels], "there are fewer than three axes".into(), leave),
+            Self::NoBand(shown) => (&[Kind::Band], format!("--show {shown} has no band"), leave),
+            Self::Probabilities => (&[Kind::RateScale], "a probability is drawn from 0 to 1".into(), leave),
+            Self::OnlyTerminal => {
+                (&[Kind::Paper], "a terminal has a size of its own".into(), "name a figure with --output")
+            }
             Self::PictureAsJson => (&[Kind::Terminal], "--json leaves no room for a picture on stdout".into(), leave),
             Self::NoPicture => {
                 (&[Kind::Picture], "--json without --output draws nothing".into(), "name a figure with --output")

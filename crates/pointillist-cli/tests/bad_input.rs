@@ -126,7 +126,7 @@ fn options_that_are_not_understood() {
     folder.run("score model.json coal --draws 1").refused(&["--draws"]);
     folder.run("score model.json tweets --columns t_days").refused(&["no event lies inside the window"]);
     folder.run("plot model.json -o x.html").refused(&[".html", ".svg"]);
-    folder.run("plot model.json -o x.pdf").refused(&[".svg or .png"]);
+    folder.run("plot model.json -o x.eps").refused(&[".svg, .pdf or .png"]);
     folder.run("plot model.json --window 0,5 -o x.svg").refused(&["--window", "fitted already"]);
     folder.run("plot model.json --quantiles 0.9,0.1 -o x.svg").refused(&["--quantiles"]);
     folder.run("plot model.json --repeats 3 -o x.svg").refused(&["--repeats", "fitted already"]);

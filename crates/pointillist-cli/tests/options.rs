@@ -5,7 +5,7 @@ mod common;
 use common::Folder;
 
 /// What is typed, and the option in it that does nothing.
-const IDLE: [(&str, &str); 44] = [
+const IDLE: [(&str, &str); 54] = [
     // A model is fitted already.
     ("plot model.json --method joint --exact", "--method"),
     ("plot model.json --exact", "--exact"),
@@ -23,6 +23,16 @@ const IDLE: [(&str, &str); 44] = [
     ("plot model.json --json --terminal -o x.svg", "--terminal"),
     ("plot model.json --json --title Coal", "--title"),
     ("plot model.json --json --events coal", "--events"),
+    ("plot model.json --json --log", "--log"),
+    ("plot map.json --mark 0.5=here -o x.svg", "--mark"),
+    ("plot map.json --with model.json -o x.svg", "--with"),
+    ("plot map.json --times 3 -o x.svg", "--times"),
+    ("plot model.json --at-times 1900 -o x.svg", "--at-times"),
+    ("plot model.json --palette grey -o x.svg", "--palette"),
+    ("plot model.json --show sd --quantiles 0.1,0.9 -o x.svg", "--quantiles"),
+    ("plot model.json --show exceed=2 --log -o x.svg", "--log"),
+    ("plot model.json --show exceed=2 --limits 0,1 -o x.svg", "--limits"),
+    ("plot model.json --size one-column --terminal", "--size"),
     // A summary was read and has its window.
     ("fit coal.summary --time-unit hours", "--time-unit"),
     ("fit coal.summary --trial-column run", "--trial-column"),
@@ -61,9 +71,11 @@ const IDLE: [(&str, &str); 44] = [
 ];
 
 /// What looks like it, and does something.
-const USED: [&str; 9] = [
+const USED: [&str; 11] = [
     "plot model.json --title Coal --quantiles 0.1,0.9 --terminal",
     "plot model.json --json -o x.svg --title Coal",
+    "plot model.json --json -o x.svg --log --limits 0.1,9 --mark 1900 --with model.json --size two-column",
+    "plot map.json --palette grey --points hide --show sd --xlabel a --ylabel b --limits 0,9",
     "plot coal --inducing 9 --method collapsed --terminal",
     "fit coal --columns date --time-unit years --inducing 9",
     "fit coal --inducing 9 --jitter 1e-7 --tolerance 1e-5",

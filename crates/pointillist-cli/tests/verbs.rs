@@ -316,15 +316,18 @@ fn one_event_and_two_equal_ones_fit_with_a_warning() {
 }
 
 #[test]
-fn three_axes_fit_and_predict_but_are_not_drawn() {
+fn three_axes_fit_and_predict_and_four_are_not_drawn() {
     let folder = Folder::new();
     let rows: String = (0..40).map(|i| format!("{},{},{}\n", i % 7, i * 3 % 11, i * 5 % 13)).collect();
     folder.write("xyz.csv", format!("x,y,z\n{rows}"));
     folder.run("fit xyz.csv --window 0,7,0,11,0,13 --inducing 3x3x3 -o m.json").good();
     assert_eq!(folder.run("predict m.json --grid 2x3x4").good().csv().1.len(), 24);
     assert_eq!(folder.run("predict m.json").good().csv().1.len(), 8000);
-    folder.run("plot m.json -o x.svg").refused(&["one or two axes"]);
-    folder.run("plot xyz.csv -o x.svg").refused(&["one or two axes", "--columns"]);
+    folder.write("more.csv", "x,y,z,t\n1,2,3,4\n2,3,1,1\n0,1,0,2\n");
+    let four = "--columns x,y,z,t --window 0,3,0,4,0,4,0,5 --inducing 2x2x2x2";
+    folder.run(&format!("plot more.csv {four} -o x.svg")).refused(&["up to three axes", "--columns"]);
+    folder.run(&format!("fit more.csv {four} -o four.json")).good();
+    folder.run("plot four.json -o x.svg").refused(&["up to three axes", "predict"]);
 }
 
 /// Columns of `predict`, by name.

@@ -4,8 +4,10 @@
 
 use super::curve::bin_counts;
 use super::drawing::{Attribute, Drawing, FRAME, INK, Point, QUIET_INK, Rgb, Step, Text, polyline};
-use super::frame::{Frame, LEGEND_MIDDLE, y_axis_room};
-use super::scale::{Range, event_count, finite_range, fitted_axis, is_drawable, usable};
+use super::frame::{Frame, y_axis_room};
+use super::legend::{LEGEND_MIDDLE, LEGEND_ROW, SWATCH_GAP, places};
+use super::palette::series_colour as colour;
+use super::scale::{Range, Spread, event_count, finite_range, fitted_axis, is_drawable, usable};
 use super::text::{TICK_SIZE, fit_text, text_width};
 use super::{ChartFigure, Level, Series, Stroke};
 
@@ -13,9 +15,8 @@ const WIDTH: f64 = 900.0;
 const RIGHT_MARGIN: f64 = 28.0;
 /// Height of the frame.
 const HEIGHT: f64 = 284.0;
-/// Where the frame begins without a legend, and how much lower for each row of it.
+/// Where the frame begins without a legend.
 const TOP: f64 = 46.0;
-const LEGEND_ROW: f64 = 20.0;
 /// Below the tick labels' upper edge: tick labels and axis label.
 const BOTTOM_MARGIN: f64 = 49.0;
 /// The tick labels lie this far under the frame, or under the rug.
@@ -28,22 +29,8 @@ const X_PADDING: f64 = 0.025;
 const Y_PADDING: f64 = 0.06;
 /// Half the width of the ends of an error bar.
 const CAP: f64 = 3.5;
-/// A swatch of the legend, as long as three dashes; what lies between it and its label, and between entries.
+/// A swatch of the legend, as long as three dashes.
 const SWATCH: f64 = 29.0;
-const SWATCH_GAP: f64 = 7.0;
-const ENTRY_GAP: f64 = 20.0;
-
-/// The colours of Okabe and Ito, which colour-blind eyes tell apart, with brown for a yellow that is too pale on white.
-const PALETTE: [Rgb; 8] = [
-    [0x00, 0x72, 0xb2],
-    [0xd5, 0x5e, 0x00],
-    [0x00, 0x9e, 0x73],
-    INK,
-    [0xe6, 0x9f, 0x00],
-    [0xcc, 0x79, 0xa7],
-    [0x56, 0xb4, 0xe9],
-    [0x8b, 0x5a, 0x2b],
-];
 
 /// The figure as shapes.
 pub(super) fn draw(figure: &ChartFigure) -> Drawing {
@@ -55,7 +42,7 @@ pub(super) fn draw(figure: &ChartFigure) -> Drawing {
     let x_axis = fitted_axis(x, None, width, 9, |label| text_width(label, TICK_SIZE) + 18.0);
     let legend = legend(figure, x, width);
     let rows = legend.last().map_or(0, |entry| entry.row + 1);
-    let frame = Frame { left, top: TOP + LEGEND_ROW * rows as f64, width, height: HEIGHT, x, y };
+    let frame = Frame { left, top: TOP + LEGEND_ROW * rows as f64, width, height: HEIGHT, x, y, spread: Spread::Even };
     let rug = if figure.events.is_empty() { 0.0 } else { RUG_GAP + RUG_HEIGHT };
 
     let mut drawing = Drawing::new(WIDTH, frame.bottom() + rug + TICK_GAP + BOTTOM_MARGIN);
@@ -112,11 +99,6 @@ fn heights(series: &Series) -> impl Iterator<Item = f64> {
         let (lower, upper) = series.band.as_ref().map_or((y, y), |(lower, upper)| (at(lower), at(upper)));
         [y, y - error, y + error, lower, upper]
     })
-}
-
-/// The colour of a series, or of a level counted on from these.
-fn colour(number: usize) -> Rgb {
-    PALETTE[number % PALETTE.len()]
 }
 
 /// The style of a line.
@@ -252,20 +234,11 @@ fn legend<'a>(figure: &'a ChartFigure, x: Range, room: f64) -> Vec<Entry<'a>> {
         let shown = figure.events.iter().filter(|event| (x.0..=x.1).contains(*event)).count();
         add(Sign::Events, 0, &event_count(shown));
     }
-    wrap(&mut entries, room);
-    entries
-}
-
-/// Gives each entry its place, in a new row where the last has no room for it.
-fn wrap(entries: &mut [Entry], room: f64) {
-    let (mut x, mut row) = (0.0, 0);
-    for entry in entries {
-        if x > 0.0 && x + entry.width() > room {
-            (x, row) = (0.0, row + 1);
-        }
-        (entry.x, entry.row) = (x, row);
-        x += entry.width() + ENTRY_GAP;
+    let places = places(entries.iter().map(Entry::width), room);
+    for (entry, place) in entries.iter_mut().zip(places) {
+        (entry.x, entry.row) = place;
     }
+    entries
 }
 
 impl Entry<'_> {

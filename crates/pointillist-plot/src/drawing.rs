@@ -1,7 +1,8 @@
-//! A picture as a list of shapes, which `svg.rs` writes as text and `png.rs` paints as pixels.
+//! A picture as a list of shapes, which `svg.rs` and `pdf.rs` write as text and `png.rs` paints as pixels.
 //!
 //! Lengths are in units of the picture, y downwards. What to draw, and where, is decided elsewhere.
 
+use super::style::Size;
 use super::text::{TITLE_SIZE, fit_text};
 
 /// An opaque colour.
@@ -37,6 +38,60 @@ pub(super) enum Attribute {
     RoundCap,
     /// Lengths of the dashes and of the gaps between them.
     Dashes(f64, f64),
+}
+
+/// How a shape looks, all things taken together.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub fill: Option<Rgb>,
+    pub fill_opacity: f64,
+    pub is_even_odd: bool,
+    pub line: Option<Rgb>,
+    pub line_opacity: f64,
+    pub line_width: f64,
+    pub has_round_joins: bool,
+    pub has_round_caps: bool,
+    pub dashes: Option<(f64, f64)>,
+}
+
+impl Default for Look {
+    /// That of SVG.
+    fn default() -> Self {
+        Self {
+            fill: Some([0; 3]),
+            fill_opacity: 1.0,
+            is_even_odd: false,
+            line: None,
+            line_opacity: 1.0,
+            line_width: 1.0,
+            has_round_joins: false,
+            has_round_caps: false,
+            dashes: None,
+        }
+    }
+}
+
+impl Look {
+    /// This look with what a style says of its own.
+    pub fn with(&self, style: &[Attribute]) -> Self {
+        let mut look = self.clone();
+        for attribute in style {
+            match *attribute {
+                Attribute::Class(_) => {}
+                Attribute::Fill(colour) => look.fill = Some(colour),
+                Attribute::NoFill => look.fill = None,
+                Attribute::FillOpacity(opacity) => look.fill_opacity = opacity,
+                Attribute::EvenOdd => look.is_even_odd = true,
+                Attribute::Line(colour) => look.line = Some(colour),
+                Attribute::LineWidth(width) => look.line_width = width,
+                Attribute::LineOpacity(opacity) => look.line_opacity = opacity,
+                Attribute::RoundJoin => look.has_round_joins = true,
+                Attribute::RoundCap => look.has_round_caps = true,
+                Attribute::Dashes(dash, gap) => look.dashes = Some((dash, gap)),
+            }
+        }
+        look
+    }
 }
 
 /// One step of the pen.
@@ -148,15 +203,23 @@ pub(super) enum Shape {
 pub(super) struct Drawing {
     pub width: f64,
     pub height: f64,
+    /// How long a unit is, if the picture is meant for paper.
+    pub inches_per_unit: Option<f64>,
     pub shapes: Vec<Shape>,
 }
 
 impl Drawing {
     /// An empty picture on a white ground.
     pub fn new(width: f64, height: f64) -> Self {
-        let mut drawing = Drawing { width, height, shapes: Vec::new() };
+        let mut drawing = Drawing { width, height, inches_per_unit: None, shapes: Vec::new() };
         drawing.rect([0.0, 0.0, width, height], &[Attribute::Fill(WHITE)]);
         drawing
+    }
+
+    /// The same picture, as large as a figure of this size is.
+    pub fn sized(self, size: Size) -> Self {
+        let inches_per_unit = (size != Size::Screen).then(|| size.inches_per_unit());
+        Self { inches_per_unit, ..self }
     }
 
     pub fn rect(&mut self, [x, y, width, height]: Place, style: &[Attribute]) {

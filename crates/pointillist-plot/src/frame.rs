@@ -1,11 +1,11 @@
 //! The plotting rectangle of a figure: where values lie in it, and the axes around it.
 
 use super::drawing::{Anchor, Attribute, Drawing, FRAME, GRID, INK, Point, QUIET_INK, Step, Text, polygon};
-use super::scale::{Axis, Range, fraction, is_drawable};
+use super::scale::{Axis, Range, Spread, fraction, is_drawable};
 use super::text::{LABEL_SIZE, TICK_SIZE, fit_text, text_width};
 
-/// Height of the legend line, under the title.
-pub(super) const LEGEND_MIDDLE: f64 = 48.0;
+/// From one line of a label to the next, in heights of its letters.
+pub(super) const LINE_HEIGHT: f64 = 1.25;
 
 /// The plotting rectangle and the data it shows.
 pub(super) struct Frame {
@@ -15,6 +15,8 @@ pub(super) struct Frame {
     pub height: f64,
     pub x: Range,
     pub y: Range,
+    /// How heights are spread.
+    pub spread: Spread,
 }
 
 impl Frame {
@@ -31,9 +33,10 @@ impl Frame {
         self.left + self.width * fraction(x, self.x)
     }
 
-    /// Vertical position of a value.
+    /// Vertical position of a value. What lies far beyond limits is drawn as far away as still makes sense.
     pub fn py(&self, y: f64) -> f64 {
-        self.bottom() - self.height * fraction(y, self.y)
+        const FARTHEST: f64 = 1e3;
+        self.bottom() - self.height * self.spread.share(y, self.y).clamp(-FARTHEST, FARTHEST)
     }
 
     /// The pieces of a line, in points of the picture; it is interrupted where a value cannot be drawn.
@@ -109,6 +112,17 @@ impl Frame {
         self.y_axis_within(drawing, axis, &axis.title(label), self.upright_room(drawing));
     }
 
+    /// The same with the axis label in these lines, for which `y_axis_room` was left.
+    pub fn y_axis_in_lines(&self, drawing: &mut Drawing, axis: &Axis, lines: &[String]) {
+        let room = self.upright_room(drawing);
+        let (last, above) = lines.split_last().map_or(("", lines), |(last, above)| (last, above));
+        self.y_axis_within(drawing, axis, last, room);
+        for (i, line) in above.iter().rev().enumerate() {
+            let x = self.left - 8.0 - widest_label(axis) - 12.0 - LINE_HEIGHT * LABEL_SIZE * (i + 1) as f64;
+            self.upright_text(drawing, x, line, room);
+        }
+    }
+
     /// The same with the axis label as it is and at most `room` long, where other frames stand above or below this one.
     pub fn y_axis_within(&self, drawing: &mut Drawing, axis: &Axis, title: &str, room: f64) {
         for tick in &axis.ticks {
@@ -121,8 +135,13 @@ impl Frame {
 
     /// How long a label reading upwards can be before it leaves the picture.
     pub fn upright_room(&self, drawing: &Drawing) -> f64 {
+        self.upright_room_of(drawing.height)
+    }
+
+    /// The same for a picture of this height.
+    pub fn upright_room_of(&self, height: f64) -> f64 {
         let y = self.top + self.height / 2.0;
-        2.0 * y.min(drawing.height - y) - 16.0
+        2.0 * y.min(height - y) - 16.0
     }
 
     /// A label reading upwards, centred on the frame, at most `room` long.
@@ -163,7 +182,15 @@ mod tests {
 
     #[test]
     fn bands_end_at_the_frame_and_break_where_an_end_is_missing() {
-        let frame = Frame { left: 0.0, top: 0.0, width: 4.0, height: 10.0, x: (0.0, 4.0), y: (0.0, 10.0) };
+        let frame = Frame {
+            left: 0.0,
+            top: 0.0,
+            width: 4.0,
+            height: 10.0,
+            x: (0.0, 4.0),
+            y: (0.0, 10.0),
+            spread: Spread::Even,
+        };
         let lower = [1.0, f64::NEG_INFINITY, f64::NAN, 1.0, 9.0];
         let pieces = frame.band_pieces(&[0.0, 1.0, 2.0, 3.0], &lower, &[2.0, f64::INFINITY, 3.0, 4.0]);
         let pieces: Vec<String> = pieces.iter().map(|piece| notation(piece)).collect();

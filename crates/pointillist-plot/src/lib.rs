@@ -1,5 +1,5 @@
-//! Figures of intensities: a curve with a credible band or a map, as SVG, PNG or text for a terminal; charts of many
-//! lines and maps side by side, as SVG or PNG.
+//! Figures of intensities: curves with credible bands, a map, or maps side by side, as SVG, PDF, PNG or text for a terminal;
+//! charts of many lines as SVG or PNG.
 //!
 //! Plain numbers in, a picture out. The crate knows nothing of how the numbers were inferred,
 //! reads and writes no files, and never fails on data: empty, constant or non-finite input gives
@@ -7,16 +7,15 @@
 //! machine.
 //!
 //! ```
-//! use pointillist_plot::{CurveFigure, Figure};
+//! use pointillist_plot::{Curve, CurveFigure, Figure, Style};
 //!
 //! let x: Vec<f64> = (0..=100).map(|i| f64::from(i) / 10.0).collect();
 //! let figure = Figure::Curve(CurveFigure {
 //!     title: "A wave".into(),
 //!     x_label: "time (s)".into(),
 //!     y_label: "events per second".into(),
-//!     mean: x.iter().map(|x| 2.0 + x.sin()).collect(),
-//!     x,
-//!     band: None,
+//!     curves: vec![Curve { label: "mean".into(), y: x.iter().map(|x| 2.0 + x.sin()).collect(), x, band: None }],
+//!     marks: vec![],
 //!     events: vec![1.0, 1.5, 2.0, 7.7],
 //!     trials: vec![],
 //!     gaps: vec![],
@@ -24,6 +23,7 @@
 //! });
 //! assert!(figure.svg().starts_with("<svg"));
 //! assert!(figure.png(2.0)?.starts_with(b"\x89PNG"));
+//! assert!(figure.picture(&Style::default()).pdf().starts_with(b"%PDF"));
 //! assert!(figure.terminal(80, 20, false).contains("4 events"));
 //! # Ok::<(), pointillist_plot::PngError>(())
 //! ```
@@ -33,22 +33,28 @@ mod curve;
 mod drawing;
 mod font;
 mod frame;
+mod legend;
 mod map;
+mod palette;
 mod panels;
+mod pdf;
 mod png;
 mod scale;
+mod style;
 mod svg;
 mod terminal;
 mod text;
 
 use drawing::Drawing;
+pub use palette::Palette;
+pub use style::{EventsShown, Size, Style};
 
 /// A pointwise interval around a curve.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// Lower ends, one for each `x` of the figure.
+    /// Lower ends, one for each `x` of the curve.
     pub lower: Vec<f64>,
-    /// Upper ends, one for each `x` of the figure.
+    /// Upper ends, one for each `x` of the curve.
     pub upper: Vec<f64>,
     /// What the legend calls it, for example "90 % credible band".
     pub label: String,
@@ -65,7 +71,29 @@ pub struct Calendar {
     pub unit_days: f64,
 }
 
-/// A curve over one axis, with an optional band and the events it was inferred from.
+/// A line over an axis, with an optional band.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// What the legend calls it.
+    pub label: String,
+    /// Positions, ascending.
+    pub x: Vec<f64>,
+    /// Height at each `x`; a NaN interrupts the line.
+    pub y: Vec<f64>,
+    /// The interval around it, if there is one.
+    pub band: Option<Band>,
+}
+
+/// A place of the x axis to point at.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Where it is.
+    pub x: f64,
+    /// What is there; it may be empty.
+    pub label: String,
+}
+
+/// Curves over one axis, and the events that the first was inferred from.
 #[derive(Clone, Debug)]
 pub struct CurveFigure {
     /// Heading of the figure.
@@ -74,12 +102,10 @@ pub struct CurveFigure {
     pub x_label: String,
     /// Label of the y axis, with its unit.
     pub y_label: String,
-    /// Positions, ascending.
-    pub x: Vec<f64>,
-    /// Height of the curve at each `x`.
-    pub mean: Vec<f64>,
-    /// The interval around the curve, if there is one.
-    pub band: Option<Band>,
+    /// The curves. Where there are several, their bands share an entry of the legend.
+    pub curves: Vec<Curve>,
+    /// Places to point at.
+    pub marks: Vec<Mark>,
     /// Event positions, drawn as a rug under the axis.
     pub events: Vec<f64>,
     /// For each event the number of its trial from 0: then they are drawn in a row for each trial. Empty without trials.
@@ -126,6 +152,33 @@ pub enum Figure {
     Curve(CurveFigure),
     /// A heat map of the plane.
     Map(MapFigure),
+    /// Several heat maps with one scale.
+    Panels(PanelsFigure),
+}
+
+/// A figure as it is drawn: ready to be written in one format or another.
+pub struct Picture {
+    drawing: Drawing,
+}
+
+impl Picture {
+    /// As a stand-alone SVG document.
+    pub fn svg(&self) -> String {
+        svg::write(&self.drawing)
+    }
+
+    /// As a PDF document of one page. Text stands in it as outlines, so that it needs no font.
+    pub fn pdf(&self) -> Vec<u8> {
+        pdf::write(&self.drawing)
+    }
+
+    /// As a PNG file, `scale` pixels for each unit of the SVG.
+    ///
+    /// # Errors
+    /// When the scale is not a positive number or asks for an unreasonably large picture.
+    pub fn png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
+        png::encode(&self.drawing, scale)
+    }
 }
 
 /// How a line is drawn.
@@ -232,33 +285,42 @@ pub enum PngError {
 }
 
 impl Figure {
-    fn drawing(&self) -> Drawing {
-        match self {
-            Figure::Curve(curve) => curve::draw(curve),
-            Figure::Map(map) => map::draw(map),
-        }
+    /// The figure, drawn in a style.
+    pub fn picture(&self, style: &Style) -> Picture {
+        let drawing = match self {
+            Figure::Curve(curve) => curve::draw(curve, style),
+            Figure::Map(map) => map::draw(map, style),
+            Figure::Panels(panels) => panels::draw(panels, style),
+        };
+        Picture { drawing }
     }
 
-    /// The figure as a stand-alone SVG document.
+    /// The figure in the usual style as a stand-alone SVG document.
     pub fn svg(&self) -> String {
-        svg::write(&self.drawing())
+        self.picture(&Style::default()).svg()
     }
 
-    /// The figure as a PNG file, `scale` pixels for each unit of the SVG.
+    /// The figure in the usual style as a PNG file, `scale` pixels for each unit of the SVG.
     ///
     /// # Errors
-    /// When the scale is not a positive number or asks for an unreasonably large picture.
+    /// As for [`Picture::png`].
     pub fn png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
-        png::encode(&self.drawing(), scale)
+        self.picture(&Style::default()).png(scale)
     }
 
-    /// The figure as text of at most `width` columns and about `height` lines.
+    /// The figure in the usual style as text of at most `width` columns and about `height` lines (for each of several maps).
     ///
     /// Without `colour` the text has no escape sequences, so it can go to a file or a pipe.
     pub fn terminal(&self, width: usize, height: usize, colour: bool) -> String {
+        self.terminal_in(&Style::default(), width, height, colour)
+    }
+
+    /// The same in a style.
+    pub fn terminal_in(&self, style: &Style, width: usize, height: usize, colour: bool) -> String {
         match self {
-            Figure::Curve(curve) => terminal::curve(curve, width, height, colour),
-            Figure::Map(map) => terminal::map(map, width, height, colour),
+            Figure::Curve(curve) => terminal::curve(curve, style, width, height, colour),
+            Figure::Map(map) => terminal::map(map, style, width, height, colour),
+            Figure::Panels(panels) => terminal::panels(panels, style, width, height, colour),
         }
     }
 }
@@ -272,7 +334,7 @@ impl ChartFigure {
     /// The chart as a PNG file, `scale` pixels for each unit of the SVG.
     ///
     /// # Errors
-    /// As for [`Figure::png`].
+    /// As for [`Picture::png`].
     pub fn png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
         png::encode(&chart::draw(self), scale)
     }
@@ -281,15 +343,15 @@ impl ChartFigure {
 impl PanelsFigure {
     /// The maps as one stand-alone SVG document.
     pub fn svg(&self) -> String {
-        svg::write(&panels::draw(self))
+        svg::write(&panels::draw(self, &Style::default()))
     }
 
     /// The maps as one PNG file, `scale` pixels for each unit of the SVG.
     ///
     /// # Errors
-    /// As for [`Figure::png`].
+    /// As for [`Picture::png`].
     pub fn png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
-        png::encode(&panels::draw(self), scale)
+        png::encode(&panels::draw(self, &Style::default()), scale)
     }
 }
 
@@ -308,9 +370,8 @@ pub(crate) mod samples {
             title: "Accidents & <incidents>".into(),
             x_label: "time (s)".into(),
             y_label: "events per second".into(),
-            x,
-            mean,
-            band: Some(band),
+            curves: vec![Curve { label: "mean".into(), x, y: mean, band: Some(band) }],
+            marks: vec![],
             events,
             trials: vec![],
             gaps: vec![],
@@ -356,7 +417,21 @@ pub(crate) mod samples {
         let svg = svg::write(drawing);
         // The encoded image may hold any letters.
         let readable: String = svg.lines().filter(|line| !line.starts_with("<image")).collect();
-        !readable.contains("NaN") && !readable.contains("inf") && png::encode(drawing, 0.2).is_ok()
+        let pdf = pdf::content(drawing);
+        let is_number = |text: &str| !text.contains("NaN") && !text.contains("inf");
+        is_number(&readable) && is_number(&pdf) && png::encode(drawing, 0.2).is_ok()
+    }
+
+    /// The usual style, and one of every other kind.
+    pub fn styles() -> Vec<Style> {
+        let print = |size| Style { palette: Palette::Grey, size, ..Style::default() };
+        vec![
+            Style::default(),
+            Style { log: true, events: EventsShown::Thinned, ..print(Size::Wide(85.0)) },
+            Style { limits: Some((0.5, 2.0)), events: EventsShown::Hidden, ..print(Size::Paper(40.0, 30.0)) },
+            Style { limits: Some((0.0, 1e-250)), ..Style::default() },
+            Style { limits: Some((1e-3, 2.0)), log: true, events: EventsShown::All, ..print(Size::Wide(1.0)) },
+        ]
     }
 
     /// Awkward numbers of every kind.
@@ -386,6 +461,8 @@ pub(crate) mod samples {
                 figures.push(Figure::Curve(figure.clone()));
                 figure.trials = (0..mean.len()).collect();
                 figure.gaps = x.windows(2).map(|pair| (pair[0], pair[1])).collect();
+                figure.curves.push(Curve { label: "<b>".into(), x: mean.clone(), y: x.clone(), band: None });
+                figure.marks = x.iter().map(|&x| Mark { x, label: "a mark".into() }).collect();
                 figures.push(Figure::Curve(figure));
             }
             let mut figure = map(x.len(), 2, |i, _| x[i]);
@@ -398,7 +475,9 @@ pub(crate) mod samples {
             figure.y_range = (2.0, 2.0);
             figures.push(Figure::Map(figure.clone()));
             figure.x = x.clone();
-            figures.push(Figure::Map(figure));
+            figures.push(Figure::Map(figure.clone()));
+            let panels = vec![figure; x.len().min(3)];
+            figures.push(Figure::Panels(PanelsFigure { title: "Maps".into(), columns: 2, panels }));
         }
         figures
     }

@@ -1,10 +1,10 @@
 //! A drawing as pixels, and pixels as a PNG file.
 //!
-//! With `font.rs` the only file that knows the painting library. The fonts of the machine are not consulted, so
+//! With `font.rs` and `pdf.rs` the only file that knows the painting library. The fonts of the machine are not consulted, so
 //! pictures are the same everywhere.
 
 use super::PngError;
-use super::drawing::{Attribute, Drawing, Image, Place, Point, Rgb, Shape, Step, Text};
+use super::drawing::{Drawing, Image, Look, Place, Point, Rgb, Shape, Step, Text};
 use super::font::Font;
 use tiny_skia::{
     Color, FillRule, FilterQuality, GradientStop, IntSize, LineCap, LineJoin, LinearGradient, Mask, Paint, Path,
@@ -20,8 +20,32 @@ const MOST_PIXELS: f64 = 1e8;
 const FARTHEST: f64 = 1e5;
 
 /// The drawing as a PNG file, `scale` pixels for each of its units.
+///
+/// Of a picture for paper the file says how large its pixels are, so that programs place it in its size.
 pub(super) fn encode(drawing: &Drawing, scale: f64) -> Result<Vec<u8>, PngError> {
-    paint(drawing, scale)?.encode_png().map_err(|_| PngError::Encoding)
+    let mut png = paint(drawing, scale)?.encode_png().map_err(|_| PngError::Encoding)?;
+    if let Some(inches) = drawing.inches_per_unit
+        && png.len() > AFTER_HEADER
+    {
+        png.splice(AFTER_HEADER..AFTER_HEADER, resolution(scale / inches));
+    }
+    Ok(png)
+}
+
+/// Where the first chunk after the header of a PNG file begins.
+const AFTER_HEADER: usize = 33;
+
+/// The chunk that says how many pixels there are to an inch.
+fn resolution(pixels_per_inch: f64) -> Vec<u8> {
+    let per_metre = (pixels_per_inch / 0.0254).round() as u32;
+    let body = [b"pHYs", &per_metre.to_be_bytes()[..], &per_metre.to_be_bytes(), &[1]].concat();
+    [&9u32.to_be_bytes()[..], &body, &checksum(&body).to_be_bytes()].concat()
+}
+
+/// The CRC of PNG chunks, bit by bit: there are few.
+fn checksum(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
 }
 
 /// The drawing as pixels.
@@ -52,47 +76,14 @@ fn pixmap(image: &Image) -> Option<Pixmap> {
     Pixmap::from_vec(image.pixels.clone(), size)
 }
 
-/// How a shape looks, all things taken together.
-#[derive(Clone)]
-struct Look {
-    fill: Option<Rgb>,
-    fill_opacity: f64,
-    rule: FillRule,
-    line: Option<Rgb>,
-    line_opacity: f64,
-    stroke: Stroke,
-}
-
-impl Default for Look {
-    /// That of SVG.
-    fn default() -> Self {
-        let stroke = Stroke { width: 1.0, ..Stroke::default() };
-        Self { fill: Some([0; 3]), fill_opacity: 1.0, rule: FillRule::Winding, line: None, line_opacity: 1.0, stroke }
-    }
-}
-
-impl Look {
-    /// This look with what a style says of its own.
-    fn with(&self, style: &[Attribute]) -> Self {
-        let mut look = self.clone();
-        for attribute in style {
-            match *attribute {
-                Attribute::Class(_) => {}
-                Attribute::Fill(colour) => look.fill = Some(colour),
-                Attribute::NoFill => look.fill = None,
-                Attribute::FillOpacity(opacity) => look.fill_opacity = opacity,
-                Attribute::EvenOdd => look.rule = FillRule::EvenOdd,
-                Attribute::Line(colour) => look.line = Some(colour),
-                Attribute::LineWidth(width) => look.stroke.width = near(width),
-                Attribute::LineOpacity(opacity) => look.line_opacity = opacity,
-                Attribute::RoundJoin => look.stroke.line_join = LineJoin::Round,
-                Attribute::RoundCap => look.stroke.line_cap = LineCap::Round,
-                Attribute::Dashes(dash, gap) => {
-                    look.stroke.dash = StrokeDash::new(vec![near(dash), near(gap)], 0.0);
-                }
-            }
-        }
-        look
+/// The pen of a line.
+fn stroke(look: &Look) -> Stroke {
+    Stroke {
+        width: near(look.line_width),
+        line_join: if look.has_round_joins { LineJoin::Round } else { LineJoin::Miter },
+        line_cap: if look.has_round_caps { LineCap::Round } else { LineCap::Butt },
+        dash: look.dashes.and_then(|(dash, gap)| StrokeDash::new(vec![near(dash), near(gap)], 0.0)),
+        ..Stroke::default()
     }
 }
 
@@ -137,11 +128,12 @@ impl Painter {
         let has_area = path.bounds().width() > 0.0 && path.bounds().height() > 0.0;
         if let Some(colour) = look.fill.filter(|_| has_area) {
             let paint = plain(colour, look.fill_opacity);
-            self.pixels.fill_path(&path, &paint, look.rule, self.transform, self.clip.as_ref());
+            let rule = if look.is_even_odd { FillRule::EvenOdd } else { FillRule::Winding };
+            self.pixels.fill_path(&path, &paint, rule, self.transform, self.clip.as_ref());
         }
         if let Some(colour) = look.line {
             let paint = plain(colour, look.line_opacity);
-            self.pixels.stroke_path(&path, &paint, &look.stroke, self.transform, self.clip.as_ref());
+            self.pixels.stroke_path(&path, &paint, &stroke(look), self.transform, self.clip.as_ref());
         }
     }
 
@@ -210,12 +202,12 @@ pub(super) fn near(length: f64) -> f32 {
     ((100.0 * length.clamp(-FARTHEST, FARTHEST)).round() / 100.0) as f32
 }
 
-fn rect([x, y, width, height]: Place) -> Option<Rect> {
+pub(super) fn rect([x, y, width, height]: Place) -> Option<Rect> {
     Rect::from_ltrb(near(x), near(y), near(x + width), near(y + height))
 }
 
 /// The steps as a path; none if there are none, or if they lead nowhere.
-fn path(steps: &[Step]) -> Option<Path> {
+pub(super) fn path(steps: &[Step]) -> Option<Path> {
     let mut path = PathBuilder::new();
     let mut at: Point = (0.0, 0.0);
     let mut start = at;
@@ -241,7 +233,7 @@ fn path(steps: &[Step]) -> Option<Path> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::drawing::polygon;
+    use super::super::drawing::{Attribute, polygon};
     use super::super::{Figure, samples, svg};
     use super::*;
 
@@ -271,6 +263,21 @@ mod tests {
     }
 
     #[test]
+    fn a_picture_for_paper_knows_its_resolution() {
+        assert_eq!(checksum(b"123456789"), 0xcbf4_3926, "the customary example");
+        let figure = Figure::Curve(samples::curve(vec![0.0, 1.0], vec![1.0, 2.0], vec![]));
+        let style = super::super::Style { size: super::super::Size::Wide(85.0), ..Default::default() };
+        let png = figure.picture(&style).png(5.0).unwrap();
+        assert_eq!(
+            png[AFTER_HEADER + 4..AFTER_HEADER + 12],
+            *b"pHYs\x00\x00\x5c\x46",
+            "23,622 to a metre are 600 to an inch"
+        );
+        assert_eq!(decode(&png).width(), 2008);
+        assert!(!figure.png(1.0).unwrap().windows(4).any(|window| window == b"pHYs"));
+    }
+
+    #[test]
     fn a_map_shows_its_cells() {
         let mut figure = samples::map(2, 2, |i, j| (i + 2 * j) as f64);
         figure.events.clear();
@@ -284,7 +291,10 @@ mod tests {
     #[test]
     fn odd_data_still_give_a_picture() {
         for figure in samples::odd_figures() {
-            assert!(samples::is_sound(&figure.drawing()), "{}", figure.svg());
+            for style in samples::styles() {
+                let picture = figure.picture(&style);
+                assert!(samples::is_sound(&picture.drawing), "{style:?} {}", picture.svg());
+            }
         }
     }
 
@@ -294,7 +304,7 @@ mod tests {
         figure.title = "<&>\"'\u{0}\u{1b}]]>".repeat(40);
         figure.x_label = "</text>".into();
         figure.y_label = "y".repeat(500);
-        let drawing = Figure::Curve(figure).drawing();
+        let drawing = Figure::Curve(figure).picture(&Default::default()).drawing;
         assert!(samples::is_sound(&drawing));
         let text = svg::write(&drawing);
         assert!(text.matches("<text").count() == text.matches("</text>").count() && !text.contains("]]>"), "{text}");

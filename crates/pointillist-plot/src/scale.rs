@@ -41,6 +41,41 @@ pub(super) fn fraction(value: f64, (lo, hi): Range) -> f64 {
     (value - lo) / (hi - lo)
 }
 
+/// How values are spread over an axis, or over a scale of colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Spread {
+    /// Each by itself.
+    #[default]
+    Even,
+    /// By its root: where a few high ones would leave all others alike.
+    Root,
+    /// By its logarithm; the range is then positive.
+    Log,
+}
+
+impl Spread {
+    /// Where a value lies in a range: 0 at its start, 1 at its end. On a scale of logarithms what is not positive lies at its start.
+    pub fn share(self, value: f64, range: Range) -> f64 {
+        match self {
+            Self::Even => fraction(value, range),
+            Self::Root => fraction(value, range).max(0.0).sqrt(),
+            Self::Log if value > 0.0 => fraction(value.ln(), (range.0.ln(), range.1.ln())),
+            Self::Log if value.is_nan() => value,
+            Self::Log => 0.0,
+        }
+    }
+}
+
+/// A range for logarithms: what is not positive is left out of it, and what lies orders of magnitude below `typical` values.
+pub(super) fn log_range(values: impl IntoIterator<Item = f64>, typical: f64) -> Range {
+    const MOST_BELOW: f64 = 1e-2;
+    let positive = finite_range(values.into_iter().filter(|&value| value > 1.0 / LARGEST));
+    let (lo, hi) = positive.unwrap_or((0.1, 1.0));
+    let lo = if typical > 0.0 && is_drawable(typical) { lo.max(MOST_BELOW * typical).min(hi) } else { lo };
+    // A range must have some length; a constant stands in the middle of a decade.
+    if hi < 1.2 * lo { (lo / 3.0, hi * 3.0) } else { (lo / 1.1, hi * 1.1) }
+}
+
 /// A marked position of an axis.
 #[derive(Debug)]
 pub(super) struct Tick {
@@ -78,23 +113,63 @@ pub(super) fn fitted_axis(
     most: usize,
     extent: impl Fn(&str) -> f64,
 ) -> Axis {
+    let axes = (1..=most).rev().map(|count| {
+        calendar.and_then(|calendar| calendar_axis(range, calendar, count)).unwrap_or_else(|| number_axis(range, count))
+    });
+    first_that_fits(axes, |value| length * fraction(value, range), extent)
+}
+
+/// The axis of values that are spread so, as [`fitted_axis`].
+pub(super) fn value_axis(range: Range, spread: Spread, length: f64, most: usize, extent: impl Fn(&str) -> f64) -> Axis {
+    match spread {
+        Spread::Log => {
+            let axes = log_axes(range).filter(|axis| axis.ticks.len() <= most + 1);
+            first_that_fits(axes, |value| length * spread.share(value, range), extent)
+        }
+        _ => fitted_axis(range, None, length, most, extent),
+    }
+}
+
+/// The first axis whose labels keep clear of each other; one tick of the last if none does.
+fn first_that_fits(
+    axes: impl Iterator<Item = Axis>,
+    position: impl Fn(f64) -> f64,
+    extent: impl Fn(&str) -> f64,
+) -> Axis {
     let fits = |axis: &Axis| {
         axis.ticks.windows(2).all(|pair| {
-            let distance = (pair[1].value - pair[0].value) / (range.1 - range.0) * length;
+            let distance = position(pair[1].value) - position(pair[0].value);
             distance >= (extent(&pair[0].label) + extent(&pair[1].label)) / 2.0
         })
     };
-    let mut axis = Axis { ticks: Vec::new(), note: None };
-    for count in (1..=most).rev() {
-        axis = calendar
-            .and_then(|calendar| calendar_axis(range, calendar, count))
-            .unwrap_or_else(|| number_axis(range, count));
+    let mut last = Axis { ticks: Vec::new(), note: None };
+    for axis in axes {
         if fits(&axis) {
             return axis;
         }
+        last = axis;
     }
-    axis.ticks.truncate(1);
-    axis
+    last.ticks.truncate(1);
+    last
+}
+
+/// Axes of logarithms, those with more ticks first: round numbers within a decade, then decades, then every second and so on.
+fn log_axes(range: Range) -> impl Iterator<Item = Axis> {
+    let decades = (range.1 / range.0).log10();
+    let even = (decades < 1.0).then(|| (1..6).rev().map(move |most| number_axis(range, most)));
+    let digits: [(&[f64], i32); 7] =
+        [(&[1.0, 2.0, 5.0], 1), (&[1.0, 3.0], 1), (&[1.0], 1), (&[1.0], 2), (&[1.0], 5), (&[1.0], 20), (&[1.0], 100)];
+    even.into_iter().flatten().chain(digits.into_iter().map(move |(digits, every)| decade_axis(range, digits, every)))
+}
+
+/// Ticks at these digits of every so many decades.
+fn decade_axis((lo, hi): Range, digits: &[f64], every: i32) -> Axis {
+    let power = |value: f64| value.log10().floor().clamp(-300.0, 300.0) as i32;
+    let powers = (power(lo)..=power(hi)).filter(|power| power.rem_euclid(every) == 0);
+    let values = powers.flat_map(|power| digits.iter().map(move |digit| (digit * power_of_ten(power), power)));
+    let inside = values.filter(|(value, _)| (lo..=hi).contains(value));
+    let label = |value, power| number_labels(&[value], power).0.pop().unwrap_or_default();
+    Axis { ticks: inside.map(|(value, power)| Tick { value, label: label(value, power) }).collect(), note: None }
 }
 
 /// Ticks at round numbers, about `most` of them.
@@ -379,6 +454,28 @@ mod tests {
         assert_eq!(labels(&number_axis((0.0, 3e-6), 3)), ["0", "1×10⁻⁶", "2×10⁻⁶", "3×10⁻⁶"]);
         assert_eq!(labels(&number_axis((0.0, 10_000.0), 2)), ["0", "5,000", "10,000"]);
         assert_eq!(labels(&number_axis((0.0, 5_000.0), 1)), ["0", "5000"]);
+    }
+
+    #[test]
+    fn logarithms_have_round_ticks() {
+        let axis = |range, most| value_axis(range, Spread::Log, 300.0, most, |_| 26.0);
+        assert_eq!(labels(&axis((0.09, 12.0), 8)), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
+        assert_eq!(labels(&axis((0.5, 2e4), 6)), ["1", "10", "100", "1000", "10,000"]);
+        assert_eq!(labels(&axis((2.0, 6.5), 6)), ["2", "3", "4", "5", "6"]);
+        assert!((2..=7).contains(&axis((1e-200, 1e200), 6).ticks.len()));
+        assert_eq!(Spread::Log.share(10.0, (1.0, 100.0)), 0.5);
+        assert_eq!((Spread::Log.share(0.0, (1.0, 9.0)), Spread::Root.share(1.0, (0.0, 4.0))), (0.0, 0.5));
+    }
+
+    #[test]
+    fn a_range_of_logarithms_does_not_follow_values_that_vanish() {
+        let (lo, hi) = log_range([0.0, 1e-30, 2.0, 40.0, f64::NAN], 2.0);
+        assert!((lo - 0.02 / 1.1).abs() < 1e-12 && (hi - 44.0).abs() < 1e-12);
+        assert_eq!(log_range([3.0], 3.0), (1.0, 9.0));
+        for odd in [vec![], vec![0.0, -1.0], vec![f64::NAN, f64::INFINITY], vec![5e-324], vec![1e289]] {
+            let (lo, hi) = log_range(odd, f64::NAN);
+            assert!(lo > 0.0 && hi > lo && hi.is_finite() && (hi / lo).is_finite(), "{lo} {hi}");
+        }
     }
 
     #[test]

@@ -10,8 +10,13 @@ const FONTS: &str = "Inter, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
 /// The whole document.
 pub(super) fn write(drawing: &Drawing) -> String {
     let (width, height) = (px(drawing.width), px(drawing.height));
+    let shown = |length: f64| match drawing.inches_per_unit {
+        Some(inches) => format!("{}mm", px(25.4 * inches * length)),
+        None => px(length),
+    };
+    let (shown_width, shown_height) = (shown(drawing.width), shown(drawing.height));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{shown_width}\" height=\"{shown_height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\">\n"
     );
     write_shapes(&mut svg, &drawing.shapes);

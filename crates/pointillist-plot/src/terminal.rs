@@ -1,13 +1,14 @@
-//! Both figures as text for a terminal: braille dots and shades, or half blocks in colour.
+//! Figures of one intensity as text for a terminal: braille dots and shades, or half blocks in colour.
 //!
 //! Lines are built cell by cell and cut to the width before any escape sequence is written, so
 //! no line is ever wider than asked for. It does not ask the terminal for anything.
 
 use super::curve::{bin_counts, visible_events, x_range, y_range};
 use super::drawing::Rgb;
-use super::map::{self, Colours, viridis};
-use super::scale::{Axis, event_count, fitted_axis, fraction, is_drawable, short, usable};
-use super::{CurveFigure, MapFigure};
+use super::map::{self, Colours};
+use super::scale::{Axis, Spread, event_count, fitted_axis, fraction, is_drawable, short, usable, value_axis};
+use super::style::{EventsShown, Style as FigureStyle};
+use super::{Curve, CurveFigure, MapFigure, PanelsFigure};
 use std::fmt::Write;
 
 /// How a cell looks when colours are on.
@@ -133,11 +134,29 @@ fn render(lines: Vec<Line>, width: usize, colour: bool) -> String {
     })
 }
 
+/// The values that a height of the picture stands for.
+#[derive(Clone, Copy)]
+struct Heights {
+    range: (f64, f64),
+    spread: Spread,
+}
+
+impl Heights {
+    fn even(range: (f64, f64)) -> Self {
+        Self { range, spread: Spread::Even }
+    }
+
+    /// Where a value lies: 0 at the bottom, 1 at the top.
+    fn share(self, value: f64) -> f64 {
+        self.spread.share(value, self.range)
+    }
+}
+
 /// What stands left of each row: the tick labels of the y axis, right-aligned.
-fn row_labels(axis: &Axis, range: (f64, f64), rows: usize) -> (Vec<Option<&str>>, usize) {
+fn row_labels(axis: &Axis, heights: Heights, rows: usize) -> (Vec<Option<&str>>, usize) {
     let mut labels = vec![None; rows];
     for tick in &axis.ticks {
-        let row = ((1.0 - fraction(tick.value, range)) * rows as f64) as usize;
+        let row = ((1.0 - heights.share(tick.value)) * rows as f64) as usize;
         labels[row.min(rows - 1)] = Some(tick.label.as_str());
     }
     (labels, axis.ticks.iter().map(|t| text_columns(&t.label)).max().unwrap_or(0))
@@ -184,29 +203,33 @@ fn closing_lines(label: &str, legend: Line, start: usize, width: usize) -> Vec<L
     vec![line, second]
 }
 
-/// A curve as text.
-pub(super) fn curve(figure: &CurveFigure, width: usize, height: usize, colour: bool) -> String {
-    let (x, y) = (x_range(figure), y_range(figure));
+/// A figure of curves as text: the first in dots with its band, the others as rows of their numbers.
+pub(super) fn curve(figure: &CurveFigure, style: &FigureStyle, width: usize, height: usize, colour: bool) -> String {
+    let (x, y) = (x_range(figure), Heights { range: y_range(figure, style), spread: style.spread() });
     // Title, y label, axis, rug, tick labels, and two lines of x label and legend.
     let rows = height.saturating_sub(7).max(3);
-    let y_axis = fitted_axis(y, None, rows as f64, 6, |_| 2.0);
+    let y_axis = value_axis(y.range, y.spread, rows as f64, 6, |_| 2.0);
     let (labels, margin) = row_labels(&y_axis, y, rows);
     let start = margin + 2;
     let across = width.saturating_sub(start + 1).max(2);
     let extent = |label: &str| text_columns(label) as f64 + 2.0;
     let x_axis = fitted_axis(x, figure.calendar.as_ref(), across as f64, 8, extent);
-    let events = visible_events(figure, x);
+    let events: Vec<f64> = visible_events(figure, x).iter().map(|(event, _)| *event).collect();
 
     let mut lines = vec![Line::new(Style::Strong, &figure.title)];
     lines.push(Line::new(Style::Plain, &y_axis.title(&figure.y_label)));
-    let dots = braille(figure, x, y, across, rows);
-    let band = band_halves(figure, x, y, across, rows);
+    let first = figure.curves.first();
+    let dots = braille(first, x, y, across, rows);
+    let band = band_halves(first, x, y, across, rows);
+    let over = numbers_and_marks(figure, x, y, across, rows);
     for row in 0..rows {
         let mut line = row_start(labels[row], margin);
         for column in 0..across {
             let mean = char::from_u32(0x2800 + dots[row][column]).filter(|_| dots[row][column] > 0);
             let covered = (band[2 * row][column], band[2 * row + 1][column]);
             line.0.push(match (mean, covered) {
+                _ if over[row][column].is_some_and(|c| c != MARK) => (over[row][column].unwrap_or(' '), Style::Strong),
+                (None, _) if over[row][column].is_some() => (MARK, Style::Quiet),
                 (None, (false, false)) => (' ', Style::Plain),
                 (None, _) if !colour => ('░', Style::Band),
                 (None, (true, true)) => ('█', Style::Band),
@@ -221,22 +244,64 @@ pub(super) fn curve(figure: &CurveFigure, width: usize, height: usize, colour: b
     let [rule, tick_labels] = x_axis_lines(&x_axis, x, start, across, width);
     let mut rug = Line::default();
     rug.pad_to(start);
-    rug.push(Style::Events, &density(&bin_counts(&events, x, across)));
+    let are_hidden = style.events == EventsShown::Hidden;
+    let shown: &[f64] = if are_hidden { &[] } else { &events };
+    rug.push(Style::Events, &density(&bin_counts(shown, x, across)));
     lines.extend([rule, rug, tick_labels]);
 
-    let mut legend = Line::new(Style::Mean, "⠤⠤");
-    legend.push(Style::Plain, " mean");
-    if let Some(band) = &figure.band {
+    let mut legend = Line::default();
+    if let Some(first) = first {
+        legend.push(Style::Mean, "⠤⠤");
+        legend.push(Style::Plain, &format!(" {}", first.label));
+    }
+    for (number, other) in figure.curves.iter().enumerate().skip(1) {
+        legend.push(Style::Strong, &format!("   {}", digit(number)));
+        legend.push(Style::Plain, &format!(" {}", other.label));
+    }
+    if let Some(band) = first.and_then(|curve| curve.band.as_ref()) {
         legend.push(Style::Plain, "   ");
         legend.push(Style::Band, if colour { "██" } else { "░░" });
         legend.push(Style::Plain, &format!(" {}", band.label));
     }
-    if !figure.events.is_empty() {
+    if !figure.events.is_empty() && !are_hidden {
         legend.push(Style::Events, "   ▂▅█");
         legend.push(Style::Plain, &format!(" {}", event_count(events.len())));
     }
     lines.extend(closing_lines(&x_axis.title(&figure.x_label), legend, start, width));
     render(lines, width, colour)
+}
+
+/// A marked place of the x axis.
+const MARK: char = '┊';
+
+/// The sign of a curve other than the first.
+fn digit(number: usize) -> char {
+    char::from_digit(number as u32 + 1, 36).unwrap_or('+')
+}
+
+/// What is drawn over the first curve: the other ones, each as its number, and marked places.
+fn numbers_and_marks(
+    figure: &CurveFigure,
+    x: (f64, f64),
+    y: Heights,
+    across: usize,
+    rows: usize,
+) -> Vec<Vec<Option<char>>> {
+    let mut cells = vec![vec![None; across]; rows];
+    for mark in figure.marks.iter().filter(|mark| (x.0..=x.1).contains(&mark.x)) {
+        let column = ((fraction(mark.x, x) * across as f64) as usize).min(across - 1);
+        cells.iter_mut().for_each(|row| row[column] = Some(MARK));
+    }
+    for (number, curve) in figure.curves.iter().enumerate().skip(1) {
+        for column in 0..across {
+            let at = x.0 + (column as f64 + 0.5) / across as f64 * (x.1 - x.0);
+            let share = interpolate(&curve.x, &curve.y, at).map(|value| y.share(value));
+            if let Some(share) = share.filter(|share| (0.0..=1.0).contains(share)) {
+                cells[(((1.0 - share) * rows as f64) as usize).min(rows - 1)][column] = Some(digit(number));
+            }
+        }
+    }
+    cells
 }
 
 /// Counts as blocks of growing height; any event at all shows.
@@ -247,7 +312,7 @@ fn density(counts: &[usize]) -> String {
 }
 
 /// Braille patterns, two by four dots a cell, of the mean line.
-fn braille(figure: &CurveFigure, x: (f64, f64), y: (f64, f64), across: usize, rows: usize) -> Vec<Vec<u32>> {
+fn braille(curve: Option<&Curve>, x: (f64, f64), y: Heights, across: usize, rows: usize) -> Vec<Vec<u32>> {
     const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     let (wide, high) = (2 * across, 4 * rows);
     let mut cells = vec![vec![0; across]; rows];
@@ -257,13 +322,14 @@ fn braille(figure: &CurveFigure, x: (f64, f64), y: (f64, f64), across: usize, ro
         cells[row / 4][column / 2] |= BITS[column % 2][row % 4];
     };
     let mut previous = None;
-    for (&at, &mean) in figure.x.iter().zip(&figure.mean) {
+    for (&at, &mean) in curve.into_iter().flat_map(|curve| curve.x.iter().zip(&curve.y)) {
         if !(is_drawable(at) && is_drawable(mean)) {
             previous = None;
             continue;
         }
         let dot_x = fraction(at, x) * (wide - 1) as f64;
-        let dot_y = (1.0 - fraction(mean, y)) * (high - 1) as f64;
+        // What lies beyond limits runs along the edge.
+        let dot_y = (1.0 - y.share(mean).clamp(0.0, 1.0)) * (high - 1) as f64;
         let (from_x, from_y) = previous.unwrap_or((dot_x, dot_y));
         let steps = (dot_x - from_x).abs().max((dot_y - from_y).abs()).ceil().max(1.0);
         for step in 0..=steps as usize {
@@ -276,14 +342,15 @@ fn braille(figure: &CurveFigure, x: (f64, f64), y: (f64, f64), across: usize, ro
 }
 
 /// Which half cells, top row first, the band covers; at least one wherever there is a band.
-fn band_halves(figure: &CurveFigure, x: (f64, f64), y: (f64, f64), across: usize, rows: usize) -> Vec<Vec<bool>> {
+fn band_halves(curve: Option<&Curve>, x: (f64, f64), y: Heights, across: usize, rows: usize) -> Vec<Vec<bool>> {
     let mut halves = vec![vec![false; across]; 2 * rows];
-    let Some(band) = &figure.band else { return halves };
+    let Some((curve, band)) = curve.and_then(|curve| Some((curve, curve.band.as_ref()?))) else { return halves };
     for column in 0..across {
         let at = x.0 + (column as f64 + 0.5) / across as f64 * (x.1 - x.0);
-        let ends = (interpolate(&figure.x, &band.lower, at), interpolate(&figure.x, &band.upper, at));
+        let ends = (interpolate(&curve.x, &band.lower, at), interpolate(&curve.x, &band.upper, at));
         let (Some(lower), Some(upper)) = ends else { continue };
-        let edge = |value: f64| ((1.0 - fraction(value.clamp(y.0, y.1), y)) * 2.0 * rows as f64).round() as usize;
+        let edge =
+            |value: f64| ((1.0 - y.share(value.clamp(y.range.0, y.range.1))) * 2.0 * rows as f64).round() as usize;
         let top = edge(upper).min(2 * rows - 1);
         for half in halves.iter_mut().take(edge(lower).max(top + 1)).skip(top) {
             half[column] = true;
@@ -302,17 +369,36 @@ fn interpolate(x: &[f64], values: &[f64], at: f64) -> Option<f64> {
     (at >= a && !value.is_nan()).then_some(value)
 }
 
+/// Maps as text, one under the other, with one scale for all of them.
+pub(super) fn panels(figure: &PanelsFigure, style: &FigureStyle, width: usize, height: usize, colour: bool) -> String {
+    let colours = Colours::common(&figure.panels, style);
+    let title = render(vec![Line::new(Style::Strong, &figure.title)], width, colour);
+    let maps = figure.panels.iter().map(|map| map_in(map, &colours, style, width, height, colour));
+    std::iter::once(title).chain(maps).collect::<Vec<_>>().join("\n")
+}
+
 /// A map as text.
-pub(super) fn map(figure: &MapFigure, width: usize, height: usize, colour: bool) -> String {
+pub(super) fn map(figure: &MapFigure, style: &FigureStyle, width: usize, height: usize, colour: bool) -> String {
+    map_in(figure, &Colours::of(figure, style), style, width, height, colour)
+}
+
+/// A map in these colours as text.
+fn map_in(
+    figure: &MapFigure,
+    colours: &Colours,
+    style: &FigureStyle,
+    width: usize,
+    height: usize,
+    colour: bool,
+) -> String {
     const SHADES: &[u8; 10] = b" .:-=+*#%@";
     let (x, y) = (usable(Some(figure.x_range)), usable(Some(figure.y_range)));
-    let colours = Colours::of(figure);
     // Where some cells are outside, a blank must mean that.
     let shades = if figure.inside.contains(&false) { &SHADES[1..] } else { &SHADES[..] };
     // Title, y label, axis, tick labels, and two lines of x label and legend.
     let rows = height.saturating_sub(6).max(3);
     let y_axis = fitted_axis(y, None, rows as f64, 6, |_| 2.0);
-    let (labels, margin) = row_labels(&y_axis, y, rows);
+    let (labels, margin) = row_labels(&y_axis, Heights::even(y), rows);
     let start = margin + 2;
     let across = map_columns(x, y, rows, width.saturating_sub(start + 1).max(2));
     let extent = |label: &str| text_columns(label) as f64 + 2.0;
@@ -327,7 +413,7 @@ pub(super) fn map(figure: &MapFigure, width: usize, height: usize, colour: bool)
         for column in 0..across {
             let (upper, lower) = (halves[2 * row][column], halves[2 * row + 1][column]);
             line.0.push(if colour {
-                let ink = |value: f64| viridis(share(value));
+                let ink = |value: f64| colours.colour(value);
                 match (upper, lower) {
                     (Some(upper), lower) => ('▀', Style::Pixel(ink(upper), lower.map(ink))),
                     (None, Some(lower)) => ('▄', Style::Pixel(ink(lower), None)),
@@ -347,15 +433,15 @@ pub(super) fn map(figure: &MapFigure, width: usize, height: usize, colour: bool)
     let mut legend = Line::new(Style::Plain, &format!("{} ", short(colours.range.0)));
     if colour {
         for i in 0..16 {
-            legend.push(Style::Pixel(viridis(f64::from(i) / 15.0), None), "█");
+            legend.push(Style::Pixel(colours.colour_at(f64::from(i) / 15.0), None), "█");
         }
     } else {
         legend.push(Style::Plain, &String::from_utf8_lossy(shades));
     }
     let events = map::visible_events(figure, x, y).len();
-    let closing =
-        format!(" {} {}   {}", short(colours.range.1), colours.label(&figure.value_label), event_count(events));
-    legend.push(Style::Plain, &closing);
+    let events = if style.events == EventsShown::Hidden { String::new() } else { event_count(events) };
+    let closing = format!(" {} {}   {events}", short(colours.range.1), colours.label(&figure.value_label));
+    legend.push(Style::Plain, closing.trim_end());
     lines.extend(closing_lines(&x_axis.title(&figure.x_label), legend, start, width));
     render(lines, width, colour)
 }
@@ -430,12 +516,13 @@ mod tests {
         figures.extend(samples::odd_figures());
         for figure in &figures {
             for (width, height) in [(0, 0), (1, 1), (10, 5), (40, 12), (80, 20), (200, 60)] {
-                for colour in [false, true] {
-                    let text = figure.terminal(width, height, colour);
+                for (colour, style) in [(false, 0), (true, 0), (false, 1), (true, 2)] {
+                    let text = figure.terminal_in(&samples::styles()[style], width, height, colour);
                     assert!(colour || !text.contains('\x1b'));
                     let widest = visible(&text).lines().map(text_columns).max().unwrap_or(0);
                     assert!(widest <= width, "{widest} > {width}\n{text}");
-                    assert!(height < 12 || text.lines().count() <= height, "{text}");
+                    let is_one = !matches!(figure, Figure::Panels(_));
+                    assert!(height < 12 || !is_one || text.lines().count() <= height, "{text}");
                 }
             }
         }
@@ -451,23 +538,40 @@ mod tests {
     }
 
     #[test]
+    fn other_curves_are_numbers_and_marks_are_lines() {
+        let mut figure = hill();
+        let other = Curve { label: "other".into(), x: vec![0.0, 100.0], y: vec![1.0, 1.0], band: None };
+        figure.curves.push(other);
+        figure.marks = vec![super::super::Mark { x: 50.0, label: "here".into() }];
+        let text = Figure::Curve(figure.clone()).terminal(80, 20, false);
+        assert!(text.matches('2').count() > 60 && text.contains("2 other"), "{text}");
+        assert!(text.matches(MARK).count() > 5, "{text}");
+        let hidden = FigureStyle { events: EventsShown::Hidden, ..FigureStyle::default() };
+        assert!(!Figure::Curve(figure).terminal_in(&hidden, 80, 20, false).contains("90 events"));
+    }
+
+    #[test]
     fn the_band_covers_what_lies_between_its_ends() {
         let mut figure = samples::curve(vec![0.0, 1.0], vec![1.0, 1.0], vec![]);
         let covered = |figure: &CurveFigure| -> Vec<bool> {
-            band_halves(figure, (0.0, 1.0), (0.0, 2.0), 3, 4).iter().map(|half| half[1]).collect()
+            band_halves(figure.curves.first(), (0.0, 1.0), Heights::even((0.0, 2.0)), 3, 4)
+                .iter()
+                .map(|half| half[1])
+                .collect()
         };
         // From 0.7 to 1.4 of 2, in halves of a quarter: the third to the fifth from the top.
         assert_eq!(covered(&figure), [false, false, true, true, true, false, false, false]);
-        figure.band = figure.band.map(|band| super::super::Band { upper: vec![f64::INFINITY; 2], ..band });
+        let band = figure.curves[0].band.take();
+        figure.curves[0].band = band.map(|band| super::super::Band { upper: vec![f64::INFINITY; 2], ..band });
         assert_eq!(covered(&figure), [true, true, true, true, true, false, false, false]);
-        figure.band = None;
+        figure.curves[0].band = None;
         assert_eq!(covered(&figure), [false; 8]);
     }
 
     #[test]
     fn a_rising_line_rises() {
         let figure = samples::curve(vec![0.0, 1.0], vec![0.0, 1.0], vec![]);
-        let cells = braille(&figure, (0.0, 1.0), (0.0, 1.0), 10, 5);
+        let cells = braille(figure.curves.first(), (0.0, 1.0), Heights::even((0.0, 1.0)), 10, 5);
         assert!(cells[4][0] != 0 && cells[0][9] != 0);
         assert!(cells[0][0] == 0 && cells[4][9] == 0);
     }

@@ -34,6 +34,19 @@ pub(super) fn fit_text(text: &str, size: f64, room: f64) -> (String, f64) {
     (cut, smaller)
 }
 
+/// The text in one line if it fits, else in two of about the same width.
+pub(super) fn in_two_lines(text: &str, size: f64, room: f64) -> Vec<String> {
+    if text_width(text, size) <= room {
+        return vec![text.to_string()];
+    }
+    let halves = text.match_indices(' ').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let longer = |(a, b): &(&str, &str)| text_width(a, size).max(text_width(b, size));
+    match halves.min_by(|a, b| longer(a).total_cmp(&longer(b))) {
+        Some((first, second)) => vec![first.to_string(), second.to_string()],
+        None => vec![text.to_string()],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +58,13 @@ mod tests {
         assert!(text_width(&cut, size) <= 300.0 + 1e-6 && cut.ends_with('…'));
         assert_eq!(fit_text("short", 17.0, 300.0), ("short".to_string(), 17.0));
         assert!(fit_text("x", 17.0, -1.0).0.len() < 4);
+    }
+
+    #[test]
+    fn what_does_not_fit_one_line_gets_two() {
+        assert_eq!(in_two_lines("events per year", 13.0, 300.0), ["events per year"]);
+        assert_eq!(in_two_lines("probability that the rate exceeds 5", 13.0, 200.0).len(), 2);
+        assert_eq!(in_two_lines("é à", 13.0, 1.0), ["é", "à"]);
+        assert_eq!(in_two_lines("unbreakable", 13.0, 1.0), ["unbreakable"]);
     }
 }

@@ -1,83 +1,247 @@
 //! From a posterior to the numbers of a figure.
 
 use super::Failure;
+use super::quantity::Quantity;
 use super::summary::rate_unit;
-use crate::io::{self, KeptEvents, ModelFile};
+use crate::io::{self, KeptEvents, ModelFile, TimeAxis};
+use pointillist::kernel::Part;
 use pointillist::window::Piece;
 use pointillist::{Axis, Points, Posterior, Window};
-use pointillist_plot::{Band, Calendar, CurveFigure, Figure, MapFigure};
+use pointillist_plot::{Band, Calendar, Curve, CurveFigure, Figure, MapFigure, Mark, PanelsFigure};
 
 /// Positions along a curve.
 const CURVE_POINTS: usize = 601;
-/// More than that nobody can see.
+/// More than that nobody can see, ...
 const MOST_CURVE_POINTS: usize = 4000;
-/// Cells along each side of a map.
+/// ... unless the curve goes up and down many times: fewer points would show waves that are not there.
+const MOST_PERIODIC_POINTS: usize = 20_000;
+const POINTS_PER_PERIOD: f64 = 16.0;
+/// Cells along each side of a map, and of one among several.
 const MAP_CELLS: usize = 100;
+const PANEL_CELLS: usize = 60;
 /// Points predicted at a time: bounds the memory, which grows with points times inducing points.
 pub const BLOCK: usize = 4096;
 
-/// What to show beside the mean.
+/// What to show, and in which words.
 pub struct Look {
+    /// What of the rate.
+    pub show: Quantity,
     /// Lower and upper quantile of the band.
     pub band: (f64, f64),
     /// The heading.
     pub title: Option<String>,
+    /// The label of the x axis.
+    pub x_label: Option<String>,
+    /// The label of the y axis.
+    pub y_label: Option<String>,
+    /// Places of a line to point at.
+    pub marks: Vec<Mark>,
+    /// Where the last of three axes is cut; without this a figure shows at most two.
+    pub times: Option<Times>,
+    /// How many maps stand in a row.
+    pub columns: usize,
 }
 
 impl Default for Look {
     fn default() -> Self {
-        Self { band: (0.05, 0.95), title: None }
+        Self {
+            show: Quantity::Mean,
+            band: (0.05, 0.95),
+            title: None,
+            x_label: None,
+            y_label: None,
+            marks: Vec::new(),
+            times: None,
+            columns: 3,
+        }
+    }
+}
+
+/// Where an axis is cut into maps.
+#[derive(Clone, Debug)]
+pub enum Times {
+    /// In the middle of so many equal parts.
+    Even(usize),
+    /// At these places.
+    At(Vec<f64>),
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self::Even(6)
+    }
+}
+
+impl Times {
+    /// How many maps there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Even(count) => *count,
+            Self::At(places) => places.len(),
+        }
+    }
+
+    /// The places on an axis from `lo` to `hi`.
+    fn places(&self, lo: f64, hi: f64) -> Vec<f64> {
+        match self {
+            Self::Even(count) => (0..*count).map(|i| lo + (hi - lo) * (i as f64 + 0.5) / *count as f64).collect(),
+            Self::At(places) => places.clone(),
+        }
     }
 }
 
 /// The figure of a model with the events it keeps.
 pub fn of_model(model: &ModelFile, look: &Look) -> Result<Figure, Failure> {
-    let title = look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source));
     let events = model.events.as_ref();
-    match model.posterior.window().dims() {
-        1 => curve(&model.posterior, events, look.band, title),
-        2 => map(&model.posterior, events, title),
-        dims => {
-            Err(format!("a figure shows one or two axes, and this model has {dims}; use predict --at or --grid").into())
+    let title = look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source));
+    match (model.posterior.window().dims(), &look.times) {
+        (1, _) => Ok(Figure::Curve(curves(model, &[], look)?)),
+        (2, _) => Ok(Figure::Map(plane(&model.posterior, None, MAP_CELLS, look, title, events)?)),
+        (3, Some(times)) => panels(&model.posterior, events, times, look, title),
+        (dims, _) => {
+            Err(format!("a figure shows up to three axes, and this model has {dims}; use predict --at or --grid")
+                .into())
         }
     }
 }
 
-fn curve(
-    posterior: &Posterior,
-    events: Option<&KeptEvents>,
-    band: (f64, f64),
-    title: String,
-) -> Result<Figure, Failure> {
-    let window = posterior.window();
-    let (axis, stretches) = (&window.axes()[0], stretches(window));
-    // Fine enough for the shortest wave that the inducing points or the lattice can carry.
-    let unknowns = posterior.inducing().map_or_else(|| posterior.lattice().map_or(0, |l| l.nodes[0]), |z| z.len());
-    let places = along(&stretches, CURVE_POINTS.max(8 * unknowns).min(MOST_CURVE_POINTS));
-    let points = Points::line(&places.concat())?;
-    let (rate, mut quantiles) = posterior.rate_and_quantiles(&points, &[band.0, band.1])?;
-    let upper = quantiles.pop().unwrap_or_default();
-    let lower = quantiles.pop().unwrap_or_default();
-    [&rate.mean, &lower, &upper].into_iter().try_for_each(|values| refuse_non_numbers(values))?;
-    let percent = 100.0 * (band.1 - band.0);
-    let calendar = io::time_axis(axis).map(|time| Calendar {
+/// The curve of a model on a line, and over it those of others with their names.
+pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) -> Result<CurveFigure, Failure> {
+    let posterior = &model.posterior;
+    let (window, axis) = (posterior.window(), &posterior.window().axes()[0]);
+    let time = io::time_axis(axis);
+    let calendar = time.map(|time| Calendar {
         origin_unix_days: time.origin_unix_seconds / 86_400.0,
         unit_days: time.unit.seconds() / 86_400.0,
     });
-    let interrupted = |values: &[f64]| interrupted(values, &places);
-    let label = format!("{} % credible band", (10.0 * percent).round() / 10.0);
-    Ok(Figure::Curve(CurveFigure {
-        title,
-        x_label: if calendar.is_some() { "date (UTC)".into() } else { self::label(axis) },
-        y_label: rate_unit(window),
-        x: with_gaps(&stretches, &places),
-        mean: interrupted(&rate.mean),
-        band: Some(Band { lower: interrupted(&lower), upper: interrupted(&upper), label }),
+    let stretches = stretches(window);
+    let mut curves = vec![curve(posterior, look)?];
+    for (name, other) in others {
+        let mut over = curve(&other.posterior, look)?;
+        let shift = shift_onto(time, io::time_axis(&other.posterior.window().axes()[0]));
+        over.x.iter_mut().for_each(|x| *x += shift);
+        over.label = name.clone();
+        curves.push(over);
+    }
+    // What one of several models has not seen, another may have.
+    let gaps = if others.is_empty() { &stretches[..] } else { &[] };
+    let x_label = if calendar.is_some() { "date (UTC)".into() } else { label(axis) };
+    let events = model.events.as_ref();
+    Ok(CurveFigure {
+        title: look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source)),
+        x_label: look.x_label.clone().unwrap_or(x_label),
+        y_label: look.y_label.clone().unwrap_or_else(|| look.show.label(&rate_unit(window))),
+        curves,
+        marks: look.marks.clone(),
         events: events.map(|events| events.points.coordinates().to_vec()).unwrap_or_default(),
         trials: events.and_then(|events| events.trials.clone()).unwrap_or_default(),
-        gaps: stretches.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect(),
+        gaps: gaps.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect(),
         calendar,
-    }))
+    })
+}
+
+/// The ends of the axis on which a model and others are drawn.
+pub fn ends(model: &ModelFile, others: &[(String, ModelFile)]) -> (f64, f64) {
+    let span = |model: &ModelFile| model.posterior.window().bounding_box()[0];
+    let time = |model: &ModelFile| io::time_axis(&model.posterior.window().axes()[0]);
+    others.iter().fold((span(model).lo, span(model).hi), |(lo, hi), (_, other)| {
+        let shift = shift_onto(time(model), time(other));
+        (lo.min(span(other).lo + shift), hi.max(span(other).hi + shift))
+    })
+}
+
+/// Why the curve of another model cannot stand over that of this one, if it cannot.
+pub fn mismatch(window: &Window, other: &Window) -> Option<String> {
+    let axes = |window: &Window| window.axes().iter().map(label).collect::<Vec<_>>().join(", ");
+    let is_same = |a: &Axis, b: &Axis| {
+        a.name == b.name && a.unit == b.unit && io::time_axis(a).is_some() == io::time_axis(b).is_some()
+    };
+    if other.dims() != 1 || !is_same(&window.axes()[0], &other.axes()[0]) {
+        return Some(format!("it is on {}, not on {}", axes(other), axes(window)));
+    }
+    let (unit, other_unit) = (rate_unit(window), rate_unit(other));
+    (unit != other_unit).then(|| format!("its rate is in {other_unit}, not in {unit}"))
+}
+
+/// What to add to places on an axis of dates to count them as the first axis does; both have the same unit.
+fn shift_onto(axis: Option<TimeAxis>, other: Option<TimeAxis>) -> f64 {
+    match (axis, other) {
+        (Some(axis), Some(other)) => (other.origin_unix_seconds - axis.origin_unix_seconds) / axis.unit.seconds(),
+        _ => 0.0,
+    }
+}
+
+/// The curve of a posterior on a line.
+fn curve(posterior: &Posterior, look: &Look) -> Result<Curve, Failure> {
+    let stretches = stretches(posterior.window());
+    let places = along(&stretches, sampling(posterior).0);
+    let points = Points::line(&places.concat())?;
+    let [values, lower, upper] = values_and_band(posterior, &points, look)?;
+    [&values, &lower, &upper].into_iter().try_for_each(|values| refuse_non_numbers(values))?;
+    let percent = 100.0 * (look.band.1 - look.band.0);
+    let interrupted = |values: &[f64]| interrupted(values, &places);
+    let label = format!("{} % credible band", (10.0 * percent).round() / 10.0);
+    let band = Band { lower: interrupted(&lower), upper: interrupted(&upper), label };
+    Ok(Curve {
+        label: look.show.name(),
+        x: with_gaps(&stretches, &places),
+        y: interrupted(&values),
+        band: look.show.has_band().then_some(band),
+    })
+}
+
+/// What is shown at points, and the ends of the band, in one pass where it can be one; without a band its ends are those of the curve.
+fn values_and_band(posterior: &Posterior, points: &Points, look: &Look) -> Result<[Vec<f64>; 3], Failure> {
+    if !look.show.has_band() {
+        let values = look.show.values(posterior, points)?;
+        return Ok([values.clone(), values.clone(), values]);
+    }
+    let middle = if let Quantity::Quantile(p) = look.show { Some(p) } else { None };
+    let probabilities: Vec<f64> = [look.band.0, look.band.1].into_iter().chain(middle).collect();
+    let mut all = [vec![], vec![], vec![]];
+    for block in points.coordinates().chunks(BLOCK) {
+        let (rate, quantiles) = posterior.rate_and_quantiles(&Points::line(block)?, &probabilities)?;
+        let mut quantiles = quantiles.into_iter();
+        let (lower, upper) = (quantiles.next().unwrap_or_default(), quantiles.next().unwrap_or_default());
+        for (all, here) in all.iter_mut().zip([quantiles.next().unwrap_or(rate.mean), lower, upper]) {
+            all.extend(here);
+        }
+    }
+    Ok(all)
+}
+
+/// How many points a curve has, and how many it would need not to show waves that are not there.
+fn sampling(posterior: &Posterior) -> (usize, usize) {
+    // Fine enough for the shortest wave that the inducing points or the lattice can carry, ...
+    let unknowns = posterior.inducing().map_or_else(|| posterior.lattice().map_or(0, |l| l.nodes[0]), |z| z.len());
+    let usual = CURVE_POINTS.max(8 * unknowns).min(MOST_CURVE_POINTS);
+    // ... and for what repeats itself.
+    let length: f64 = stretches(posterior.window()).iter().map(|(lo, hi)| hi - lo).sum();
+    let needed = shortest_period(posterior).map_or(0.0, |period| (POINTS_PER_PERIOD * length / period).ceil());
+    let needed = needed.min(1e15) as usize;
+    (usual.max(needed.min(MOST_PERIODIC_POINTS)), needed)
+}
+
+/// The shortest period of the kernels of a posterior, on its first axis.
+fn shortest_period(posterior: &Posterior) -> Option<f64> {
+    let components = (0..posterior.weights().len()).filter_map(|number| posterior.component(number));
+    let kernels = components.filter_map(|component| component.kernel());
+    let parts = kernels.flat_map(|kernel| kernel.terms.into_iter().flat_map(|term| term.parts));
+    let period = |part: Part| {
+        let number = part.factor.parameters().iter().position(|parameter| parameter.name == "period")?;
+        part.parameters.get(number).copied().filter(|period| part.axis == 0 && *period > 0.0)
+    };
+    parts.filter_map(period).min_by(f64::total_cmp)
+}
+
+/// A warning if the curve of a posterior cannot be drawn as finely as its period asks for.
+pub fn coarse_curve(posterior: &Posterior) -> Option<String> {
+    let (points, needed) = sampling(posterior);
+    (posterior.window().dims() == 1 && needed > points).then(|| {
+        format!(
+            "the curve has {points} points, too few for its period (it needs {needed}): what looks like slow waves may be none;              fit a shorter window, or ask predict for a part"
+        )
+    })
 }
 
 /// A rate that is infinite or none cannot be drawn.
@@ -135,41 +299,102 @@ fn interrupted(values: &[f64], places: &[Vec<f64>]) -> Vec<f64> {
     all
 }
 
-/// A map of the rate.
+/// A map of the rate of a posterior on a plane.
 pub fn map(posterior: &Posterior, events: Option<&KeptEvents>, title: String) -> Result<Figure, Failure> {
+    Ok(Figure::Map(plane(posterior, None, MAP_CELLS, &Look::default(), title, events)?))
+}
+
+/// A map over the first two axes, at a place of the third if there is one.
+fn plane(
+    posterior: &Posterior,
+    third: Option<f64>,
+    cells: usize,
+    look: &Look,
+    title: String,
+    events: Option<&KeptEvents>,
+) -> Result<MapFigure, Failure> {
     let window = posterior.window();
     let (spans, axes) = (window.bounding_box(), window.axes());
     let centres = |r: usize| -> Vec<f64> {
-        (0..MAP_CELLS).map(|i| spans[r].lo + spans[r].length() * (i as f64 + 0.5) / MAP_CELLS as f64).collect()
+        (0..cells).map(|i| spans[r].lo + spans[r].length() * (i as f64 + 0.5) / cells as f64).collect()
     };
     let (x, y) = (centres(0), centres(1));
-    let points = Points::new(2, y.iter().flat_map(|&y| x.iter().flat_map(move |&x| [x, y])).collect())?;
-    let values = in_blocks(&points, |block| Ok(posterior.rate(block)?.mean))?;
+    let coordinates = y.iter().flat_map(|&y| x.iter().flat_map(move |&x| [x, y].into_iter().chain(third)));
+    let points = Points::new(window.dims(), coordinates.collect())?;
+    let values = look.show.values(posterior, &points)?;
     refuse_non_numbers(&values)?;
-    Ok(Figure::Map(MapFigure {
+    Ok(MapFigure {
         title,
-        x_label: label(&axes[0]),
-        y_label: label(&axes[1]),
-        value_label: rate_unit(window),
+        x_label: look.x_label.clone().unwrap_or_else(|| label(&axes[0])),
+        y_label: look.y_label.clone().unwrap_or_else(|| label(&axes[1])),
+        value_label: look.show.label(&rate_unit(window)),
         x,
         y,
         x_range: (spans[0].lo, spans[0].hi),
         y_range: (spans[1].lo, spans[1].hi),
         values,
         inside: points.rows().map(|point| window.contains(point)).collect(),
-        border: border(window),
+        border: border(window, third),
         events: events.map(|events| events.points.rows().map(|row| [row[0], row[1]]).collect()).unwrap_or_default(),
-    }))
+    })
 }
 
-/// The closed lines around a window of the plane; none for a plain box, which the frame shows.
-fn border(window: &Window) -> Vec<Vec<[f64; 2]>> {
-    let pieces = window.pieces();
-    if let [only] = pieces
+/// Maps at places of the last axis. Each shows the events that are nearest to its place.
+fn panels(
+    posterior: &Posterior,
+    events: Option<&KeptEvents>,
+    times: &Times,
+    look: &Look,
+    title: String,
+) -> Result<Figure, Failure> {
+    let window = posterior.window();
+    let (span, axis) = (window.bounding_box()[2], &window.axes()[2]);
+    let places = times.places(span.lo, span.hi);
+    let names = place_names(axis, &places);
+    let panel = |(&place, name): (&f64, String)| {
+        let near = events.map(|events| nearest(events, place, &places));
+        plane(posterior, Some(place), PANEL_CELLS, look, name, near.transpose()?.as_ref())
+    };
+    let panels = places.iter().zip(names).map(panel).collect::<Result<_, Failure>>()?;
+    Ok(Figure::Panels(PanelsFigure { title, columns: look.columns, panels }))
+}
+
+/// The events that are nearer to this place of the last axis than to any other.
+fn nearest(events: &KeptEvents, place: f64, places: &[f64]) -> Result<KeptEvents, Failure> {
+    let belongs = |at: f64| places.iter().all(|other| (at - place).abs() <= (at - other).abs());
+    let dims = events.points.dims();
+    let rows = events.points.rows().filter(|row| belongs(row[dims - 1]));
+    let points = Points::new(dims, rows.flatten().copied().collect())?;
+    Ok(KeptEvents { points, trials: None })
+}
+
+/// What the maps at these places are called: dates as short as tells them apart, or numbers with the axis.
+fn place_names(axis: &Axis, places: &[f64]) -> Vec<String> {
+    if let Some(time) = io::time_axis(axis) {
+        let dates: Vec<String> = places.iter().map(|&place| time.to_iso(place)).collect();
+        let cut = |length: usize| -> Vec<String> {
+            let short = |date: &String| date.get(..length).unwrap_or(date).replace('T', " ");
+            dates.iter().map(short).collect()
+        };
+        let (days, minutes) = (cut("2016-02-23".len()), cut("2016-02-23T17:00".len()));
+        let shortest = [days, minutes].into_iter().find(|names| io::spec::repeated(names).is_none());
+        return shortest.unwrap_or(dates);
+    }
+    let unit = axis.unit.as_deref().filter(|unit| unit.trim_end_matches('s') != axis.name);
+    let unit = unit.map(|unit| format!(" {unit}")).unwrap_or_default();
+    let digits = |place: f64| format!("{place:.4e}").parse().unwrap_or(place);
+    places.iter().map(|&place| format!("{} = {}{unit}", axis.name, digits(place))).collect()
+}
+
+/// The closed lines around a window of the plane, or around its part at a place of the third axis; none for a plain box, which the frame shows.
+fn border(window: &Window, third: Option<f64>) -> Vec<Vec<[f64; 2]>> {
+    if let [only] = window.pieces()
         && only.outline.is_none()
     {
         return Vec::new();
     }
+    let is_there = |piece: &&Piece| third.is_none_or(|at| (piece.spans[2].lo..=piece.spans[2].hi).contains(&at));
+    let pieces = window.pieces().iter().filter(is_there);
     let rings = |piece: &Piece| match &piece.outline {
         Some(outline) => outline.rings().concat(),
         None => {
@@ -177,7 +402,7 @@ fn border(window: &Window) -> Vec<Vec<[f64; 2]>> {
             vec![vec![[x.lo, y.lo], [x.hi, y.lo], [x.hi, y.hi], [x.lo, y.hi]]]
         }
     };
-    pieces.iter().flat_map(rings).collect()
+    pieces.flat_map(rings).collect()
 }
 
 /// `work` on one block of points after another.
@@ -219,10 +444,30 @@ mod tests {
     }
 
     #[test]
+    fn events_go_to_the_nearest_map() {
+        let points = Points::new(3, vec![0.0, 0.0, 1.0, 0.0, 0.0, 2.4, 0.0, 0.0, 9.0]).unwrap();
+        let events = KeptEvents { points, trials: None };
+        let places = Times::Even(2).places(0.0, 8.0);
+        assert_eq!(places, [2.0, 6.0]);
+        let near = |place| nearest(&events, place, &places).unwrap().points.len();
+        assert_eq!((near(2.0), near(6.0)), (2, 1));
+        let axis = Axis { name: "depth".into(), unit: Some("km".into()), ..Axis::default() };
+        assert_eq!(place_names(&axis, &[2.0, 10.0 / 3.0]), ["depth = 2 km", "depth = 3.3333 km"]);
+    }
+
+    #[test]
+    fn dates_are_as_short_as_tells_them_apart() {
+        let (unit, origin) = (Some("days".into()), Some(1_456_185_600.0));
+        let axis = Axis { name: "t".into(), unit, origin };
+        assert_eq!(place_names(&axis, &[0.0, 1.5]), ["2016-02-23", "2016-02-24"]);
+        assert_eq!(place_names(&axis, &[0.25, 0.5]), ["2016-02-23 06:00", "2016-02-23 12:00"]);
+    }
+
+    #[test]
     fn a_plain_box_has_no_border() {
         let part = |lo: f64| Window::new(&[(lo, lo + 1.0), (0.0, 1.0)]).unwrap();
-        assert!(border(&part(0.0)).is_empty());
-        let two = border(&Window::union(&[part(0.0), part(5.0)]).unwrap());
+        assert!(border(&part(0.0), None).is_empty());
+        let two = border(&Window::union(&[part(0.0), part(5.0)]).unwrap(), None);
         assert_eq!((two.len(), two[1][2]), (2, [6.0, 1.0]));
     }
 }

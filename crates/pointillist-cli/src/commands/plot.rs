@@ -1,53 +1,155 @@
 //! `plot`: a figure of a model, or of events, which are fitted first.
 
 use super::figure::{self, Look};
-use super::{Context, Failure, Outcome, colour, fit, input, json_line, spec, terminal};
+use super::quantity::Quantity;
+use super::{Context, Failure, Outcome, colour, fit, input, json_line, plot_options, spec, terminal};
 use crate::args::PlotArgs;
 use crate::io::{self, KeptEvents, ModelFile};
 use crate::options::Mode;
+use pointillist::Window;
+use pointillist_plot::{Figure, Picture, Size, Style};
 use std::path::Path;
 
-/// Pixels of a PNG for each unit of the SVG.
-const PNG_SCALE: f64 = 2.0;
+/// Pixels of a PNG for each unit of the SVG: on a screen, and for 600 dots an inch on paper.
+const SCREEN_SCALE: f64 = 2.0;
+const PAPER_SCALE: f64 = 5.0;
 /// Lines of a terminal picture.
 const LINES: usize = 20;
+/// Most models over another.
+const MOST_OTHERS: usize = 4;
 
 /// The formats of figures.
+#[derive(Clone, Copy)]
 enum Format {
     Svg,
+    Pdf,
     Png,
 }
 
 /// Does what was asked for.
 pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
-    if context.json() {
-        context.refuse_idle(if args.output.is_some() { Mode::PictureAsJson } else { Mode::NoPicture })?;
-    }
+    let show = refuse_early(args, context)?;
     let format = args.output.as_deref().map(format).transpose()?;
     if let Some(path) = &args.output {
         io::check_target(path)?;
     }
-    let look = Look { band: band(&args.quantiles)?, title: args.title.clone() };
+    let mut style = plot_options::style(&args.figure)?;
+    if show.is_probability() {
+        style.limits = Some((0.0, 1.0));
+    }
+    let band = band(&args.quantiles)?;
+    let others = others(args)?;
     let (mut model, outcome) = subject(args, context)?;
     if let Some(path) = &args.overlay {
         let points = input::points(path, None, model.posterior.window().axes(), &args.options.events.rows)?.points;
         model.events = Some(KeptEvents { points, trials: None });
     }
-    let figure = figure::of_model(&model, &look)?;
+    let look = look(args, show, band, &style, model.posterior.window())?;
+    let figure = match model.posterior.window().dims() {
+        1 => Figure::Curve(overlaid(args, &model, others, look, context)?),
+        _ => figure::of_model(&model, &look)?,
+    };
     if context.json() {
         io::stdout_text(&json_line(&serde_json::json!({ "figure": args.output, "events": model.event_count }))?)?;
     } else if args.terminal || args.output.is_none() {
-        io::stdout_text(&figure.terminal(terminal().0, LINES, colour()))?;
+        io::stdout_text(&figure.terminal_in(&style, terminal().0, LINES, colour()))?;
     }
     if let (Some(path), Some(format)) = (&args.output, format) {
-        let bytes = match format {
-            Format::Svg => figure.svg().into_bytes(),
-            Format::Png => figure.png(PNG_SCALE)?,
-        };
-        io::write_atomically(path, &bytes)?;
+        io::write_atomically(path, &written(&figure.picture(&style), format, &style)?)?;
         context.note(&format!("wrote {}", path.display()));
     }
     Ok(outcome)
+}
+
+/// Refuses options that do nothing beside others; gives what is shown.
+fn refuse_early(args: &PlotArgs, context: &Context) -> Result<Quantity, Failure> {
+    if context.json() {
+        context.refuse_idle(if args.output.is_some() { Mode::PictureAsJson } else { Mode::NoPicture })?;
+    }
+    if args.output.is_none() {
+        context.refuse_idle(Mode::OnlyTerminal)?;
+    }
+    let show = Quantity::parse(&args.figure.show)?;
+    if !show.has_band() {
+        context.refuse_idle(Mode::NoBand(&args.figure.show))?;
+    }
+    if show.is_probability() {
+        context.refuse_idle(Mode::Probabilities)?;
+    }
+    Ok(show)
+}
+
+/// The bytes of a file.
+fn written(picture: &Picture, format: Format, style: &Style) -> Result<Vec<u8>, Failure> {
+    Ok(match format {
+        Format::Svg => picture.svg().into_bytes(),
+        Format::Pdf => picture.pdf(),
+        Format::Png => picture.png(if style.size == Size::Screen { SCREEN_SCALE } else { PAPER_SCALE })?,
+    })
+}
+
+/// What is shown of the subject, and in which words.
+fn look(args: &PlotArgs, show: Quantity, band: (f64, f64), style: &Style, window: &Window) -> Result<Look, Failure> {
+    let times = if window.dims() == 3 { Some(plot_options::times(&args.figure, window)?) } else { None };
+    // A narrow figure has two maps in a row, and four maps make a square.
+    let is_narrow = matches!(style.size, Size::Wide(width) | Size::Paper(width, _) if width < 120.0);
+    let columns = if is_narrow || times.as_ref().is_some_and(|times| times.count() == 4) { 2 } else { 3 };
+    Ok(Look {
+        show,
+        band,
+        title: args.title.clone(),
+        x_label: args.figure.xlabel.clone(),
+        y_label: args.figure.ylabel.clone(),
+        marks: Vec::new(),
+        times,
+        columns,
+    })
+}
+
+/// The models to draw over the subject, with their names.
+fn others(args: &PlotArgs) -> Result<Vec<(String, ModelFile)>, Failure> {
+    let paths = &args.figure.with;
+    if paths.len() > MOST_OTHERS {
+        return Err(format!("--with: {} models are too many; give at most {MOST_OTHERS}", paths.len()).into());
+    }
+    paths.iter().map(|path| Ok((curve_name(path), ModelFile::read(path)?))).collect()
+}
+
+/// What the legend calls a model: its file without folder and ending.
+fn curve_name(path: &str) -> String {
+    Path::new(path).file_stem().map_or_else(|| path.into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The curve of a model, with others over it.
+fn overlaid(
+    args: &PlotArgs,
+    model: &ModelFile,
+    others: Vec<(String, ModelFile)>,
+    mut look: Look,
+    context: &Context,
+) -> Result<pointillist_plot::CurveFigure, Failure> {
+    for (path, (_, other)) in args.figure.with.iter().zip(&others) {
+        if let Some(why) = figure::mismatch(model.posterior.window(), other.posterior.window()) {
+            return Err(format!(
+                "--with {path} cannot be drawn over {}: {why}; plot it by itself, or fit both alike",
+                args.subject
+            )
+            .into());
+        }
+    }
+    let posteriors = others.iter().map(|(_, other)| &other.posterior).chain([&model.posterior]);
+    if let Some(warning) = posteriors.into_iter().find_map(figure::coarse_curve) {
+        context.warn(&warning);
+    }
+    let axis = &model.posterior.window().axes()[0];
+    look.marks = plot_options::marks(&args.figure, axis, figure::ends(model, &others))?;
+    let mut figure = figure::curves(model, &others, &look)?;
+    if !others.is_empty()
+        && let Some(first) = figure.curves.first_mut()
+    {
+        first.label = curve_name(&args.subject);
+    }
+    Ok(figure)
 }
 
 /// By the end of the name.
@@ -55,9 +157,10 @@ fn format(path: &Path) -> Result<Format, Failure> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
         Some("svg") => Ok(Format::Svg),
+        Some("pdf") => Ok(Format::Pdf),
         Some("png") => Ok(Format::Png),
-        Some("html") => Err(format!("{}: .html is not in this version; use .svg or .png", path.display()).into()),
-        _ => Err(format!("{}: the name of a figure must end in .svg or .png", path.display()).into()),
+        Some("html") => Err(format!("{}: .html is not in this version; use .svg, .pdf or .png", path.display()).into()),
+        _ => Err(format!("{}: the name of a figure must end in .svg, .pdf or .png", path.display()).into()),
     }
 }
 
@@ -79,9 +182,9 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
         return Ok((model, Outcome::Done));
     }
     let loaded = input::events_from(path, &opened.table()?, &args.options.events)?;
-    if loaded.events.window().dims() > 2 {
+    if loaded.events.window().dims() > 3 {
         let dims = loaded.events.window().dims();
-        return Err(format!("a figure shows one or two axes, and there are {dims}; choose some with --columns").into());
+        return Err(format!("a figure shows up to three axes, and there are {dims}; choose some with --columns").into());
     }
     refuse_for_axes(loaded.events.window().dims(), context)?;
     let fitted = fit::fit(loaded, &args.options, context)?;
@@ -90,5 +193,10 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
 }
 
 fn refuse_for_axes(dims: usize, context: &Context) -> Result<(), Failure> {
-    if dims == 2 { context.refuse_idle(Mode::Map) } else { Ok(()) }
+    let modes: &[Mode] = match dims {
+        1 => &[Mode::NoColours, Mode::NoPanels],
+        2 => &[Mode::Map, Mode::NotALine, Mode::NoPanels],
+        _ => &[Mode::Map, Mode::NotALine],
+    };
+    modes.iter().try_for_each(|mode| context.refuse_idle(*mode))
 }

@@ -141,6 +141,15 @@ pub fn for_option(name: &str, theme: Theme) -> &'static [&'static str] {
         ("grid" | "nodes" | "inducing" | "cells", Theme::Plane) => &["4x4", "2x3", "3x3"],
         ("grid" | "nodes" | "inducing" | "cells", _) => &["3", "5", "4x4", "3x3x3", "12", "1", "2x3"],
         ("quantiles", _) => &["0.05,0.95", "0.5", "0.1,0.5,0.9"],
+        ("show", _) => &["mean", "sd", "quantile=0.9", "exceed=1"],
+        ("with", _) => &["line.json", "lattice.json", "plane.json"],
+        ("mark", _) => &["5", "2=here", "2016-02-23=then"],
+        ("limits", _) => &["0,10", "0.1,5"],
+        ("size", _) => &["one-column", "two-column", "120,80"],
+        ("palette", _) => &["grey", "magma"],
+        ("points", _) => &["hide", "thin", "all"],
+        ("times", _) => &["1", "3"],
+        ("at-times", _) => &["1,2", "5"],
         ("exposure", _) => &["exposure.csv", "weights.csv"],
         ("trials", _) => &["intervals.csv"],
         ("trial-column", _) => &["trial", "kind"],
@@ -150,7 +159,9 @@ pub fn for_option(name: &str, theme: Theme) -> &'static [&'static str] {
         ("truth", _) => &["truth.csv", "out.csv"],
         ("update" | "model", _) => &["line.json", "lattice.json", "plane.json"],
         ("checkpoint", _) => &["c.sgcp", "new.sgcp"],
-        ("output" | "csv" | "figure", _) => &["out.csv", "out.json", "out.svg", "out.png", "out.summary", "-"],
+        ("output" | "csv" | "figure", _) => {
+            &["out.csv", "out.json", "out.svg", "out.pdf", "out.png", "out.summary", "-"]
+        }
         ("max-memory", _) => &["1GB", "100MB", "2gb"],
         ("time-unit", _) => &["days", "s", "hours"],
         ("date-format", _) => &["%d/%m/%Y", "iso"],

@@ -1,0 +1,110 @@
+//! What of a rate a figure shows: its mean, how uncertain it is, a quantile, or the probability that it is high.
+
+use super::Failure;
+use super::figure::in_blocks;
+use pointillist::{Points, Posterior};
+
+/// What of a rate is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Quantity {
+    /// The posterior mean.
+    #[default]
+    Mean,
+    /// The posterior standard deviation.
+    Sd,
+    /// The quantile of this probability.
+    Quantile(f64),
+    /// The probability of a rate higher than this.
+    Exceed(f64),
+}
+
+impl Quantity {
+    /// As `--show` has it.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.trim())));
+        let number = value.and_then(|value| value.parse::<f64>().ok()).filter(|value| value.is_finite());
+        match (name.trim(), value, number) {
+            ("mean", None, _) => Ok(Self::Mean),
+            ("sd", None, _) => Ok(Self::Sd),
+            ("quantile", _, Some(p)) if p > 0.0 && p < 1.0 => Ok(Self::Quantile(p)),
+            ("quantile", ..) => Err(format!(
+                "--show {text}: a quantile has a probability between 0 and 1; write it as in --show quantile=0.9"
+            )
+            .into()),
+            ("exceed", _, Some(rate)) if rate >= 0.0 => Ok(Self::Exceed(rate)),
+            ("exceed", ..) => {
+                Err(format!("--show {text}: give a rate that is not negative, as in --show exceed=5").into())
+            }
+            _ => Err(format!("--show {text}: there are mean, sd, quantile=P and exceed=RATE").into()),
+        }
+    }
+
+    /// What the legend of a curve calls it.
+    pub fn name(self) -> String {
+        match self {
+            Self::Mean => "mean".into(),
+            Self::Sd => "standard deviation".into(),
+            Self::Quantile(p) => format!("{p} quantile"),
+            Self::Exceed(rate) => format!("probability of more than {}", short(rate)),
+        }
+    }
+
+    /// What an axis or a scale of colours says, where this is the unit of a rate, as in `events per year`.
+    pub fn label(self, unit: &str) -> String {
+        match self {
+            Self::Mean => unit.into(),
+            Self::Sd | Self::Quantile(_) => format!("{} of the rate, {unit}", self.name()),
+            Self::Exceed(rate) => {
+                let per = unit.strip_prefix("events ").unwrap_or(unit);
+                format!("probability that the rate exceeds {} {per}", short(rate))
+            }
+        }
+    }
+
+    /// Whether it lies in a band of quantiles.
+    pub fn has_band(self) -> bool {
+        matches!(self, Self::Mean | Self::Quantile(_))
+    }
+
+    /// Whether it is a probability.
+    pub fn is_probability(self) -> bool {
+        matches!(self, Self::Exceed(_))
+    }
+
+    /// Its values at points.
+    pub fn values(self, posterior: &Posterior, points: &Points) -> Result<Vec<f64>, Failure> {
+        in_blocks(points, |block| {
+            Ok(match self {
+                Self::Mean => posterior.rate(block)?.mean,
+                Self::Sd => posterior.rate(block)?.sd,
+                Self::Quantile(p) => posterior.quantiles(block, &[p])?.pop().unwrap_or_default(),
+                Self::Exceed(rate) => posterior.exceedance(block, rate)?,
+            })
+        })
+    }
+}
+
+/// A rate as it was written, but for those with very many digits.
+fn short(rate: f64) -> String {
+    if rate == 0.0 || (1e-6..1e12).contains(&rate) { rate.to_string() } else { format!("{rate:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_and_named() {
+        let read = |text: &str| Quantity::parse(text).ok();
+        assert_eq!(read("mean"), Some(Quantity::Mean));
+        assert_eq!(read("quantile=0.9"), Some(Quantity::Quantile(0.9)));
+        assert_eq!(read("exceed=5"), Some(Quantity::Exceed(5.0)));
+        for text in ["", "means", "mean=1", "sd=2", "quantile", "quantile=1", "quantile=nan", "exceed", "exceed=-1"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        let label = Quantity::Exceed(5.0).label("events per year");
+        assert_eq!(label, "probability that the rate exceeds 5 per year");
+        assert_eq!((short(0.25), short(1e300)), ("0.25".into(), "1e300".into()));
+        assert_eq!(Quantity::Quantile(0.9).label("events per day"), "0.9 quantile of the rate, events per day");
+    }
+}
