@@ -31,6 +31,7 @@ pub mod fault;
 mod filter;
 mod finite;
 pub mod fit_summary;
+pub mod geography;
 mod geojson;
 mod input_error;
 mod memory;
@@ -64,6 +65,7 @@ pub use events::{
 };
 pub use filter::Filter;
 pub use finite::not_finite;
+pub use geography::Geography;
 pub use geojson::Feature;
 pub use input_error::InputError;
 pub use memory::{given_limit, set_limit};

@@ -36,6 +36,8 @@ pub enum Setting {
     Filter,
     /// Hyper-parameters held at a value.
     Fix,
+    /// Whether coordinates are degrees on the globe.
+    Geography,
     /// A grid of places.
     Grid,
     /// How often the window was looked at for held-out events.
@@ -90,7 +92,7 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::Average,
         Self::Basis,
         Self::Cells,
@@ -104,6 +106,7 @@ impl Setting {
         Self::Exposure,
         Self::Filter,
         Self::Fix,
+        Self::Geography,
         Self::Grid,
         Self::HeldOutRepeats,
         Self::HeldOutTrials,
@@ -147,6 +150,7 @@ impl Setting {
             Self::Exposure => "exposure",
             Self::Filter => "filter",
             Self::Fix => "fix",
+            Self::Geography => "geography",
             Self::Grid => "grid",
             Self::HeldOutRepeats => "heldout_repeats",
             Self::HeldOutTrials => "heldout_trials",

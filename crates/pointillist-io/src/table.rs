@@ -11,6 +11,7 @@
 use std::io::{self, ErrorKind};
 
 use super::filter::{Cell, Clause, Filter};
+use super::geography::inward;
 use super::input_error::{InputError, shortened};
 use super::memory;
 use super::message::{Message, Setting};
@@ -19,6 +20,7 @@ use super::source::Opened;
 use super::time::{Epoch, TimeAxis, TimeUnit, parse_iso};
 use super::{parquet, plain, summary_file};
 use crate::message;
+use pointillist::Axis;
 
 /// Rows that are looked at before the kinds of the columns are settled.
 const SAMPLE_ROWS: usize = 1000;
@@ -1125,6 +1127,13 @@ impl Table {
         let shift = (time.origin_unix_seconds - origin_unix_seconds) / time.unit.seconds();
         self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value += shift);
         self.time[column] = Some(TimeAxis { origin_unix_seconds, ..time });
+    }
+
+    /// Counts a column of degrees in the km of an axis on the globe. On any other axis it stays.
+    pub(crate) fn on_globe(&mut self, column: usize, axis: &Axis) {
+        if axis.globe.is_some() {
+            self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value = inward(axis, *value));
+        }
     }
 
     /// A table of rows, dates counted from the midnight before the earliest.

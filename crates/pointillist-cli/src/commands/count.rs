@@ -8,6 +8,7 @@ use crate::args::CountArgs;
 use crate::io::{self, Column, ModelFile, Region};
 use crate::spelling::spelled;
 use pointillist::watch::{CountProgress, CountStage};
+use pointillist::window::Span;
 use pointillist::{Axis, JointCounts, Posterior, Window};
 use serde::Serialize;
 use serde_json::Value;
@@ -21,7 +22,7 @@ pub(super) struct Answer {
     name: Option<String>,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     properties: serde_json::Map<String, Value>,
-    /// The box around what is counted, `[lo, hi]` for each axis.
+    /// The box around what is counted, `[lo, hi]` for each axis; on the globe in degrees.
     region: Vec<[f64; 2]>,
     /// The same as dates, by the names of the axes that have them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -138,7 +139,7 @@ pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, proba
     Answer {
         name: region.is_named.then(|| region.name.clone()),
         properties: region.properties.iter().cloned().collect(),
-        region: spans.iter().map(|span| [span.lo, span.hi]).collect(),
+        region: spans.iter().zip(region.counted.axes()).map(ends).collect(),
         dates: dates.collect(),
         expected: Moments { mean: exact.mean, sd: exact.sd, quantiles: named(counts.quantiles(number, probabilities)) },
         new_count: Moments {
@@ -149,6 +150,11 @@ pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, proba
         },
         seen: None,
     }
+}
+
+/// The ends of a span as people know them.
+fn ends((span, axis): (&Span, &Axis)) -> [f64; 2] {
+    [span.lo, span.hi].map(|end| io::geography::outward(axis, end))
 }
 
 fn table(name: &str, answer: &Answer, probabilities: &[f64]) -> String {

@@ -85,10 +85,12 @@ pub fn inside(points: &Points, window: &Window) -> Option<Column> {
     inside.contains(&0).then(|| Column::Whole("inside".into(), inside))
 }
 
-/// The coordinates as columns, then the dates of those that are time.
+/// The coordinates as columns, on the globe in degrees, then the dates of those that are time.
 pub fn coordinates(points: &Points, window: &Window) -> Vec<Column> {
     let axes = window.axes();
-    let numbers = axes.iter().enumerate().map(|(r, axis)| Column::Numbers(axis.name.clone(), points.axis(r)));
+    let numbers = axes.iter().enumerate().map(|(r, axis)| {
+        Column::Numbers(axis.name.clone(), points.axis(r).iter().map(|&v| io::geography::outward(axis, v)).collect())
+    });
     let dates = axes.iter().enumerate().filter_map(|(r, axis)| {
         let time = io::time_axis(axis)?;
         Some(Column::Texts(format!("{}_iso", axis.name), points.axis(r).iter().map(|&v| time.to_iso(v)).collect()))
