@@ -77,6 +77,15 @@ pub fn called(axes: &[Axis]) -> Option<Pair> {
     Some(Pair { east: only(&LONGITUDES)?, north: only(&LATITUDES)? })
 }
 
+/// What a column may be called as well, if this is what a longitude or a latitude may be called.
+pub fn synonyms(name: &str) -> &'static [&'static str] {
+    match name {
+        name if LONGITUDES.contains(&name) => &LONGITUDES,
+        name if LATITUDES.contains(&name) => &LATITUDES,
+        _ => &[],
+    }
+}
+
 /// The axes that are degrees on the globe, as the setting says. Where it asks for them and no name tells, they are the first two.
 pub fn pair(axes: &[Axis], setting: Geography) -> Result<Option<Pair>, Message> {
     let first_two = || match axes {
@@ -117,7 +126,8 @@ pub fn inward(axis: &Axis, value: f64) -> f64 {
 
 /// A number on an axis as people know it: on the globe in degrees, else as it is.
 pub fn outward(axis: &Axis, value: f64) -> f64 {
-    axis.globe.as_ref().map_or(value, |globe| (to_degrees(globe, value) * PARTS).round() / PARTS)
+    // Adding 0 takes the sign off -0.
+    axis.globe.as_ref().map_or(value, |globe| (to_degrees(globe, value) * PARTS).round() / PARTS + 0.0)
 }
 
 /// The same for a row.

@@ -33,6 +33,8 @@ mod finite;
 pub mod fit_summary;
 pub mod geography;
 mod geojson;
+mod geojson_points;
+pub mod geotiff;
 mod input_error;
 mod memory;
 mod message;
@@ -58,7 +60,7 @@ mod window;
 
 pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, write_checkpoint};
 pub use checksum::resealed;
-pub use columns::{Column, csv_text, json_text, number};
+pub use columns::{Column, csv_text, geojson_text, json_text, number};
 pub use events::{
     EventSettings, HeldOut, HeldOutEvents, Loaded, LooksSaidBy, Placed, RowSettings, read_events, read_held_out,
     read_points,

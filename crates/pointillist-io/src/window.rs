@@ -1,7 +1,7 @@
 //! Boxes from text, and places on the axes of a window for messages: numbers, or dates where an axis is time.
 
 use super::columns::number;
-use super::geography::{inward, outward};
+use super::geography::{inward, outward, synonyms};
 use super::message::{Message, Setting};
 use super::table::{TWIN, Table};
 use super::time::{TimeAxis, TimeUnit, parse_iso};
@@ -25,7 +25,8 @@ pub fn column_of<'a>(header: &'a [(String, bool)], axis: &Axis) -> Option<&'a st
         |name: String| header.iter().map(|(found, _)| found.as_str()).find(|found| found.to_lowercase() == name);
     let name = axis.name.to_lowercase();
     let dates = time_axis(axis).and_then(|_| called(format!("{name}{TWIN}")));
-    dates.or_else(|| called(name))
+    let synonyms = || synonyms(&name).iter().find_map(|name| called(name.to_string()));
+    dates.or_else(|| called(name.clone())).or_else(synonyms)
 }
 
 /// A place on an axis for a message: `2016-02-23T17:00:00Z`, or a number, on the globe in degrees.
