@@ -196,6 +196,18 @@ pub struct EventOptions {
         not count; with several looks at a window they are those of one look."
     )]
     pub exposure: Option<String>,
+    /// Whether longitudes and latitudes are degrees on the globe, with areas in km², or numbers in a plane (default: sphere if columns are called lon,lat)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        long_help = "Whether two coordinates are degrees on the globe or numbers in a plane.\n\
+        With columns called lon (long, lng, longitude) and lat (latitude), and for GeoJSON points, `sphere` is taken if nothing is said: windows, regions, \
+        points and results are in degrees, but areas are those of the WGS84 ellipsoid, rates are per km² and lengths are in km, on a map of equal \
+        area about the middle of the window. With other names `sphere` takes the first two columns. A window of more than 180 degrees of longitude, or \
+        one that reaches a pole, has no such map. `plane` takes degrees as plain numbers, and rates per square degree."
+    )]
+    pub geography: Option<GeographyName>,
     /// Drop events outside the window (or their trial, or where the exposure is zero) instead of stopping
     #[arg(long)]
     pub clip: bool,
@@ -251,6 +263,15 @@ fn time_units() -> impl TypedValueParser<Value = TimeUnit> {
     let named = |unit: TimeUnit| PossibleValue::new(unit.names()[0]).aliases(&unit.names()[1..]).help(help(unit));
     // The names are those that it reads.
     PossibleValuesParser::new(TimeUnit::ALL.map(named)).map(|name| name.parse().unwrap_or_default())
+}
+
+/// What two coordinates are, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GeographyName {
+    /// Degrees on the globe.
+    Sphere,
+    /// Numbers.
+    Plane,
 }
 
 /// What numbers that are dates count, by name.

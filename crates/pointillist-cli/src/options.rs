@@ -16,6 +16,8 @@ enum Kind {
     Reading,
     /// Dates.
     Dates,
+    /// Degrees on the globe.
+    Globe,
     /// Which trial an event belongs to.
     Trials,
     /// How a fit is made.
@@ -93,6 +95,7 @@ const TABLE: &[Line] = &[
     ),
     line(READS, &["trials", "trial_column"], &[Kind::Reading, Kind::Trials]),
     line(READS, &["time_unit"], &[Kind::Reading, Kind::Dates]),
+    line(READS, &["geography"], &[Kind::Reading, Kind::Globe]),
     line(FITS, &["basis", "link"], &[Kind::Fitting, Kind::Shape]),
     line(FITS, &["nodes", "smoothness"], &[Kind::Fitting, Kind::Shape, Kind::Lattice]),
     line(FITS, &["inducing"], &[Kind::Fitting, Kind::Shape, Kind::Inducing]),
@@ -176,6 +179,8 @@ pub enum Mode<'a> {
     NothingHeldOut,
     /// Coordinates are numbers alone.
     NoDates,
+    /// No two coordinates are called longitude and latitude.
+    NoDegrees,
     /// A picture of two axes, which has no band ...
     Map,
     /// ... and is no line.
@@ -256,6 +261,7 @@ impl Mode<'_> {
                 (&[Kind::HeldOut], "no table of held-out events is given".into(), "give one, or leave it out")
             }
             Self::NoDates => (&[Kind::Dates], "no coordinate is a date".into(), leave),
+            Self::NoDegrees => (&[Kind::Globe], "no columns are called lon and lat".into(), leave),
             Self::Map => (&[Kind::Band], "a map has no band".into(), leave),
             Self::NotALine => (&[Kind::Line], "the figure is a map, not a line".into(), leave),
             Self::NoColours => (&[Kind::Colours], "a line has no scale of colours".into(), leave),

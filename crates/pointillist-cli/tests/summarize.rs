@@ -164,7 +164,7 @@ fn an_update_goes_on_with_what_was_asked_of_hyperparameters() {
     let (folder, all) = (Folder::new(), bump(3_000));
     folder.write("a.csv", csv(&all[..2_000])).write("b.csv", csv(&all[2_000..]));
     for name in ["a", "b"] {
-        folder.run(&format!("summarize {name}.csv {WINDOW} -o {name}.summary")).good();
+        folder.run(&format!("summarize {name}.csv {WINDOW} --geography plane -o {name}.summary")).good();
     }
     let asked = "--nodes 16x16 --smoothness 2 --link log --average off --fix lengthscale=2 --prior variance~gamma(2,1)";
     folder.run(&format!("fit a.summary {asked} -o a.json")).good();
@@ -303,7 +303,7 @@ fn summaries_that_are_damaged_or_do_not_belong_together() {
     let folder = Folder::new();
     folder.write("events.csv", csv(&rows(3000)));
     let summarize = |options: &str, to: &str| {
-        folder.run(&format!("summarize events.csv {options} -o {to}.summary -q")).good();
+        folder.run(&format!("summarize events.csv {options} --geography plane -o {to}.summary -q")).good();
         folder.read(&format!("{to}.summary"))
     };
     let whole = summarize(&format!("{WINDOW} --cells 12x12"), "a");

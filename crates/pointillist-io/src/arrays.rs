@@ -285,7 +285,7 @@ impl ArrayEvents {
     /// The events in the window that is meant, or in their bounding box. Those outside are refused, or with `clip` dropped.
     pub fn looked_for(self, words: &WindowWords, clip: bool) -> Result<Loaded, InputError> {
         let mut warnings = Vec::new();
-        let on = On { axes: &self.axes, dates_only: &self.dates };
+        let on = On { axes: &self.axes, dates_only: &self.dates, north_first: false };
         let window = if words.says_where() {
             words.on(on, &mut warnings)?
         } else {
@@ -318,7 +318,7 @@ impl ArrayEvents {
             Some(_) => inside.sifted(window.axes(), clip, is_seen, |_| Words::unseen(), &mut warnings)?,
         };
         let events = Events::new(points, window)?;
-        Ok(Loaded { events, trials, has_dates, source, warnings })
+        Ok(Loaded { events, trials, has_dates, has_degrees: false, source, warnings })
     }
 
     /// Those for which `keep` holds: all of them without a copy, or with `clip` those that are left, and a warning of the others.

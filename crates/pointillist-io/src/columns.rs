@@ -1,8 +1,9 @@
-//! Results as columns: CSV for tables, or one JSON object with an array a column.
+//! Results as columns: CSV for tables, one JSON object with an array a column, or the properties of features in GeoJSON.
 //!
 //! Numbers are written with the fewest digits that give the same number when they are read again.
 
 use super::OutputError;
+use serde_json::Value;
 use std::fmt::Write;
 
 /// A named column of a result.
@@ -45,7 +46,16 @@ impl Column {
         };
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn json_at(&self, row: usize) -> Value {
+        match self {
+            Self::Numbers(_, values) => values[row].into(),
+            Self::Maybe(_, values) => values[row].into(),
+            Self::Whole(_, values) => values[row].into(),
+            Self::Texts(_, values) => values[row].as_str().into(),
+        }
+    }
+
+    fn json(&self) -> Value {
         match self {
             Self::Numbers(_, values) => values.as_slice().into(),
             Self::Maybe(_, values) => values.as_slice().into(),
@@ -88,8 +98,24 @@ pub fn csv_text(columns: &[Column]) -> Result<String, OutputError> {
 /// The columns as one JSON object, in their order.
 pub fn json_text(columns: &[Column]) -> Result<String, OutputError> {
     check(columns)?;
-    let member = |column: &Column| format!("{}:{}", serde_json::Value::from(column.name()), column.json());
+    let member = |column: &Column| format!("{}:{}", Value::from(column.name()), column.json());
     Ok(format!("{{{}}}\n", columns.iter().map(member).collect::<Vec<_>>().join(",")))
+}
+
+/// The columns as properties of features of GeoJSON, one for each row; in longitude and latitude, or in a system with this number of EPSG.
+pub fn geojson_text(geometries: &[Value], columns: &[Column], code: Option<u16>) -> Result<String, OutputError> {
+    check(columns)?;
+    let feature = |(row, geometry): (usize, &Value)| {
+        let member = |column: &Column| format!("{}:{}", Value::from(column.name()), column.json_at(row));
+        let properties = columns.iter().map(member).collect::<Vec<_>>().join(",");
+        format!("{{\"type\":\"Feature\",\"properties\":{{{properties}}},\"geometry\":{geometry}}}")
+    };
+    let features: Vec<String> = geometries.iter().enumerate().map(feature).collect();
+    let crs = code.map_or(String::new(), |code| {
+        // The standard has no word for another system, but those who read it understand the old one.
+        format!("\"crs\":{{\"type\":\"name\",\"properties\":{{\"name\":\"urn:ogc:def:crs:EPSG::{code}\"}}}},")
+    });
+    Ok(format!("{{\"type\":\"FeatureCollection\",{crs}\"features\":[\n{}\n]}}\n", features.join(",\n")))
 }
 
 /// A number with the fewest digits that tell it from all others; very large and very small ones with an exponent.

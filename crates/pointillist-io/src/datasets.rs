@@ -1,5 +1,6 @@
 //! The bundled sets: small enough to travel inside the program, each with its source and licence (`data/NAME/README.md`).
 
+use super::geography::Geography;
 use super::message::{Message, Setting};
 use crate::message;
 
@@ -33,6 +34,8 @@ pub struct Dataset {
     pub repeats: usize,
     /// The border of the window on the default columns, as GeoJSON.
     pub border: Option<Border>,
+    /// Whether its coordinates are degrees on the globe, if nothing else is said.
+    pub geography: Geography,
     /// Where it comes from.
     pub source: &'static str,
     /// Under which terms.
@@ -68,6 +71,7 @@ pub const DATASETS: [Dataset; 6] = [
         events: 191,
         repeats: 1,
         border: None,
+        geography: Geography::Recognised,
         source: "Jarrett (1979), Biometrika 66; R package boot",
         licence: "unlimited distribution",
         csv: include_bytes!("../data/coal/coal.csv"),
@@ -83,6 +87,7 @@ pub const DATASETS: [Dataset; 6] = [
         events: 209,
         repeats: 1,
         border: None,
+        geography: Geography::Recognised,
         source: "Trump Twitter Archive; R package dslabs",
         licence: "Artistic-2.0; times only",
         csv: include_bytes!("../data/tweets/tweets.csv"),
@@ -95,6 +100,7 @@ pub const DATASETS: [Dataset; 6] = [
         events: 208,
         repeats: 1,
         border: None,
+        geography: Geography::Recognised,
         source: "USGS ANSS ComCat",
         licence: "public domain",
         csv: include_bytes!("../data/aftershocks/aftershocks.csv"),
@@ -110,6 +116,7 @@ pub const DATASETS: [Dataset; 6] = [
             source: "Natural Earth 1:10m, public domain; npm package world-atlas",
             geojson: include_bytes!("../data/kenya/border.geojson"),
         }),
+        geography: Geography::Recognised,
         source: "Malaria Atlas Project",
         licence: "CC BY, Malaria Atlas Project",
         csv: include_bytes!("../data/kenya/kenya.csv"),
@@ -126,6 +133,8 @@ pub const DATASETS: [Dataset; 6] = [
         events: 5945,
         repeats: 1,
         border: None,
+        // The whole globe, of which there is no map without a cut.
+        geography: Geography::Plane,
         source: "USGS ANSS ComCat",
         licence: "public domain",
         csv: include_bytes!("../data/quakes/quakes.csv"),
@@ -138,6 +147,7 @@ pub const DATASETS: [Dataset; 6] = [
         events: 1052,
         repeats: 40,
         border: None,
+        geography: Geography::Recognised,
         source: "simulated for this project (data/spikes/README.md)",
         licence: "CC0 1.0",
         csv: include_bytes!("../data/spikes/spikes.csv"),
@@ -181,6 +191,10 @@ impl Dataset {
         if self.repeats > 1 {
             settings.add(" ");
             settings.add(Setting::Repeats.given(self.repeats));
+        }
+        if self.geography == Geography::Plane {
+            settings.add(" ");
+            settings.add(Setting::Geography.given("plane"));
         }
         settings
     }

@@ -2,6 +2,7 @@
 
 use super::datasets::{self, Dataset};
 use super::filter::Filter;
+use super::geography::{self, Geography, Pair};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed::{self, Looks};
@@ -61,6 +62,8 @@ pub struct EventSettings {
     pub unit: Vec<String>,
     /// How many bad rows may be passed over.
     pub skip_bad: u64,
+    /// Whether coordinates are degrees on the globe.
+    pub geography: Geography,
 }
 
 /// Events ready to be fitted.
@@ -72,6 +75,8 @@ pub struct Loaded {
     pub trials: Option<Vec<usize>>,
     /// Whether a coordinate is a date.
     pub has_dates: bool,
+    /// Whether two coordinates are, or could be taken for, degrees on the globe.
+    pub has_degrees: bool,
     /// Where they came from: the last part of the path.
     pub source: String,
     /// What the user should know of how they were read.
@@ -136,9 +141,10 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     let mut table = read_bytes(source, bytes, &read)?;
     count_from_window(&mut table, &settings.window);
     let axes = axes(&table.names, &table.time, dataset, &settings.unit)?;
+    let pair = degrees(&axes, &table.names, &table.time, dataset, settings)?;
     // A number would be taken for a count of days since a midnight that nobody was told of.
     let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
-    let on = On { axes: &axes, dates_only: &dates_only };
+    let on = On { axes: &axes, dates_only: &dates_only, north_first: pair.is_some_and(Pair::is_north_first) };
     let mut warnings: Vec<Message> =
         skipped(table.skipped, table.counting).into_iter().chain(notes(&table, &settings.rows)).collect();
     let trials = settings.trials.as_ref().map(|path| observed::trials(path, on)).transpose()?;
@@ -150,6 +156,11 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
             None => bounding_box(&ends(&table), &axes, &mut warnings)?,
         },
     };
+    let plain = match pair {
+        Some(pair) => geography::on_globe(plain, pair, &mut warnings)?,
+        None => plain,
+    };
+    geography::rows_inward(&mut table.rows, plain.axes());
     let repeats = match &trials {
         Some(_) => 1,
         None => settings.repeats.unwrap_or(dataset.map_or(1, |set| set.repeats)),
@@ -166,7 +177,27 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     warnings.splice(0..0, dropped.into_iter().chain(outside));
     let events = Events::new(placed.points, window)?;
     let has_dates = dates_only.contains(&true);
-    Ok(Loaded { events, trials: placed.trials, has_dates, source: file_name(path), warnings })
+    let has_degrees = pair.is_some() || geography::called(&axes).is_some();
+    Ok(Loaded { events, trials: placed.trials, has_dates, has_degrees, source: file_name(path), warnings })
+}
+
+/// The axes that are degrees on the globe, which have no unit of their own.
+pub fn degrees(
+    axes: &[Axis],
+    names: &[String],
+    time: &[Option<TimeAxis>],
+    dataset: Option<&Dataset>,
+    settings: &EventSettings,
+) -> Result<Option<Pair>, Message> {
+    let geography = match (settings.geography, dataset) {
+        (Geography::Recognised, Some(set)) => set.geography,
+        (geography, _) => geography,
+    };
+    let pair = geography::pair(axes, geography)?;
+    if let Some(pair) = pair {
+        geography::refuse_units(pair, axes, &self::axes(names, time, dataset, &[])?)?;
+    }
+    Ok(pair)
 }
 
 /// Counts dates from the midnight before the window that is given, whatever events there are: models of one window then agree on time.
@@ -799,7 +830,7 @@ pub fn axes(
             (None, Some(column)) => (Some(column.unit.to_string()), column.origin.and_then(seconds)),
             (None, None) => (None, None),
         };
-        Axis { name: name.clone(), unit, origin }
+        Axis { name: name.clone(), unit, origin, globe: None }
     };
     let mut axes: Vec<Axis> = names.iter().zip(time).map(axis).collect();
     let named: Vec<&str> = units.iter().map(|text| text.split_once('=').map_or("", |(name, _)| name.trim())).collect();

@@ -2,6 +2,7 @@
 
 use super::averaged::Told;
 pub use super::averaged::{ComponentSummary, PriorSummary};
+use super::geography::{is_on_globe, outward};
 use super::in_words::in_words;
 use super::message::{Message, Setting, Spelling};
 use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile};
@@ -13,7 +14,7 @@ use crate::message;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::report::{AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
 use pointillist::settings::{LatticeMean, Method, PriorMean};
-use pointillist::window::{Exposure, Piece};
+use pointillist::window::{Exposure, Piece, Span};
 use pointillist::{Axis, Events, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Prior, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -332,7 +333,7 @@ pub struct WindowSummary {
     pub measure: f64,
     /// Length, area or volume as such.
     pub volume: f64,
-    /// `[lo, hi]` for each axis, of the box around it.
+    /// `[lo, hi]` for each axis, of the box around it; on the globe in degrees.
     #[serde(rename = "box")]
     pub spans: Vec<[f64; 2]>,
     /// Number of pieces.
@@ -356,7 +357,7 @@ impl WindowSummary {
         Self {
             measure: window.measure(),
             volume: window.volume(),
-            spans: window.bounding_box().iter().map(|span| [span.lo, span.hi]).collect(),
+            spans: window.bounding_box().iter().zip(window.axes()).map(ends).collect(),
             pieces: window.pieces().len(),
             repeats: if is_repeated(window) { repeats / window.volume() } else { 1.0 },
             outline: window.outlines().flat_map(|outline| outline.rings()).flatten().map(Vec::len).sum(),
@@ -369,6 +370,7 @@ impl WindowSummary {
     /// How far it reaches on each axis, in words.
     pub fn reach(&self) -> String {
         let span = |(span, axis): (&[f64; 2], &Axis)| {
+            // These are degrees already, if they are any.
             let end = |v: f64| if time_axis(axis).is_some() { place(axis, v) } else { brief(v) };
             format!("{} from {} to {}", axis.name, end(span[0]), end(span[1]))
         };
@@ -378,11 +380,16 @@ impl WindowSummary {
     /// The window in words, where there is more to say than its box.
     pub fn text(&self) -> Option<String> {
         let mut words = Vec::new();
+        let is_flat = self.axes.len() == 2 && is_on_globe(&self.axes);
+        let unit = if is_flat { " km²" } else { "" };
         if self.outline > 0 {
             let what = measure_name(self.axes.len());
-            words.push(format!("a border with {} corners, {what} {}", self.outline, brief(self.volume)));
+            words.push(format!("a border with {} corners, {what} {}{unit}", self.outline, brief(self.volume)));
         } else if self.pieces > 1 {
             words.push(format!("{} pieces", self.pieces));
+        }
+        if is_flat && self.outline == 0 {
+            words.push(format!("area {}{unit}", brief(self.volume)));
         }
         if self.repeats != 1.0 {
             let mean = if self.repeats.fract() == 0.0 { "" } else { " on the mean" };
@@ -726,7 +733,12 @@ fn with_dates(warning: &str, report: &pointillist::Report, window: &Window) -> S
 
 /// A value on an axis: a date, or a number that is not longer than people read.
 fn place_in_words(axis: &Axis, value: f64) -> String {
-    if axis.origin.is_some() { place(axis, value) } else { brief(value) }
+    if axis.origin.is_some() { place(axis, value) } else { brief(outward(axis, value)) }
+}
+
+/// The ends of a span as people know them.
+fn ends((span, axis): (&Span, &Axis)) -> [f64; 2] {
+    [span.lo, span.hi].map(|end| outward(axis, end))
 }
 
 fn piece_volume(piece: &Piece) -> f64 {
@@ -903,7 +915,7 @@ mod tests {
     use super::*;
 
     fn axis(name: &str, unit: Option<&str>) -> Axis {
-        Axis { name: name.into(), unit: unit.map(String::from), origin: None }
+        Axis { name: name.into(), unit: unit.map(String::from), ..Axis::default() }
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub fn read_features(file: &str, bytes: &[u8]) -> Result<Vec<Feature>, String> {
     }
 }
 
-fn properties(feature: &Value) -> Vec<(String, Value)> {
+pub(super) fn properties(feature: &Value) -> Vec<(String, Value)> {
     let id = feature.get("id").map(|id| ("id".to_string(), id.clone()));
     let rest = feature["properties"].as_object().into_iter().flatten();
     id.into_iter().chain(rest.map(|(name, value)| (name.clone(), value.clone()))).collect()
@@ -65,7 +65,7 @@ pub fn read_polygons(file: &str, bytes: &[u8]) -> Result<Vec<Vec<Ring>>, String>
     Ok(found.polygons)
 }
 
-fn document(file: &str, bytes: &[u8]) -> Result<Value, String> {
+pub(super) fn document(file: &str, bytes: &[u8]) -> Result<Value, String> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.trim_ascii().is_empty() {
         return Err(format!("{file} is empty; it should hold the polygons of a border, as GeoJSON"));
@@ -159,7 +159,7 @@ pub fn ring_name(place: usize) -> String {
 }
 
 /// Two finite numbers; a third, the height, has no meaning here.
-fn position(value: &Value) -> Option<[f64; 2]> {
+pub(super) fn position(value: &Value) -> Option<[f64; 2]> {
     let numbers = value.as_array().filter(|numbers| numbers.len() >= 2)?;
     let finite = |value: &Value| value.as_f64().filter(|number| number.is_finite());
     Some([finite(&numbers[0])?, finite(&numbers[1])?])

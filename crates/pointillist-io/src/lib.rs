@@ -31,7 +31,10 @@ pub mod fault;
 mod filter;
 mod finite;
 pub mod fit_summary;
+pub mod geography;
 mod geojson;
+mod geojson_points;
+pub mod geotiff;
 mod in_words;
 mod input_error;
 mod memory;
@@ -58,13 +61,14 @@ mod window;
 
 pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, write_checkpoint};
 pub use checksum::resealed;
-pub use columns::{Column, csv_text, json_text, number};
+pub use columns::{Column, csv_text, geojson_text, json_text, number};
 pub use events::{
     EventSettings, HeldOut, HeldOutEvents, Loaded, LooksSaidBy, Placed, RowSettings, read_events, read_held_out,
     read_points,
 };
 pub use filter::Filter;
 pub use finite::not_finite;
+pub use geography::Geography;
 pub use geojson::Feature;
 pub use input_error::InputError;
 pub use memory::{given_limit, set_limit};

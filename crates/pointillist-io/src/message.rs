@@ -38,6 +38,8 @@ pub enum Setting {
     Filter,
     /// Hyper-parameters held at a value.
     Fix,
+    /// Whether coordinates are degrees on the globe.
+    Geography,
     /// A grid of places.
     Grid,
     /// How often the window was looked at for held-out events.
@@ -92,7 +94,7 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::Average,
         Self::Basis,
         Self::Cells,
@@ -107,6 +109,7 @@ impl Setting {
         Self::Exposure,
         Self::Filter,
         Self::Fix,
+        Self::Geography,
         Self::Grid,
         Self::HeldOutRepeats,
         Self::HeldOutTrials,
@@ -150,6 +153,7 @@ impl Setting {
             Self::Exposure => "exposure",
             Self::Filter => "filter",
             Self::Fix => "fix",
+            Self::Geography => "geography",
             Self::Grid => "grid",
             Self::HeldOutRepeats => "heldout_repeats",
             Self::HeldOutTrials => "heldout_trials",

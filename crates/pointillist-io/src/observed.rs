@@ -3,6 +3,7 @@
 use super::datasets;
 pub use super::exposure::ExposureTable;
 use super::exposure::{choose_columns, exposure_table};
+use super::geography::{outward, rings_inward, row_inward, row_outward};
 use super::geojson::{self, Feature, Ring, read_features, read_polygons, ring_name};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
@@ -143,12 +144,19 @@ fn within(
         };
         return Err(message![given.message(), " {why}"].into());
     }
-    let inside = Polygons::new(rings).map(Window::inside).map_err(|error| polygon_fault(file, error))?;
+    let rings = rings_inward(&if on.north_first { turned(rings) } else { rings }, on.axes);
+    let inside = Polygons::new(rings).map(Window::inside).map_err(|error| polygon_fault(file, error, on.axes))?;
     let window = match others {
         [] => inside,
         _ => inside.times(&parse_box(given, ends, on.after(2))?)?,
     };
     Ok(window.with_axes(on.axes.to_vec())?)
+}
+
+/// Positions with their coordinates exchanged.
+fn turned(polygons: Vec<Vec<Ring>>) -> Vec<Vec<Ring>> {
+    let turn = |ring: Ring| ring.into_iter().map(|[x, y]| [y, x]).collect();
+    polygons.into_iter().map(|rings| rings.into_iter().map(turn).collect()).collect()
 }
 
 /// The bytes of a bundled border or of a file.
@@ -169,9 +177,10 @@ fn border_bytes(given: Given<'_>, file: &str) -> Result<Cow<'static, [u8]>, Inpu
 }
 
 /// A polygon that is none, with the words of the file.
-fn polygon_fault(file: &str, error: Error) -> InputError {
+fn polygon_fault(file: &str, error: Error, axes: &[Axis]) -> InputError {
     let Error::Polygon { polygon, ring, why, place } = error else { return error.into() };
-    let (polygon, ring, why, [x, y]) = (polygon + 1, ring_name(ring), from_one(&why), place);
+    let (polygon, ring, why) = (polygon + 1, ring_name(ring), from_one(&why));
+    let [x, y] = [0, 1].map(|r| outward(&axes[r], place[r]));
     message!["{file}: polygon {polygon}: {ring} {why} near ({x}, {y}); repair the border and try again"].into()
 }
 
@@ -321,15 +330,26 @@ pub fn doubt(points: &Points, window: &Window) -> Option<Message> {
     if axes.len() < 2 || share(&|row| window.contains(row)) > MOST {
         return None;
     }
-    let swapped = |row: &[f64]| [&[row[1], row[0]], &row[2..]].concat();
+    let swapped = |row: &[f64]| {
+        let row = row_outward(row, axes);
+        row_inward(&[&[row[1], row[0]], &row[2..]].concat(), axes)
+    };
     if share(&|row| window.contains(&swapped(row))) > MOST {
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+        if axes[0].globe.is_some() && axes[1].globe.is_some() {
+            // Their order means nothing here, but their names do.
+            let (one, other) = (names[0], names[1]);
+            return Some(message!["`{one}` and `{other}` seem to be swapped: exchange the names of the columns"]);
+        }
         let order = [&[names[1], names[0]], &names[2..]].concat().join(",");
         return Some(message!["the first two columns seem to be swapped: try ", Setting::Columns.given(order)]);
     }
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |most: f64, x| most.max(x.abs()));
-    let of_events = |r: usize| largest(&mut points.rows().map(|row| row[r]));
-    let of_window = |r: usize| largest(&mut [window.bounding_box()[r].lo, window.bounding_box()[r].hi].into_iter());
+    let of_events = |r: usize| largest(&mut points.rows().map(|row| outward(&axes[r], row[r])));
+    let of_window = |r: usize| {
+        let span = window.bounding_box()[r];
+        largest(&mut [span.lo, span.hi].into_iter().map(|end| outward(&axes[r], end)))
+    };
     let are_degrees = |of: &dyn Fn(usize) -> f64| of(0) <= 180.0 && of(1) <= 90.0;
     let are_metres = |of: &dyn Fn(usize) -> f64| of(0).max(of(1)) > CLEARLY_METRES;
     let differ = |these: &str, those: &str| {

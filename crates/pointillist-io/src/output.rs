@@ -88,6 +88,10 @@ pub fn write_through(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Resu
 pub enum Written {
     /// A table.
     Csv,
+    /// Rates: a table, or a layer of a map.
+    Rates,
+    /// Counts: a table, or a layer of a map.
+    Counts,
     /// One object.
     Json,
     /// A border.
@@ -115,7 +119,7 @@ pub fn check_name(path: &Path, written: Written) -> Result<(), OutputError> {
     let is_number = ending.bytes().all(|byte| byte.is_ascii_digit());
     let is_right = match written {
         _ if is_device || is_number => true,
-        Written::Csv => ["csv", "txt", "dat"].contains(&ending.as_str()),
+        Written::Csv | Written::Rates | Written::Counts => ["csv", "txt", "dat"].contains(&ending.as_str()),
         Written::Json => ["json", "txt"].contains(&ending.as_str()),
         Written::GeoJson => ["geojson", "json"].contains(&ending.as_str()),
         Written::Model => !FOREIGN.contains(&ending.as_str()) && ending != "summary",
@@ -125,6 +129,8 @@ pub fn check_name(path: &Path, written: Written) -> Result<(), OutputError> {
     let (holds, instead) = match written {
         _ if is_right => return Ok(()),
         Written::Csv => ("a table as CSV", ".csv"),
+        Written::Rates => ("a table as CSV, a GeoTIFF or GeoJSON", ".csv, .tif or .geojson"),
+        Written::Counts => ("a table as CSV, or GeoJSON", ".csv or .geojson"),
         Written::Json => ("one object in JSON", ".json"),
         Written::GeoJson => ("a border in GeoJSON", ".geojson"),
         Written::Model => ("a model in JSON", ".json"),

@@ -3,7 +3,7 @@
 use super::datasets;
 use super::events::bytes_of;
 use super::fit_summary::brief;
-use super::geojson::Feature;
+use super::geojson::{Feature, Ring};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::model_file::ModelFile;
@@ -43,12 +43,15 @@ pub struct Region {
     pub window: Window,
     /// The part of it that is counted.
     pub counted: Window,
+    /// The polygons of its file, as they stand there; none for what has none.
+    pub polygons: Vec<Vec<Ring>>,
 }
 
 impl Region {
     /// One that is known by its place alone.
     pub fn plain(name: String, window: Window) -> Self {
-        Self { name, is_named: false, properties: Vec::new(), counted: window.clone(), window }
+        let (properties, polygons) = (Vec::new(), Vec::new());
+        Self { name, is_named: false, properties, counted: window.clone(), window, polygons }
     }
 }
 
@@ -179,6 +182,7 @@ fn of_text(given: Given<'_>, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
         name: if several { feature_name(&feature, text, number + 1) } else { text.into() },
         is_named: true,
         properties: feature.properties,
+        polygons: feature.polygons,
         counted: window.clone(),
         window,
     };

@@ -3,6 +3,7 @@
 //! The beginning is read and kept, what the input is gets decided by it, and the reading goes on from there. A file can be opened again, which
 //! a second pass may do; a pipe, a device or standard input cannot.
 
+use super::geojson;
 use super::input_error::InputError;
 use super::model_file::{self, is_json};
 use super::stream::LONGEST_LINE;
@@ -179,8 +180,11 @@ impl Opened {
         is_json(&self.head)
     }
 
-    /// All bytes of a table, decompressed, as long as memory allows. A text with a line that has no end is refused on the way.
+    /// All bytes of a table, or of a GeoJSON document with events, decompressed, as long as memory allows. A text with a line that has no end is refused on the way.
     pub fn table(self) -> Result<Vec<u8>, InputError> {
+        if self.is_json() {
+            return self.document(geojson::GROWTH);
+        }
         let kind = if self.is_summary() || self.is_parquet() { Kind::Binary } else { Kind::Table };
         self.all(kind, memory::limit())
     }

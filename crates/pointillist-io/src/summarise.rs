@@ -5,9 +5,10 @@
 
 use super::datasets::{self, Dataset};
 use super::events::{
-    DRAW_COLUMN, EventSettings, Misplaced, Peeked, TRIAL_COLUMN, Words, axes, bounding_box, file_name, kept,
+    DRAW_COLUMN, EventSettings, Misplaced, Peeked, TRIAL_COLUMN, Words, axes, bounding_box, degrees, file_name, kept,
     own_window, read_options, skipped,
 };
+use super::geography::{self, Pair};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed::{self, Looks};
@@ -101,6 +102,23 @@ impl Tables {
         self.dates.contains(&true)
     }
 
+    /// Whether two coordinates are, or could be taken for, degrees on the globe.
+    pub fn has_degrees(&self, settings: &EventSettings) -> Result<bool, InputError> {
+        let axes = self.axes(&self.provisional())?;
+        Ok(self.pair(settings)?.is_some() || geography::called(&axes).is_some())
+    }
+
+    /// The axes that are degrees on the globe.
+    fn pair(&self, settings: &EventSettings) -> Result<Option<Pair>, Message> {
+        let time = self.provisional();
+        degrees(&self.axes(&time)?, &self.names, &time, self.dataset, settings)
+    }
+
+    /// Axes of time, before it is known where they begin.
+    fn provisional(&self) -> Vec<Option<TimeAxis>> {
+        self.dates.iter().map(|&is_date| is_date.then(|| TimeAxis::epoch(self.unit()))).collect()
+    }
+
     fn unit(&self) -> TimeUnit {
         self.read.time_unit
     }
@@ -139,6 +157,10 @@ impl Tables {
     ) -> Result<Summarised, InputError> {
         let mut warnings = self.notes.clone();
         let (plain, time) = self.window(settings, &mut warnings, watch)?;
+        let plain = match self.pair(settings)? {
+            Some(pair) => geography::on_globe(plain, pair, &mut warnings)?,
+            None => plain,
+        };
         let repeats = settings.repeats.unwrap_or(self.dataset.map_or(1, |set| set.repeats));
         let looks = Looks { repeats, exposure: settings.exposure.as_deref() };
         let window = observed::looked_at(plain, looks, &self.dates, &mut warnings)?;
@@ -179,11 +201,12 @@ impl Tables {
                 None => TimeAxis::epoch(unit),
             };
             let time: Vec<_> = dates.iter().enumerate().map(|(r, &is_date)| is_date.then(|| start(r))).collect();
-            let on = On { axes: &self.axes(&time)?, dates_only: &dates };
+            let north_first = self.pair(settings)?.is_some_and(Pair::is_north_first);
+            let on = On { axes: &self.axes(&time)?, dates_only: &dates, north_first };
             return Ok((observed::union(Setting::Window, &settings.window, on)?, time));
         }
         if let Some(set) = self.dataset {
-            let provisional: Vec<_> = dates.iter().map(|&is_date| is_date.then(|| TimeAxis::epoch(unit))).collect();
+            let provisional = self.provisional();
             if let Some(window) = own_window(set, &self.axes(&provisional)?) {
                 let starts = window.bounding_box().into_iter().zip(&provisional);
                 let time: Vec<_> = starts.map(|(span, time)| Some((*time)?.moved_before(span.lo))).collect();
@@ -453,7 +476,8 @@ fn sifted(
     place: impl Fn(u64) -> (String, String),
 ) -> Sifted {
     let (dims, total) = (time.len(), chunk.len());
-    let coordinates = chunk.coordinates(time);
+    let mut coordinates = chunk.coordinates(time);
+    geography::rows_inward(&mut coordinates, window.axes());
     let mut sifted = Sifted { total: total as u64, ..Sifted::default() };
     let rows = || coordinates.chunks_exact(dims);
     let bounds = window.bounding_box();

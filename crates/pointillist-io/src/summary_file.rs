@@ -279,13 +279,18 @@ fn summary(header: &Header, bytes: &[u8]) -> Result<Summary, String> {
 /// Why two summaries cannot be added, and the settings that differed.
 fn difference(a: &Summary, b: &Summary) -> Option<(String, &'static [Setting])> {
     let (left, right) = (a.window(), b.window());
-    if left.axes() != right.axes() {
+    // Maps about different places come from different windows.
+    let kinds = |window: &Window| {
+        let kind = |axis: &Axis| (axis.name.clone(), axis.unit.clone(), axis.origin, axis.globe.is_some());
+        window.axes().iter().map(kind).collect::<Vec<_>>()
+    };
+    if kinds(left) != kinds(right) {
         return Some((
             format!("their axes are {} and {}", show_axes(left), show_axes(right)),
             &[Setting::Columns, Setting::TimeUnit, Setting::Window],
         ));
     }
-    if left.pieces() != right.pieces() {
+    if left.pieces() != right.pieces() || left.axes() != right.axes() {
         let times = |window: &Window| match window.pieces() {
             [piece] if piece.repeats != 1.0 => format!(" ({} times)", piece.repeats),
             _ => String::new(),
@@ -304,8 +309,7 @@ fn difference(a: &Summary, b: &Summary) -> Option<(String, &'static [Setting])> 
     (a.cells() != b.cells()).then(differ)
 }
 
-/// Axes for a message: `lon, t (days since 2016-02-23T00:00:00Z)`.
-/// The axes of a window with their units and origins.
+/// The axes of a window with their units and origins, for a message: `lon, t (days since 2016-02-23T00:00:00Z)`.
 pub fn show_axes(window: &Window) -> String {
     let shown = |axis: &Axis| match (&axis.unit, super::window::time_axis(axis)) {
         (Some(unit), Some(time)) => format!("{} ({unit} since {})", axis.name, time.to_iso(0.0)),

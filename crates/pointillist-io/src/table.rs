@@ -6,11 +6,13 @@
 //! and one `u64` a row, no allocation a field.
 //!
 //! Parquet files are left to `parquet.rs`, texts too large to be held to `stream.rs`, which uses the same [`Records`] and
-//! [`Layout`]. It reads no GeoJSON and knows nothing of windows.
+//! [`Layout`]. GeoJSON is made a text by `geojson_points.rs`. It knows nothing of windows.
 
 use std::io::{self, ErrorKind};
 
 use super::filter::{Cell, Clause, Filter};
+use super::geography::inward;
+use super::geojson_points::{self, Flat};
 use super::input_error::{InputError, shortened};
 use super::memory;
 use super::message::{Message, Setting};
@@ -19,6 +21,7 @@ use super::source::Opened;
 use super::time::{Epoch, TimeAxis, TimeUnit, parse_iso};
 use super::{parquet, plain, summary_file};
 use crate::message;
+use pointillist::Axis;
 
 /// Rows that are looked at before the kinds of the columns are settled.
 const SAMPLE_ROWS: usize = 1000;
@@ -89,6 +92,8 @@ pub enum Counting {
     Lines,
     /// The rows of a binary table.
     Rows,
+    /// The features of a GeoJSON document.
+    Features,
 }
 
 impl Counting {
@@ -97,6 +102,7 @@ impl Counting {
         match self {
             Self::Lines => "line",
             Self::Rows => "row",
+            Self::Features => "feature",
         }
     }
 
@@ -105,6 +111,7 @@ impl Counting {
         match self {
             Self::Lines => "lines",
             Self::Rows => "rows",
+            Self::Features => "features",
         }
     }
 }
@@ -167,14 +174,32 @@ pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<T
     if is_parquet(bytes) {
         return parquet::read_bytes(source, bytes.to_vec(), options);
     }
+    if let Some(points) = geojson_points::flat(source, bytes)? {
+        return read_geojson(source, points, options);
+    }
     let records = Records::new(text_of(source, bytes)?, &options.dates);
     let layout = Layout::sample(source, records.clone(), options)?;
     let wanted = layout.wanted(source, options)?;
     layout.read(source, records, &wanted, options)
 }
 
+/// The events of a GeoJSON document, on the columns of their coordinates unless others are asked for.
+fn read_geojson(source: &str, points: Flat, options: &ReadOptions) -> Result<Table, InputError> {
+    let own = || geojson_points::COLUMNS.map(String::from).to_vec();
+    let options = ReadOptions { columns: Some(options.columns.clone().unwrap_or_else(own)), ..options.clone() };
+    // What a sentence may say of a line must be true.
+    let shown = format!("{source} (a header, and a line for each point)");
+    let table = read_bytes(&shown, points.text.as_bytes(), &options)?;
+    let feature = |line: &u64| points.features.get(*line as usize - 2).copied().unwrap_or(*line);
+    let lines = table.lines.iter().map(feature).collect();
+    Ok(Table { lines, counting: Counting::Features, source: source.to_string(), ..table })
+}
+
 /// The columns of a table, and which of them hold numbers or dates, so written.
 pub fn read_header(source: &str, bytes: &[u8], dates: &Dates) -> Result<Vec<(String, bool)>, InputError> {
+    if let Some(points) = geojson_points::flat(source, bytes)? {
+        return read_header(source, points.text.as_bytes(), dates);
+    }
     let layout = match is_parquet(bytes) {
         true => parquet::layout(source, bytes.to_vec())?,
         // Whether a row may be of another length is not asked yet.
@@ -1125,6 +1150,13 @@ impl Table {
         let shift = (time.origin_unix_seconds - origin_unix_seconds) / time.unit.seconds();
         self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value += shift);
         self.time[column] = Some(TimeAxis { origin_unix_seconds, ..time });
+    }
+
+    /// Counts a column of degrees in the km of an axis on the globe. On any other axis it stays.
+    pub(crate) fn on_globe(&mut self, column: usize, axis: &Axis) {
+        if axis.globe.is_some() {
+            self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value = inward(axis, *value));
+        }
     }
 
     /// A table of rows, dates counted from the midnight before the earliest.

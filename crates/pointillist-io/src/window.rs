@@ -1,10 +1,12 @@
 //! Boxes from text, and places on the axes of a window for messages: numbers, or dates where an axis is time.
 
 use super::columns::number;
+use super::geography::{inward, outward, synonyms};
 use super::message::{Message, Setting};
 use super::table::{TWIN, Table};
 use super::time::{TimeAxis, TimeUnit, parse_iso};
 use crate::message;
+use pointillist::window::Direction;
 use pointillist::{Axis, Window};
 
 /// So many boxes of a window are named in a message.
@@ -23,12 +25,13 @@ pub fn column_of<'a>(header: &'a [(String, bool)], axis: &Axis) -> Option<&'a st
         |name: String| header.iter().map(|(found, _)| found.as_str()).find(|found| found.to_lowercase() == name);
     let name = axis.name.to_lowercase();
     let dates = time_axis(axis).and_then(|_| called(format!("{name}{TWIN}")));
-    dates.or_else(|| called(name))
+    let synonyms = || synonyms(&name).iter().find_map(|name| called(name.to_string()));
+    dates.or_else(|| called(name.clone())).or_else(synonyms)
 }
 
-/// A place on an axis for a message: `2016-02-23T17:00:00Z`, or a number.
+/// A place on an axis for a message: `2016-02-23T17:00:00Z`, or a number, on the globe in degrees.
 pub fn place(axis: &Axis, value: f64) -> String {
-    time_axis(axis).map_or_else(|| number(value), |time| time.to_iso(value))
+    time_axis(axis).map_or_else(|| number(outward(axis, value)), |time| time.to_iso(value))
 }
 
 /// A point for a message: `lon 3, lat 4`.
@@ -87,17 +90,25 @@ pub struct On<'a> {
     pub axes: &'a [Axis],
     /// On which only dates are; none of them where it is shorter.
     pub dates_only: &'a [bool],
+    /// Whether the first two are latitude and longitude: borders have them the other way round.
+    pub north_first: bool,
+}
+
+/// Whether axes on the globe begin with north.
+fn is_north_first(axes: &[Axis]) -> bool {
+    axes.first().and_then(|axis| axis.globe).is_some_and(|globe| globe.direction == Direction::North)
 }
 
 impl<'a> On<'a> {
     /// Axes on all of which numbers are understood.
     pub fn any(axes: &'a [Axis]) -> Self {
-        Self { axes, dates_only: &[] }
+        Self { axes, dates_only: &[], north_first: is_north_first(axes) }
     }
 
     /// The axes from this one on.
     pub fn after(self, first: usize) -> Self {
-        Self { axes: &self.axes[first..], dates_only: self.dates_only.get(first..).unwrap_or_default() }
+        let dates_only = self.dates_only.get(first..).unwrap_or_default();
+        Self { axes: &self.axes[first..], dates_only, north_first: false }
     }
 
     /// Whether only dates are understood on an axis.
@@ -144,7 +155,7 @@ fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
     let name = &axis.name;
     if let Ok(value) = text.parse::<f64>() {
         return match value.is_finite() {
-            true if !dates_only => Ok(value),
+            true if !dates_only => Ok(inward(axis, value)),
             true => Err(format!(
                 "axis `{name}` holds dates; write its ends as dates too, like 2016-02-23 or 2016-02-23T17:00Z"
             )),
@@ -160,7 +171,8 @@ fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
     }
 }
 
-/// Brings a column of a table onto an axis: dates are counted from the axis's own origin, in whose unit they must have been read.
+/// Brings a column of a table onto an axis: dates are counted from the axis's own origin, in whose unit they must have been read, and degrees in
+/// the km of the axis.
 /// With `dates_only` numbers are refused.
 pub fn onto_axis(table: &mut Table, column: usize, axis: &Axis, dates_only: bool) -> Result<(), Message> {
     let (source, name, column_name) = (&table.source, &axis.name, &table.names[column]);
@@ -170,6 +182,7 @@ pub fn onto_axis(table: &mut Table, column: usize, axis: &Axis, dates_only: bool
                 "{source}: column `{column_name}` holds numbers, but `{name}` of the events holds dates; write dates there too"
             ]);
         }
+        table.on_globe(column, axis);
         return Ok(());
     }
     let Some(time) = time_axis(axis) else {
@@ -187,12 +200,12 @@ mod tests {
     use super::*;
 
     fn axis(name: &str, origin: Option<f64>) -> Axis {
-        Axis { name: name.into(), unit: origin.map(|_| "days".into()), origin }
+        Axis { name: name.into(), unit: origin.map(|_| "days".into()), origin, globe: None }
     }
 
     fn parse(text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, Message> {
         let ends: Vec<&str> = text.split(',').collect();
-        parse_box(Given { setting: Setting::Window, text }, &ends, On { axes, dates_only })
+        parse_box(Given { setting: Setting::Window, text }, &ends, On { axes, dates_only, north_first: false })
     }
 
     #[test]

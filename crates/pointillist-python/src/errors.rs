@@ -1,6 +1,7 @@
 //! What went wrong, as a Python exception: one type for each kind, defined in `pointillist._errors`, with settings spelled as arguments.
 
-use pointillist::Error;
+use pointillist::{Axis, Error};
+use pointillist_io::geography::is_on_globe;
 use pointillist_io::{Action, InputError, Message, ModelFileError, OutputError, Setting, Spelling, SummaryFileError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
@@ -147,6 +148,15 @@ pub fn of_summary_file(error: SummaryFileError) -> PyErr {
         SummaryFileError::Input(error) => of_input(error),
         error => raise("ModelFileError", spelled(&error.message())),
     }
+}
+
+/// Refuses what was made of degrees on the globe, whose axes are km: arrays of degrees would be taken for km.
+pub fn refuse_globe(axes: &[Axis], what: &str) -> PyResult<()> {
+    if !is_on_globe(axes) {
+        return Ok(());
+    }
+    let why = "was made of degrees on the globe, which the command alone understands; make it with --geography plane";
+    Err(raise("ModelFileError", format!("{what} {why}")))
 }
 
 /// What writing says.

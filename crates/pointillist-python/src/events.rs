@@ -9,7 +9,7 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pointillist::Points;
 use pointillist_io::arrays::{ArrayEvents, points_of_columns};
 use pointillist_io::datasets::{DATASETS, find};
-use pointillist_io::{Epoch, EventSettings, Loaded, RowSettings, TimeAxis, TimeUnit, time_axis};
+use pointillist_io::{Epoch, EventSettings, Geography, Loaded, RowSettings, TimeAxis, TimeUnit, time_axis};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -117,7 +117,7 @@ impl Events {
         let events = pointillist::Events::new(arrays::points(&given)?, window.0.clone()).map_err(errors::of_library)?;
         let has_dates = window.0.axes().iter().any(|axis| time_axis(axis).is_some());
         let warnings = warnings.into_iter().map(Into::into).collect();
-        Ok(Self(Loaded { events, trials: numbers(trials)?, has_dates, source, warnings }))
+        Ok(Self(Loaded { events, trials: numbers(trials)?, has_dates, has_degrees: false, source, warnings }))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
@@ -205,6 +205,8 @@ impl Reading {
             time_unit: time_unit(&self.time_unit)?,
             unit: self.units,
             skip_bad: self.skip_bad,
+            // Arrays in and out are plain numbers.
+            geography: Geography::Plane,
         })
     }
 }

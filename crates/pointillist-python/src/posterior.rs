@@ -456,6 +456,7 @@ impl Posterior {
 
 impl Posterior {
     fn of(file: ModelFile) -> PyResult<Self> {
+        errors::refuse_globe(file.posterior.window().axes(), &format!("the model of {}", file.source))?;
         let mut summary = FitSummary::deserialize(&file.summary).map_err(|error| {
             errors::input(format!("the summary of {} makes no sense ({error}); fit again", file.source))
         })?;

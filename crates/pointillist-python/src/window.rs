@@ -108,7 +108,9 @@ pub fn resolve_window(py: Python<'_>, words: Words<'_>, dims: usize) -> PyResult
     let names = words.names.clone().unwrap_or_else(|| numbered(dims));
     let (axes, dates) = meant.own_axes(&names, &words.units, words.time_unit()?).map_err(errors::setting)?;
     let mut warnings = Vec::new();
-    let window = meant.on(On { axes: &axes, dates_only: &dates }, &mut warnings).map_err(errors::of_window)?;
+    let window = meant
+        .on(On { axes: &axes, dates_only: &dates, north_first: false }, &mut warnings)
+        .map_err(errors::of_window)?;
     errors::warn_of(py, &warnings)?;
     Ok(Window(window))
 }

@@ -121,8 +121,9 @@ impl Asked<'_> {
             let [one, other] = [one, other].map(|window| spec::plural(window.dims(), "axis", "axes"));
             return Err(format!("{first} has {one} and {second} {other}; compare models of the same axes").into());
         }
-        let units =
-            |window: &Window| window.axes().iter().map(|a| (a.name.clone(), a.unit.clone())).collect::<Vec<_>>();
+        let units = |window: &Window| {
+            window.axes().iter().map(|a| (a.name.clone(), a.unit.clone(), a.globe.is_some())).collect::<Vec<_>>()
+        };
         let origins = |window: &Window| window.axes().iter().map(|axis| axis.origin).collect::<Vec<_>>();
         // A date means the same whatever a model counts from; a number does not.
         let by_dates = !self.args.regions.is_empty() && self.args.regions.iter().all(|text| has_date(text));

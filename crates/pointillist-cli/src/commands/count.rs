@@ -1,13 +1,15 @@
 //! `count`: the numbers of events in regions.
 
+use super::layers::{self, Format};
 use super::meter::Meter;
 use super::score::check_draws;
 use super::summary::{brief, is_repeated};
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::CountArgs;
-use crate::io::{self, Column, ModelFile, Region};
+use crate::io::{self, Column, ModelFile, Region, Written};
 use crate::spelling::spelled;
 use pointillist::watch::{CountProgress, CountStage};
+use pointillist::window::Span;
 use pointillist::{Axis, JointCounts, Posterior, Window};
 use serde::Serialize;
 use serde_json::Value;
@@ -21,7 +23,7 @@ pub(super) struct Answer {
     name: Option<String>,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     properties: serde_json::Map<String, Value>,
-    /// The box around what is counted, `[lo, hi]` for each axis.
+    /// The box around what is counted, `[lo, hi]` for each axis; on the globe in degrees.
     region: Vec<[f64; 2]>,
     /// The same as dates, by the names of the axes that have them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -47,9 +49,12 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     let probabilities = spec::quantiles(&args.quantiles)?;
     check_draws(args.draws)?;
     warn_of_few_draws(&probabilities, args.draws, context);
-    context.check_table(args.output.as_deref())?;
+    let format = Format::of(args.output.as_deref(), Written::Counts, context)?;
     let model = ModelFile::read(&args.model)?;
     let posterior = &model.posterior;
+    if let (Format::GeoJson, Some(path)) = (format, &args.output) {
+        layers::check_axes(posterior.window(), path, usize::MAX)?;
+    }
     let regions = regions(&args.regions, args.every.as_deref(), posterior, context)?;
     let counts = joint_counts(posterior, &regions, args.draws, context.seed(), context)?;
     let answer = |(number, region): (usize, &Region)| Answer {
@@ -64,8 +69,12 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     };
     let text = match (context.json(), &answers[..]) {
         (true, _) => json,
+        (false, answers) if format == Format::GeoJson => {
+            let columns = columns(&regions, answers, &probabilities, posterior.window().axes(), format);
+            layers::regions(&model, &regions, &columns, context)?
+        }
         (false, answers) if args.output.is_some() => {
-            io::csv_text(&columns(&regions, answers, &probabilities, posterior.window().axes()))?
+            io::csv_text(&columns(&regions, answers, &probabilities, posterior.window().axes(), format))?
         }
         (false, answers) => {
             let name = |region: &Region| format!("{}{trial}", region.name);
@@ -138,7 +147,7 @@ pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, proba
     Answer {
         name: region.is_named.then(|| region.name.clone()),
         properties: region.properties.iter().cloned().collect(),
-        region: spans.iter().map(|span| [span.lo, span.hi]).collect(),
+        region: spans.iter().zip(region.counted.axes()).map(ends).collect(),
         dates: dates.collect(),
         expected: Moments { mean: exact.mean, sd: exact.sd, quantiles: named(counts.quantiles(number, probabilities)) },
         new_count: Moments {
@@ -149,6 +158,11 @@ pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, proba
         },
         seen: None,
     }
+}
+
+/// The ends of a span as people know them.
+fn ends((span, axis): (&Span, &Axis)) -> [f64; 2] {
+    [span.lo, span.hi].map(|end| io::geography::outward(axis, end))
 }
 
 fn table(name: &str, answer: &Answer, probabilities: &[f64]) -> String {
@@ -163,8 +177,15 @@ fn table(name: &str, answer: &Answer, probabilities: &[f64]) -> String {
     head + &row("expected", &answer.expected) + &row("new count", &answer.new_count) + &seen
 }
 
-/// One row for each region: its name and properties, the ends of the box around it, what is expected there, and a new count.
-fn columns(regions: &[Region], answers: &[Answer], probabilities: &[f64], axes: &[Axis]) -> Vec<Column> {
+/// One row for each region: its name and properties, the ends of the box around it, what is expected there, and a new count; on a map also the area
+/// that is counted.
+fn columns(
+    regions: &[Region],
+    answers: &[Answer],
+    probabilities: &[f64],
+    axes: &[Axis],
+    format: Format,
+) -> Vec<Column> {
     let mut columns = vec![Column::Texts("region".into(), regions.iter().map(|region| region.name.clone()).collect())];
     let numbers = |name: String, of: &dyn Fn(&Answer) -> f64| Column::Numbers(name, answers.iter().map(of).collect());
     let mut results = Vec::new();
@@ -189,6 +210,10 @@ fn columns(regions: &[Region], answers: &[Answer], probabilities: &[f64], axes: 
     }
     if let Some(seen) = answers.iter().map(|answer| answer.seen).collect() {
         results.push(Column::Whole("seen".into(), seen));
+    }
+    if format == Format::GeoJson && axes.len() == 2 {
+        let areas = regions.iter().map(|region| region.counted.volume()).collect();
+        results.push(Column::Numbers("area".into(), areas));
     }
     columns.extend(properties(regions, &results));
     columns.extend(results);

@@ -416,6 +416,9 @@ pub fn in_blocks(points: &Points, work: impl Fn(&Points) -> Result<Vec<f64>, Fai
 
 /// An axis with its unit, unless its name says it.
 pub fn label(axis: &Axis) -> String {
+    if let Some(label) = io::geography::label(axis) {
+        return label;
+    }
     let Axis { name, unit, .. } = axis;
     let since = io::time_axis(axis).map(|time| format!(" since {}", time.to_iso(0.0).trim_end_matches("T00:00:00Z")));
     match unit {

@@ -1,9 +1,9 @@
 //! Events and points in, as the options say: what the sister crate for files reads, with its sentences in the spelling of the command.
 
 use super::{Context, Failure};
-use crate::args::{EpochName, EventOptions, HeldOutOptions, RivalOptions, RowOptions};
+use crate::args::{EpochName, EventOptions, GeographyName, HeldOutOptions, RivalOptions, RowOptions};
 use crate::io::events::{self, Strictness};
-use crate::io::{self, EventSettings, HeldOut, HeldOutEvents, LooksSaidBy, Placed, RowSettings};
+use crate::io::{self, EventSettings, Geography, HeldOut, HeldOutEvents, LooksSaidBy, Placed, RowSettings};
 use crate::options::Mode;
 use crate::spelling::spelled;
 use pointillist::{Axis, Events, Points, Window};
@@ -18,6 +18,8 @@ pub struct Loaded {
     pub trials: Option<Vec<usize>>,
     /// Whether a coordinate is a date.
     pub has_dates: bool,
+    /// Whether two coordinates are, or could be taken for, degrees on the globe.
+    pub has_degrees: bool,
     /// Where they came from: the last part of the path.
     pub source: String,
     /// What the user should know of how they were read.
@@ -27,7 +29,10 @@ pub struct Loaded {
 impl Loaded {
     /// Refuses options that mean nothing for such events.
     pub fn refuse_idle(&self, context: &Context) -> Result<(), Failure> {
-        if self.has_dates { Ok(()) } else { context.refuse_idle(Mode::NoDates) }
+        if !self.has_dates {
+            context.refuse_idle(Mode::NoDates)?;
+        }
+        if self.has_degrees { Ok(()) } else { context.refuse_idle(Mode::NoDegrees) }
     }
 }
 
@@ -59,6 +64,11 @@ impl EventOptions {
             time_unit: self.time_unit,
             unit: self.unit.clone(),
             skip_bad: self.skip_bad,
+            geography: match self.geography {
+                None => Geography::Recognised,
+                Some(GeographyName::Sphere) => Geography::Sphere,
+                Some(GeographyName::Plane) => Geography::Plane,
+            },
         }
     }
 }
@@ -74,8 +84,8 @@ pub fn events_from(path: &str, bytes: &[u8], options: &EventOptions) -> Result<L
 }
 
 fn loaded(read: io::Loaded) -> Loaded {
-    let io::Loaded { events, trials, has_dates, source, warnings } = read;
-    Loaded { events, trials, has_dates, source, warnings: warnings.iter().map(spelled).collect() }
+    let io::Loaded { events, trials, has_dates, has_degrees, source, warnings } = read;
+    Loaded { events, trials, has_dates, has_degrees, source, warnings: warnings.iter().map(spelled).collect() }
 }
 
 /// Reads points for a model: in the columns asked for, else in those called as its axes, else in the numeric ones.

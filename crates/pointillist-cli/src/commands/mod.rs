@@ -14,6 +14,7 @@ mod fit;
 pub mod hostile;
 mod input;
 mod kernels;
+mod layers;
 mod man;
 mod meter;
 mod plot;
@@ -182,6 +183,13 @@ impl Context {
             }
             _ => io::stdout_text(text)?,
         }
+        Ok(())
+    }
+
+    /// The same for bytes that belong into a file.
+    fn emit_file(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        io::write_atomically(path, bytes)?;
+        self.note(&format!("wrote {}", path.display()));
         Ok(())
     }
 

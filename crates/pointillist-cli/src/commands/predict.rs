@@ -1,9 +1,10 @@
 //! `predict`: the rate at points.
 
+use super::layers::{self, Cells, Format};
 use super::meter::shown;
 use super::{Context, Failure, Outcome, input, spec};
 use crate::args::{Places, PredictArgs};
-use crate::io::{self, Column, Given, ModelFile, Setting};
+use crate::io::{self, Column, Given, ModelFile, Setting, Written};
 use crate::options::Mode;
 use pointillist::{Points, Posterior, Rate, Window};
 
@@ -16,20 +17,53 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
     let (quantiles, thresholds) = (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed)?);
-    context.check_table(args.output.as_deref())?;
+    let (places, output) = (&args.place.places, args.output.as_deref());
+    let format = Format::of(output, Written::Rates, context)?;
     let model = ModelFile::read(&args.model)?;
-    let points =
-        place(&args.place.places, args.place.columns.as_deref(), model.posterior.window(), MOST_POINTS, context)?;
-    let mut columns = coordinates(&points, model.posterior.window());
-    columns.extend(rates(&model.posterior, &points, &quantiles, context)?);
-    for threshold in thresholds {
+    let posterior = &model.posterior;
+    if let (Format::GeoTiff | Format::GeoJson, Some(path)) = (format, output) {
+        layers::check_axes(posterior.window(), path, 2)?;
+    }
+    let answers = |points: &Points| answers(posterior, points, &quantiles, &thresholds, context);
+    if let (Format::GeoTiff | Format::GeoJson, None, Some(path)) = (format, &places.at, output) {
+        let cells = Cells::new(&model, places.grid.as_deref(), MOST_POINTS)?;
+        let columns = answers(&cells.points)?;
+        let bytes = match format {
+            Format::GeoTiff => cells.geotiff(&columns, context)?,
+            _ => cells.geojson(&columns, context)?.into_bytes(),
+        };
+        context.emit_file(path, &bytes)?;
+        return Ok(Outcome::Done);
+    }
+    if format == Format::GeoTiff {
+        return Err("a GeoTIFF is a grid of cells, and --at gives points; write .csv or .geojson, or leave it out"
+            .to_string()
+            .into());
+    }
+    let points = place(places, args.place.columns.as_deref(), posterior.window(), MOST_POINTS, context)?;
+    let columns: Vec<Column> = answers(&points)?.into_iter().chain(inside(&points, posterior.window())).collect();
+    match output.filter(|_| format == Format::GeoJson) {
+        Some(path) => context.emit_file(path, layers::points(&model, &points, &columns, context)?.as_bytes())?,
+        None => context.emit_columns(output, &[coordinates(&points, posterior.window()), columns].concat())?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// What is asked of the rate at each point.
+fn answers(
+    posterior: &Posterior,
+    points: &Points,
+    quantiles: &[f64],
+    thresholds: &[f64],
+    context: &Context,
+) -> Result<Vec<Column>, Failure> {
+    let mut columns = rates(posterior, points, quantiles, context)?;
+    for &threshold in thresholds {
         let what = format!("probabilities of more than {threshold}");
-        let higher = shown(&what, context, |watch| model.posterior.exceedance_watched(&points, threshold, watch))?;
+        let higher = shown(&what, context, |watch| posterior.exceedance_watched(points, threshold, watch))?;
         columns.push(Column::Numbers(format!("p>{threshold}"), higher));
     }
-    columns.extend(inside(&points, model.posterior.window()));
-    context.emit_columns(args.output.as_deref(), &columns)?;
-    Ok(Outcome::Done)
+    Ok(columns)
 }
 
 /// Mean, standard deviation and quantiles.
@@ -85,10 +119,12 @@ pub fn inside(points: &Points, window: &Window) -> Option<Column> {
     inside.contains(&0).then(|| Column::Whole("inside".into(), inside))
 }
 
-/// The coordinates as columns, then the dates of those that are time.
+/// The coordinates as columns, on the globe in degrees, then the dates of those that are time.
 pub fn coordinates(points: &Points, window: &Window) -> Vec<Column> {
     let axes = window.axes();
-    let numbers = axes.iter().enumerate().map(|(r, axis)| Column::Numbers(axis.name.clone(), points.axis(r)));
+    let numbers = axes.iter().enumerate().map(|(r, axis)| {
+        Column::Numbers(axis.name.clone(), points.axis(r).iter().map(|&v| io::geography::outward(axis, v)).collect())
+    });
     let dates = axes.iter().enumerate().filter_map(|(r, axis)| {
         let time = io::time_axis(axis)?;
         Some(Column::Texts(format!("{}_iso", axis.name), points.axis(r).iter().map(|&v| time.to_iso(v)).collect()))

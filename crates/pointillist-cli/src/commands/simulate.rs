@@ -257,7 +257,11 @@ fn place(option: &str, args: &SimulateArgs, context: &Context) -> Result<Window,
     if !dates_only.contains(&true) {
         context.refuse_idle(Mode::NoDates)?;
     }
-    let plain = observed::union(Setting::Window, &args.window, On { axes: &axes, dates_only: &dates_only })?;
+    let plain = observed::union(
+        Setting::Window,
+        &args.window,
+        On { axes: &axes, dates_only: &dates_only, north_first: false },
+    )?;
     let looks = Looks { repeats: args.repeats.unwrap_or(1), exposure: args.exposure.as_deref() };
     let mut warnings = Vec::new();
     let window = observed::looked_at(plain, looks, &dates_only, &mut warnings)?;
@@ -298,7 +302,7 @@ fn usual_names(window: &str) -> Result<Vec<String>, Failure> {
 /// Axis number r: one of time, counted from the first midnight, if a window's end on it is a date.
 fn axis(name: &str, r: usize, windows: &[String], unit: TimeUnit) -> Axis {
     let origin = observed::first_midnight(r, windows);
-    Axis { name: name.into(), unit: origin.map(|_| unit.to_string()), origin }
+    Axis { name: name.into(), unit: origin.map(|_| unit.to_string()), origin, globe: None }
 }
 
 #[cfg(test)]

@@ -116,6 +116,9 @@ pub fn events(
     if !tables.has_dates() {
         context.refuse_idle(Mode::NoDates)?;
     }
+    if !tables.has_degrees(&settings)? {
+        context.refuse_idle(Mode::NoDegrees)?;
+    }
     let mut meter = Meter::new(context);
     let summarised = tables.summarised(&settings, cells, &mut |progress| meter.show(|| words(progress)));
     meter.clear();

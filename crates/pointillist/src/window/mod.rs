@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 /// ```
 /// use pointillist::{Axis, Window};
 ///
-/// let axis = Axis { name: "time".into(), unit: Some("days".into()), origin: None };
+/// let axis = Axis { name: "time".into(), unit: Some("days".into()), ..Axis::default() };
 /// let window = Window::interval(0.0, 365.0)?.with_axes(vec![axis])?;
 /// assert_eq!(window.axes()[0].name, "time");
 /// # Ok::<(), pointillist::Error>(())
@@ -48,6 +48,47 @@ pub struct Axis {
     pub unit: Option<String>,
     /// For an axis of time counted from a date: seconds from 1970-01-01 UTC to its zero.
     pub origin: Option<f64>,
+    /// For an axis in km that stands for degrees of longitude or latitude: how.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub globe: Option<Globe>,
+}
+
+/// What the km of an axis are on the globe: one of the two coordinates of a cylindrical equal-area projection, whose other one stands on another axis.
+///
+/// It only travels with the axis here; who reads and writes degrees does the arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Globe {
+    /// Which of the two.
+    pub direction: Direction,
+    /// Where both are zero: longitude and latitude, in degrees.
+    pub centre: [f64; 2],
+    /// The latitude on which lengths in both directions are true, in degrees.
+    pub parallel: f64,
+}
+
+impl Globe {
+    /// Refuses a projection that is none.
+    fn check(&self) -> Result<()> {
+        let [longitude, latitude] = self.centre;
+        let is_one = longitude.abs() <= 360.0 && latitude.abs() <= 90.0 && self.parallel.abs() < 90.0;
+        if is_one {
+            Ok(())
+        } else {
+            Err(Error::setting("globe", format!("{self:?}"), "must be degrees, and its parallel not a pole"))
+        }
+    }
+}
+
+/// A direction on the globe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Direction {
+    /// That of longitudes.
+    East,
+    /// That of latitudes.
+    North,
 }
 
 /// Names of axes that are times where no unit says so.
@@ -302,6 +343,7 @@ impl Window {
             }
             whole.push(Self { pieces: vec![Piece { repeats, ..plain.pieces[0].clone() }], ..plain });
         }
+        axes.iter().filter_map(|axis| axis.globe.as_ref()).try_for_each(Globe::check)?;
         let window = Self::union(&whole)?.with_axes(axes)?;
         match exposure {
             Some(exposure) => window.with_exposure(exposure),

@@ -13,7 +13,7 @@ mod times;
 
 use super::meter::Meter;
 use super::{Context, Failure, Outcome, input};
-use crate::args::{Cli, Part, ReproduceArgs, Verb};
+use crate::args::{Cli, EventOptions, GeographyName, Part, ReproduceArgs, Verb};
 use crate::io;
 use clap::{Parser, ValueEnum};
 use pointillist::internals::parallel;
@@ -183,13 +183,14 @@ fn index(methods: &[Method], name: &str) -> usize {
     methods.iter().position(|method| method.name == name).unwrap_or_default()
 }
 
-/// Bundled events, as `fit` with these words reads them.
+/// Bundled events, as `fit` with these words reads them; degrees are plain numbers, as the paper has them.
 fn bundled(words: &str) -> Result<Events, Failure> {
     let line = ["pointillist", "fit"].into_iter().chain(words.split(' '));
     let Ok(Cli { verb: Some(Verb::Fit(args)), .. }) = Cli::try_parse_from(line) else {
         return Err(format!("`{words}` are no options of fit").into());
     };
-    Ok(input::events(&args.events[0], &args.options.events)?.events)
+    let options = EventOptions { geography: Some(GeographyName::Plane), ..args.options.events };
+    Ok(input::events(&args.events[0], &options)?.events)
 }
 
 /// One after the other on all cores, in order.

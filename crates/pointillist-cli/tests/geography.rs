@@ -1,0 +1,436 @@
+//! Degrees on the globe, in and out; and results as layers of a map.
+
+mod common;
+
+use common::{Folder, Run};
+use serde_json::{Value, json};
+use std::io::Read;
+use std::process::Command;
+
+/// Mainland Chile, roughly. Its area is that of GeographicLib's geodesic polygon with 200 corners on each edge, so that edges are straight in degrees.
+const CHILE: [[f64; 2]; 26] = [
+    [-70.4, -18.35],
+    [-69.5, -17.5],
+    [-68.2, -21.5],
+    [-67.0, -23.0],
+    [-68.4, -24.5],
+    [-69.6, -28.5],
+    [-70.3, -31.5],
+    [-69.8, -33.4],
+    [-70.6, -36.2],
+    [-71.2, -38.8],
+    [-71.9, -40.7],
+    [-71.7, -44.0],
+    [-71.6, -46.7],
+    [-73.4, -49.5],
+    [-72.3, -51.8],
+    [-68.6, -52.6],
+    [-68.6, -54.9],
+    [-72.0, -54.5],
+    [-75.3, -51.5],
+    [-75.6, -46.7],
+    [-73.7, -41.7],
+    [-73.6, -37.2],
+    [-71.6, -33.0],
+    [-71.6, -30.0],
+    [-70.5, -25.4],
+    [-70.2, -20.0],
+];
+const CHILE_KM2: f64 = 838_316.418;
+/// The same of the bundled border.
+const KENYA_KM2: f64 = 585_756.007;
+
+/// Places in a box of degrees, more of them in its south-west.
+fn places(count: usize, [west, east, south, north]: [f64; 4]) -> Vec<[f64; 2]> {
+    let part = |i: usize, step: f64| (i as f64 * step).fract().powf(1.5);
+    (1..=count)
+        .map(|i| [west + (east - west) * part(i, 0.754_877), south + (north - south) * part(i, 0.569_840)])
+        .collect()
+}
+
+fn table(header: &str, rows: impl IntoIterator<Item = [f64; 2]>) -> String {
+    rows.into_iter().fold(format!("{header}\n"), |text, [a, b]| text + &format!("{a:.5},{b:.5}\n"))
+}
+
+fn column(run: &Run, name: &str) -> Vec<f64> {
+    let (header, rows) = run.csv();
+    let place = header.iter().position(|found| found == name).unwrap_or_else(|| panic!("no {name} in {header:?}"));
+    rows.iter().map(|row| row[place].parse().unwrap()).collect()
+}
+
+#[track_caller]
+fn near(found: f64, wanted: f64, relative: f64) {
+    assert!((found - wanted).abs() <= relative * wanted.abs(), "{found} is not {wanted}");
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A band of a GeoTIFF, by its number, and its width and height.
+fn band(bytes: &[u8], wanted: usize) -> (Vec<f32>, usize, usize) {
+    let at =
+        |place: usize, width: usize| bytes[place..place + width].iter().rev().fold(0, |n, &b| 256 * n + usize::from(b));
+    let start = at(4, 4);
+    let tag = |number: usize| {
+        let entry = (0..at(start, 2)).map(|i| start + 2 + 12 * i).find(|&entry| at(entry, 2) == number).unwrap();
+        let (width, count) = (if at(entry + 2, 2) == 3 { 2 } else { 4 }, at(entry + 4, 4));
+        let place = if width * count <= 4 { entry + 8 } else { at(entry + 8, 4) };
+        (0..count).map(|i| at(place + width * i, width)).collect::<Vec<_>>()
+    };
+    let (width, height, rows) = (tag(256)[0], tag(257)[0], tag(278)[0]);
+    let each = height.div_ceil(rows);
+    let mut values = Vec::new();
+    for (from, length) in tag(273).into_iter().zip(tag(279)).skip(wanted * each).take(each) {
+        let mut plain = Vec::new();
+        flate2::read::ZlibDecoder::new(&bytes[from..from + length]).read_to_end(&mut plain).unwrap();
+        values.extend(plain.chunks(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])));
+    }
+    assert_eq!(values.len(), width * height);
+    (values, width, height)
+}
+
+#[test]
+fn areas_are_those_of_the_ellipsoid() {
+    let folder = Folder::new();
+    let area = |arguments: &str| {
+        let fit = folder
+            .run(&format!("fit {arguments} --clip --nodes 6x6 --smoothness 2 --link log --average off --json -q"));
+        number(&fit.json()["window"]["volume"])
+    };
+    near(area("kenya --window kenya"), KENYA_KM2, 1e-5);
+    folder.write("chile.geojson", json!({ "type": "Polygon", "coordinates": [CHILE] }).to_string());
+    folder.write("chile.csv", table("Longitude,Latitude", places(200, [-71.5, -70.5, -40.0, -20.0])));
+    near(area("chile.csv --window chile.geojson"), CHILE_KM2, 1e-5);
+    // A degree each way at the equator, and one that ends at 60° N, by GeographicLib with many corners on the parallels.
+    folder.write("places.csv", table("lng,lat", places(50, [10.0, 11.0, 0.0, 1.0])));
+    near(area("places.csv --window 10,11,0,1"), 12_308.463_894, 1e-8);
+    folder.write("north.csv", table("lat,long", places(50, [59.0, 60.0, 10.0, 11.0])));
+    near(area("north.csv --window 59,60,10,11"), 6_309.805_669, 1e-8);
+}
+
+#[test]
+fn rates_are_per_square_km_and_parts_add_up() {
+    let folder = Folder::new();
+    let run =
+        folder.run("fit kenya --window kenya --clip --nodes 24x24 --smoothness 2 --link log -o k.json --json").good();
+    let fit = run.json();
+    assert_eq!(fit["mean_rate"]["unit"], "events per km²");
+    near(number(&fit["mean_rate"]["value"]), 1222.0 / KENYA_KM2, 1e-5);
+    near(number(&fit["elbo_parts"]["integral"]), 1222.0, 0.03);
+    assert_eq!(fit["window"]["box"], json!([[33.888939, 41.884619], [-4.676802, 5.030829]]), "in degrees");
+    let whole = number(&folder.run("count k.json --json").good().json()["mean"]);
+    let quarters = "--in 33,38,-5,0 --in 38,42,-5,0 --in 33,38,0,5.1 --in 38,42,0,5.1";
+    let parts = folder.run(&format!("count k.json {quarters} --json -q")).good().json();
+    let regions = parts["regions"].as_array().unwrap();
+    near(regions.iter().map(|region| number(&region["mean"])).sum(), whole, 1e-4);
+    assert_eq!(regions.iter().map(|region| region["seen"].as_u64().unwrap()).sum::<u64>(), 1222);
+    assert_eq!(regions[0]["region"][1][1], json!(0.0), "the ends of regions are degrees");
+    // Points come out as they went in.
+    folder.write("at.csv", "lat,lon\n-1.2864,36.8172\n0.5,39.25\n");
+    let run = folder.run("predict k.json --at at.csv").good();
+    assert_eq!((column(&run, "lon"), column(&run, "lat")), (vec![36.8172, 39.25], vec![-1.2864, 0.5]));
+    // Nairobi's rate, from a small box about it.
+    let near_it = folder.run("count k.json --in 36.8122,36.8222,-1.2914,-1.2814 --json").good().json();
+    let km2 = 1.11195 * 1.10575;
+    near(column(&run, "mean")[0] * km2, number(&near_it["mean"]), 0.01);
+    // Drawn events lie in Kenya, and can be scored.
+    let drawn = folder.run("sample k.json --events --seed 3 -q").good();
+    let (lon, lat) = (column(&drawn, "lon"), column(&drawn, "lat"));
+    assert!(
+        lon.len() > 900 && lon.iter().all(|x| (33.8..42.0).contains(x)) && lat.iter().all(|y| (-4.8..5.1).contains(y))
+    );
+    folder.write("drawn.csv", table("lon,lat", lon.into_iter().zip(lat).map(|(x, y)| [x, y])));
+    folder.run("score k.json drawn.csv --clip --draws 10").good();
+    folder.run("contrast k.json --in 34,35,-1,0 --in 38,39,-1,0 --draws 100").good();
+    let figure = folder.run("plot k.json -o k.svg").good();
+    assert!(figure.err.contains("k.svg"));
+    let drawing = String::from_utf8(folder.read("k.svg")).unwrap();
+    assert!(drawing.contains("km east of 37.89° E") && drawing.contains("km north of 0.18° N"));
+}
+
+#[test]
+fn the_order_of_columns_changes_nothing() {
+    let folder = Folder::new();
+    let rows = places(150, [8.0, 9.0, 47.0, 47.8]);
+    folder.write("xy.csv", table("lon,lat", rows.clone()));
+    folder.write("yx.csv", table("lat,lon", rows.into_iter().map(|[x, y]| [y, x])));
+    let border = json!({ "type": "Polygon", "coordinates": [[[7.9, 46.9], [9.1, 46.9], [9.0, 47.9], [7.9, 47.9]]] });
+    folder.write("border.geojson", border.to_string()).write("at.csv", "lon,lat\n8.25,47.25\n8.5,47.5\n");
+    let how = "--window border.geojson --nodes 12x12 --smoothness 2 --link log --average off";
+    let answers = ["xy", "yx"].map(|name| {
+        folder.run(&format!("fit {name}.csv {how} -o {name}.json")).good();
+        let count = folder.run(&format!("count {name}.json --in border.geojson --json")).good().json();
+        folder.run(&format!("predict {name}.json --grid 9x9 -o {name}.tif")).good();
+        let (values, ..) = band(&folder.read(&format!("{name}.tif")), 0);
+        (
+            number(&count["mean"]),
+            column(&folder.run(&format!("predict {name}.json --at at.csv")).good(), "mean"),
+            values,
+        )
+    });
+    let [one, other] = answers;
+    near(other.0, one.0, 1e-3);
+    one.1.iter().zip(&other.1).for_each(|(a, b)| near(*b, *a, 1e-2));
+    // Both maps have north at the top.
+    let pairs: Vec<(f32, f32)> = one.2.into_iter().zip(other.2).filter(|(a, _)| !a.is_nan()).collect();
+    assert!(pairs.len() > 60);
+    pairs.iter().for_each(|(a, b)| near(f64::from(*b), f64::from(*a), 2e-2));
+}
+
+#[test]
+fn a_plane_is_a_plane_and_a_third_axis_stays() {
+    let folder = Folder::new();
+    folder.write("places.csv", table("lon,lat", places(100, [8.0, 9.0, 47.0, 47.8])));
+    let how = "--window 8,9,47,48 --nodes 8x8 --smoothness 2 --link log --average off --json -q";
+    let fit = folder.run(&format!("fit places.csv {how} --geography plane -o plane.json")).good().json();
+    near(number(&fit["window"]["volume"]), 1.0, 1e-12);
+    assert!(fit["window"]["axes"][0].get("globe").is_none());
+    folder.run("predict plane.json --grid 5x5 -o plane.tif").good();
+    let three: String = places(100, [8.0, 9.0, 47.0, 47.8])
+        .iter()
+        .enumerate()
+        .fold("lon,lat,t\n".into(), |text, (i, [x, y])| text + &format!("{x:.4},{y:.4},{}\n", i % 10));
+    folder.write("three.csv", three);
+    let how = "--window 8,9,47,48,0,10 --unit t=h --nodes 5x5x5 --smoothness 2 --link log --average off --json -q";
+    let fit = folder.run(&format!("fit three.csv {how} -o three.json")).json();
+    assert_eq!(fit["mean_rate"]["unit"], "events per (km² · h)");
+    folder.run("predict three.json -o x.tif").refused(&["x.tif", "3 axes"]);
+    folder.run("count three.json --in 8,8.5,47,48,0,5 -o part.geojson").good();
+    // Under another name they are taken for degrees when that is said.
+    folder.write("xy.csv", table("x,y", places(100, [8.0, 9.0, 47.0, 47.8])));
+    let fit = folder.run("fit xy.csv --window 8,9,47,48 --geography sphere --nodes 6x6 --link log --json -q").json();
+    assert_eq!(fit["mean_rate"]["unit"], "events per km²");
+    folder
+        .run("fit xy.csv --window 8,9,47,48 --geography plane")
+        .refused(&["lon and lat", "--geography has no effect"]);
+    folder.run("fit coal --geography sphere").refused(&["--geography sphere", "--columns lon,lat"]);
+}
+
+#[test]
+fn summaries_know_the_globe() {
+    let folder = Folder::new();
+    folder.write("places.csv", table("lon,lat", places(3000, [8.0, 9.0, 47.0, 47.8])));
+    folder.run("summarize places.csv --window 8,9,47,48 -o a.summary").good();
+    folder.run("summarize places.csv --window 8,10,47,48 -o b.summary").good();
+    folder.run("summarize places.csv --window 8,9,47,48 --geography plane -o c.summary").good();
+    folder.run("fit a.summary b.summary").refused(&["8,9,47,48 and 8,10,47,48"]);
+    folder.run("fit a.summary c.summary").refused(&["lon (km), lat (km) and lon, lat"]);
+    let how = "--nodes 10x10 --smoothness 2 --link log --average off --json -q";
+    let summed = folder.run(&format!("fit a.summary {how}")).json();
+    let direct = folder.run(&format!("fit places.csv --window 8,9,47,48 {how}")).json();
+    assert_eq!(summed["window"]["volume"], direct["window"]["volume"]);
+    near(number(&summed["elbo_parts"]["integral"]), 3000.0, 1e-3);
+}
+
+#[test]
+fn what_is_not_on_the_globe_is_refused() {
+    let folder = Folder::new();
+    folder.write("high.csv", table("lon,lat", [[10.0, 20.0], [11.0, 95.0], [12.0, 30.0]]));
+    folder.run("fit high.csv").refused(&["`lat` reaches 95", "swapped", "--geography plane"]);
+    folder.run("fit high.csv --window 5,15,10,40").refused(&["1 of 3 events", "lat 95", "--clip"]);
+    folder.write("far.csv", table("lon,lat", [[10.0, 20.0], [400.0, 25.0], [12.0, 30.0]]));
+    folder.run("fit far.csv").refused(&["`lon` reaches 400", "--geography plane"]);
+    folder.write("fiji.csv", table("lon,lat", [[179.5, -17.0], [-179.5, -18.0], [178.0, -16.0]]));
+    folder.run("fit fiji.csv").refused(&["359 degrees", "antimeridian", "0 to 360"]);
+    folder.write("pole.csv", table("lon,lat", [[10.0, 89.5], [20.0, 88.0], [15.0, 87.0]]));
+    folder.run("fit pole.csv").refused(&["latitude 89.5", "--geography plane"]);
+    folder.write("nan.csv", "lon,lat\n10,20\nNaN,21\n").run("fit nan.csv").refused(&["nan.csv", "line 3"]);
+    folder.run("fit kenya --window kenya --clip --unit m").refused(&["--unit lon=m", "degrees", "--geography plane"]);
+    folder.run("fit quakes --geography sphere").refused(&["360 degrees", "--geography plane"]);
+    let swapped = places(60, [-4.0, 4.0, 35.0, 40.0]);
+    folder.write("swapped.csv", table("lon,lat", swapped));
+    folder.run("fit swapped.csv --window kenya").refused(&["`lon` and `lat` seem to be swapped"]);
+    let shifted = table("lon,lat", places(60, [178.0, 182.0, -19.0, -16.0]));
+    folder.write("shifted.csv", shifted).run("fit shifted.csv --nodes 6x6 --smoothness 2 --link log").good();
+}
+
+#[test]
+fn a_tall_window_is_warned_of() {
+    let folder = Folder::new();
+    folder.write("chile.csv", table("lon,lat", places(60, [-72.0, -70.0, -55.0, -18.0])));
+    let run =
+        folder.run("fit chile.csv --window -76,-66,-56,-17 --nodes 6x6 --smoothness 2 --link log --average off").good();
+    assert!(run.err.contains("areas and rates are right") && run.err.contains("31 %"), "{}", run.err);
+}
+
+#[test]
+fn a_geotiff_adds_up_to_the_count() {
+    let folder = Folder::new();
+    folder
+        .run("fit kenya --window kenya --clip --nodes 24x24 --smoothness 2 --link log --average off -o border.json -q")
+        .good();
+    folder.write("places.csv", table("lon,lat", places(200, [8.0, 9.0, 47.0, 47.8])));
+    folder
+        .run("fit places.csv --window 8,9,47,48 --nodes 12x12 --smoothness 2 --link log --average off -o box.json -q")
+        .good();
+    for name in ["border", "box"] {
+        let count = folder.run(&format!("count {name}.json --json")).good().json();
+        folder.run(&format!("predict {name}.json --grid 300x310 --exceed 0.01 -o {name}.tif")).good();
+        let bytes = folder.read(&format!("{name}.tif"));
+        let (mean, width, height) = band(&bytes, 0);
+        assert_eq!((width, height), (300, 310));
+        // The cells tile the box around the window: their area is its share, whose own is that of the zone.
+        let ends = folder.run(&format!("count {name}.json --json")).json()["region"].clone();
+        let ends: Vec<f64> =
+            ends.as_array().unwrap().iter().flat_map(|e| e.as_array().unwrap().iter().map(number)).collect();
+        let cell = zone(ends[2], ends[3], ends[1] - ends[0]) / (300.0 * 310.0);
+        let sum: f64 = mean.iter().filter(|value| !value.is_nan()).map(|&value| f64::from(value) * cell).sum();
+        near(sum, number(&count["mean"]), 0.005);
+        let (chance, ..) = band(&bytes, 5);
+        assert!(chance.iter().filter(|p| !p.is_nan()).all(|p| (0.0..=1.0).contains(p)));
+        assert_eq!(mean.iter().any(|value| value.is_nan()), name == "border");
+    }
+    folder.run("predict box.json --at places.csv -o x.tif").refused(&["GeoTIFF", "--at"]);
+    folder.run("predict box.json -o x.shp").refused(&["x.shp", ".csv, .tif or .geojson"]);
+    folder.run("predict box.json -o x.tif --json").refused(&["--json", "x.tif"]);
+    folder.run("count box.json -o x.tif").refused(&["x.tif", ".csv or .geojson"]);
+}
+
+/// The area of a zone of the ellipsoid, by logarithms.
+fn zone(south: f64, north: f64, degrees: f64) -> f64 {
+    let (equator, e) = (6378.137, 0.006_694_379_990_141_316_f64.sqrt());
+    let cap = |latitude: f64| {
+        let s = latitude.to_radians().sin();
+        equator * equator * (1.0 - e * e) / 2.0
+            * (s / (1.0 - e * e * s * s) + ((1.0 + e * s) / (1.0 - e * s)).ln() / (2.0 * e))
+    };
+    degrees.to_radians() * (cap(north) - cap(south))
+}
+
+#[test]
+fn regions_and_cells_become_features() {
+    let folder = Folder::new();
+    folder.write("places.csv", table("lon,lat", places(200, [8.0, 9.0, 47.0, 47.8])));
+    folder
+        .run("fit places.csv --window 8,9,47,48 --nodes 12x12 --smoothness 2 --link log --average off -o m.json -q")
+        .good();
+    let square = |x: f64| json!([[[x, 47.0], [x + 0.5, 47.0], [x + 0.5, 48.0], [x, 48.0], [x, 47.0]]]);
+    let feature = |x: f64, properties: Value| json!({ "type": "Feature", "properties": properties, "geometry": { "type": "Polygon", "coordinates": square(x) } });
+    let halves = [
+        feature(8.0, json!({ "name": "west", "area": 7, "people": 5 })),
+        feature(8.5, json!({ "name": "east", "people": 6 })),
+    ];
+    folder.write("halves.geojson", json!({ "type": "FeatureCollection", "features": halves }).to_string());
+    folder.run("count m.json --in halves.geojson -o counts.geojson").good();
+    let found: Value = serde_json::from_slice(&folder.read("counts.geojson")).unwrap();
+    let features = found["features"].as_array().unwrap();
+    assert_eq!(features[0]["geometry"]["coordinates"], square(8.0), "as it was given");
+    assert_eq!(
+        (&features[1]["properties"]["name"], &features[1]["properties"]["people"]),
+        (&json!("east"), &json!(6.0))
+    );
+    assert_eq!(features[0]["properties"]["property_area"], json!("7"), "what is there already keeps another name");
+    let total = |name: &str| features.iter().map(|feature| number(&feature["properties"][name])).sum::<f64>();
+    near(total("area"), zone(47.0, 48.0, 1.0), 1e-9);
+    near(total("seen"), 200.0, 0.0);
+    near(total("mean"), number(&folder.run("count m.json --json").json()["mean"]), 1e-6);
+    for name in ["sd", "q0.05", "q0.5", "q0.95", "new_mean", "new_sd"] {
+        assert!(total(name) > 0.0, "{name}");
+    }
+    folder.run("predict m.json --grid 4x5 -o cells.geojson").good();
+    let cells: Value = serde_json::from_slice(&folder.read("cells.geojson")).unwrap();
+    let first = &cells["features"][0]["geometry"]["coordinates"][0];
+    assert_eq!(cells["features"].as_array().unwrap().len(), 20);
+    assert_eq!(
+        (&first[2], &first[0], &first[4]),
+        (&json!([8.25, 48.0]), &first[4], &first[0]),
+        "north-west first, closed"
+    );
+    folder.run("predict m.json --at places.csv -o at.geojson").good();
+    let at: Value = serde_json::from_slice(&folder.read("at.geojson")).unwrap();
+    assert_eq!(at["features"].as_array().unwrap().len(), 200);
+    folder.run("fit coal --inducing 8 -o line.json").good();
+    folder.run("count line.json -o x.geojson").refused(&["x.geojson", "1 axis"]);
+}
+
+#[test]
+fn events_may_be_points_of_geojson() {
+    let folder = Folder::new();
+    let rows = places(120, [8.0, 9.0, 47.0, 47.8]);
+    folder.write("places.csv", table("lon,lat", rows.clone()));
+    let rounded = |v: f64| (1e5 * v).round() / 1e5;
+    let point = |(i, [x, y]): (usize, &[f64; 2])| {
+        let kind = if i % 2 == 0 { "even" } else { "odd" };
+        json!({ "type": "Feature", "properties": { "kind": kind, "mag": i }, "geometry":
+            { "type": "Point", "coordinates": [rounded(*x), rounded(*y), 12.0] } })
+    };
+    let features: Vec<Value> = rows.iter().enumerate().map(point).collect();
+    let collection = |features: &[Value]| json!({ "type": "FeatureCollection", "features": features }).to_string();
+    folder.write("places.geojson", collection(&features));
+    let how = "--window 8,9,47,48 --nodes 8x8 --smoothness 2 --link log --average off --json -q";
+    let of = |file: &str| {
+        let mut fit = folder.run(&format!("fit {file} {how}")).good().json();
+        fit["seconds"] = Value::Null;
+        fit
+    };
+    assert_eq!(of("places.geojson"), of("places.csv"));
+    assert_eq!(of("places.geojson --where 'kind == \"odd\" and mag > 9'")["events"], json!(55));
+    folder.run(&format!("fit places.csv {how} -o m.json")).good();
+    let run = folder.run("predict m.json --at places.geojson").good();
+    assert_eq!(column(&run, "lon").len(), 120);
+    let mut wrong = features.clone();
+    wrong[2]["geometry"] = json!({ "type": "LineString", "coordinates": [[8, 47], [9, 48]] });
+    folder
+        .write("line.geojson", collection(&wrong))
+        .run("fit line.geojson")
+        .refused(&["line.geojson, feature 3 is a LineString"]);
+    wrong[2]["geometry"] = json!({ "type": "Point", "coordinates": [20, 47] });
+    folder.write("far.geojson", collection(&wrong));
+    folder.run("fit far.geojson --window 8,9,47,48").refused(&["far.geojson", "feature 3", "lon 20"]);
+    folder.run("summarize places.geojson --window 8,9,47,48 -o x.summary").refused(&["places.geojson is JSON", "CSV"]);
+}
+
+/// What a program of GDAL says, if it is there.
+fn gdal(folder: &Folder, program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).current_dir(folder.path("")).output();
+    let Ok(output) = output else {
+        println!("skipped: {program} is not installed");
+        return None;
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && !String::from_utf8_lossy(&output.stderr).contains("ERROR"), "{said}");
+    Some(said)
+}
+
+#[test]
+fn gdal_reads_the_layers() {
+    let folder = Folder::new();
+    folder.write("places.csv", table("lon,lat", places(200, [8.0, 9.0, 47.0, 47.8])));
+    let how = "--window 8,9,47,48 --nodes 8x8 --smoothness 2 --link log --average off -q";
+    for (name, geography) in [("sphere", ""), ("plane", "--geography plane")] {
+        folder.run(&format!("fit places.csv {how} {geography} -o {name}.json")).good();
+        folder.run(&format!("predict {name}.json --grid 20x30 --exceed 0.01 -o {name}.tif")).good();
+        let Some(said) = gdal(&folder, "gdalinfo", &["-json", &format!("{name}.tif")]) else { return };
+        let info: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(info["size"], json!([20, 30]));
+        let names: Vec<&str> =
+            info["bands"].as_array().unwrap().iter().map(|b| b["description"].as_str().unwrap()).collect();
+        assert_eq!(names, ["mean", "sd", "q0.05", "q0.5", "q0.95", "p>0.01"]);
+        assert!(info["bands"].as_array().unwrap().iter().all(|b| b["type"] == "Float32" && b["noDataValue"] == "NaN"));
+        let wkt = info["coordinateSystem"]["wkt"].as_str().unwrap();
+        assert!(
+            wkt.contains(if name == "sphere" { "Lambert Cylindrical Equal Area" } else { "ID[\"EPSG\",4326]]" }),
+            "{wkt}"
+        );
+        // PROJ's own arithmetic brings the corners back to the degrees of the window.
+        let corners = &info["wgs84Extent"]["coordinates"][0];
+        for corner in corners.as_array().unwrap() {
+            let [x, y] = [number(&corner[0]), number(&corner[1])];
+            let is_end = |v: f64, ends: [f64; 2]| ends.iter().any(|end| (v - end).abs() < 1e-6);
+            assert!(is_end(x, [8.0, 9.0]) && is_end(y, [47.0, 48.0]), "{corners}");
+        }
+    }
+    folder.run("predict sphere.json --grid 3x3 -o cells.geojson").good();
+    if let Some(said) = gdal(&folder, "ogrinfo", &["-al", "-so", "cells.geojson"]) {
+        for word in [
+            "Feature Count: 9",
+            "Geometry: Polygon",
+            "mean: Real",
+            "WGS 84",
+            "(8.000000, 47.000000) - (9.000000, 48.000000)",
+        ] {
+            assert!(said.contains(word), "no {word} in {said}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Events in GeoJSON (RFC 7946): Points and MultiPoints as a table with the columns `lon` and `lat`, and one for each property.
+//!
+//! The table is made as text and read as any other, so that conditions, trials and dates in properties work as they do in CSV.
+
+use super::geojson::{document, position, properties};
+use super::input_error::{InputError, shortened};
+use super::message::Message;
+use super::model_file::is_json;
+use crate::message;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// The columns of coordinates.
+pub const COLUMNS: [&str; 2] = ["lon", "lat"];
+/// The types of whole documents, and of geometries.
+const TYPES: [&str; 9] = [
+    "FeatureCollection",
+    "Feature",
+    "GeometryCollection",
+    "Point",
+    "MultiPoint",
+    "LineString",
+    "MultiLineString",
+    "Polygon",
+    "MultiPolygon",
+];
+/// How the reference system of all GeoJSON is called where older files name it.
+const WGS84: [&str; 5] = ["CRS84", "EPSG::4326", "EPSG:4326", "CRS:84", "WGS84"];
+
+/// The points of a document as a table in text.
+pub struct Flat {
+    /// The text: a header, then a line for each point.
+    pub text: String,
+    /// The number of the feature of each point, from 1.
+    pub features: Vec<u64>,
+}
+
+/// The points of a document, if it is GeoJSON; `source` stands for it in messages.
+pub fn flat(source: &str, bytes: &[u8]) -> Result<Option<Flat>, InputError> {
+    if !is_json(bytes) {
+        return Ok(None);
+    }
+    let Ok(document) = document(source, bytes) else { return Ok(None) };
+    if !document["type"].as_str().is_some_and(|name| TYPES.contains(&name)) {
+        return Ok(None);
+    }
+    check_crs(source, &document)?;
+    let members = match (document["type"].as_str(), document["features"].as_array()) {
+        (Some("FeatureCollection"), Some(members)) => Cow::Borrowed(members),
+        (Some("FeatureCollection"), None) => return Err(nothing(source)),
+        _ => Cow::Owned(vec![document.clone()]),
+    };
+    let mut rows = Vec::new();
+    for (number, member) in members.iter().enumerate() {
+        let place = if members.len() == 1 { source.to_string() } else { format!("{source}, feature {}", number + 1) };
+        let own: Vec<(String, Value)> = properties(member);
+        for at in points(&place, member)? {
+            rows.push(Row { feature: number as u64 + 1, at, properties: own.clone() });
+        }
+    }
+    if rows.is_empty() {
+        return Err(nothing(source));
+    }
+    Ok(Some(table(&rows)))
+}
+
+fn nothing(source: &str) -> InputError {
+    message!["{source} is GeoJSON without a point; give one in each feature, or save the events as CSV"].into()
+}
+
+/// One event.
+struct Row {
+    feature: u64,
+    at: [f64; 2],
+    properties: Vec<(String, Value)>,
+}
+
+/// Refuses coordinates of another system, which older files may have.
+fn check_crs(source: &str, document: &Value) -> Result<(), Message> {
+    let name = document["crs"]["properties"]["name"].as_str();
+    match name.filter(|name| !WGS84.iter().any(|known| name.contains(known))) {
+        None => Ok(()),
+        Some(name) => {
+            let name = shortened(name);
+            Err(message![
+                "{source} is in {name}; events in GeoJSON are in longitude and latitude (EPSG:4326): convert it"
+            ])
+        }
+    }
+}
+
+/// The positions of a feature or a geometry.
+fn points(place: &str, member: &Value) -> Result<Vec<[f64; 2]>, Message> {
+    let geometry = if member["type"] == "Feature" { &member["geometry"] } else { member };
+    let one = |value: &Value| {
+        let shown = shortened(&value.to_string());
+        position(value).ok_or_else(|| message!["{place} is at {shown}, which are not two numbers; correct it"])
+    };
+    match geometry["type"].as_str() {
+        Some("Point") => Ok(vec![one(&geometry["coordinates"])?]),
+        Some("MultiPoint") => {
+            let list = geometry["coordinates"].as_array();
+            list.ok_or_else(|| message!["{place} has no list of positions; correct it"])?.iter().map(one).collect()
+        }
+        Some(other) => {
+            let other = shortened(other);
+            Err(message![
+                "{place} is a {other}; an event is a Point, so convert it, for example to its centroid, or take it out"
+            ])
+        }
+        None => Err(message!["{place} has no place; give it a Point, or take it out"]),
+    }
+}
+
+fn table(rows: &[Row]) -> Flat {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flat_map(|row| &row.properties) {
+        let is_known = names.contains(&name.as_str()) || COLUMNS.iter().any(|own| name.eq_ignore_ascii_case(own));
+        if !is_known {
+            names.push(name);
+        }
+    }
+    let mut text = COLUMNS.join(",");
+    names.iter().for_each(|name| text += &format!(",{}", quoted(name)));
+    text.push('\n');
+    for row in rows {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{},{}", row.at[0], row.at[1]);
+        for name in &names {
+            let value = row.properties.iter().find(|(own, _)| own == name).map(|(_, value)| value);
+            text += &format!(",{}", cell(value));
+        }
+        text.push('\n');
+    }
+    Flat { text, features: rows.iter().map(|row| row.feature).collect() }
+}
+
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::String(text)) => quoted(text),
+        Some(other) => quoted(&other.to_string()),
+    }
+}
+
+/// A field of the table, which stays on its line.
+fn quoted(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("\"{}\"", plain.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feature(geometry: &str, properties: &str) -> String {
+        format!(r#"{{"type":"Feature","properties":{properties},"geometry":{geometry}}}"#)
+    }
+
+    fn collection(features: &[String]) -> String {
+        format!(r#"{{"type":"FeatureCollection","features":[{}]}}"#, features.join(","))
+    }
+
+    fn read(text: &str) -> Flat {
+        flat("points.geojson", text.as_bytes()).unwrap().unwrap()
+    }
+
+    fn refused(text: &str, words: &[&str]) {
+        let sentence = flat("points.geojson", text.as_bytes()).err().unwrap().to_string();
+        assert!(words.iter().all(|word| sentence.contains(word)), "{words:?}: {sentence}");
+    }
+
+    #[test]
+    fn points_and_their_properties_become_rows() {
+        let one = feature(r#"{"type":"Point","coordinates":[1.5,-2,700]}"#, r#"{"kind":"a, \"b\"","size":3}"#);
+        let two = feature(r#"{"type":"MultiPoint","coordinates":[[3,4],[5,6]]}"#, r#"{"size":null,"lat":9}"#);
+        let found = read(&collection(&[one, two]));
+        assert_eq!(found.text, "lon,lat,\"kind\",\"size\"\n1.5,-2,\"a, \"\"b\"\"\",3\n3,4,,\n5,6,,\n");
+        assert_eq!(found.features, [1, 2, 2]);
+        assert_eq!(read(r#"{"type":"Point","coordinates":[1,2]}"#).text, "lon,lat\n1,2\n");
+    }
+
+    #[test]
+    fn what_is_no_event_is_named() {
+        let point = feature(r#"{"type":"Point","coordinates":[1,2]}"#, "null");
+        let with = |geometry: &str| collection(&[point.clone(), feature(geometry, "null")]);
+        refused(&with(r#"{"type":"LineString","coordinates":[[1,2],[3,4]]}"#), &["feature 2 is a LineString", "Point"]);
+        refused(&with("null"), &["feature 2 has no place"]);
+        refused(&with(r#"{"type":"Point","coordinates":[1,"x"]}"#), &["feature 2 is at [1,\"x\"]"]);
+        refused(r#"{"type":"FeatureCollection","features":[]}"#, &["without a point"]);
+        let crs = r#"{"type":"Point","coordinates":[1,2],"crs":{"properties":{"name":"urn:ogc:def:crs:EPSG::27700"}}}"#;
+        refused(crs, &["EPSG::27700", "convert"]);
+        for other in ["lon,lat\n1,2\n", r#"{"format":"pointillist-model"}"#, "{", r#"{"type":"Topology"}"#] {
+            assert!(flat("x", other.as_bytes()).unwrap().is_none(), "{other}");
+        }
+    }
+}
