@@ -99,21 +99,15 @@ pub(super) fn visible_events(figure: &CurveFigure, (lo, hi): Range) -> Vec<(f64,
 /// The figure as shapes.
 pub(super) fn draw(figure: &CurveFigure, style: &Style) -> Drawing {
     let (x, y) = (x_range(figure), y_range(figure, style));
-    let rows = trial_rows(figure).filter(|_| style.events != EventsShown::Hidden);
-    let marks = rows.map_or(RUG_HEIGHT, |rows| (ROW_HEIGHT * rows as f64).clamp(ROWS_HEIGHT.0, ROWS_HEIGHT.1));
-    let (width, height) = picture_size(style, marks - RUG_HEIGHT);
+    let events = Events::of(figure, x, style.events);
+    let (width, height) = picture_size(style, events.height - RUG_HEIGHT);
     let layout = |legend_rows: usize| {
         let top = TOP + LEGEND_ROW * legend_rows.saturating_sub(1) as f64;
-        let below = BELOW + marks - RUG_HEIGHT;
+        let below = BELOW + events.height - RUG_HEIGHT;
         Layout::of(figure, style, (x, y), (width, height), (top, below))
     };
-    let events = visible_events(figure, x);
-    let shown = selection(&events, style.events.most(events.len(), usize::MAX));
-    let trials = rows.map(|rows| format!(" in {} trials", count(rows))).unwrap_or_default();
-    let events_label = caption(shown.len(), events.len()) + &trials;
-    let has_events = !figure.events.is_empty() && style.events != EventsShown::Hidden;
-    let legend = legend(figure, has_events.then_some(&*events_label), layout(1).frame.width);
     // The legend needs the width of the frame, and the frame the height that the legend leaves.
+    let legend = legend(figure, events.label.as_deref(), layout(1).frame.width);
     let Layout { frame, y_axis, y_title } = layout(legend.last().map_or(1, |entry| entry.row + 1));
     let x_axis = fitted_axis(x, figure.calendar.as_ref(), frame.width, 9, |label| text_width(label, TICK_SIZE) + 18.0);
 
@@ -121,24 +115,57 @@ pub(super) fn draw(figure: &CurveFigure, style: &Style) -> Drawing {
     drawing.title(frame.left, &figure.title);
     draw_gaps(&mut drawing, &frame, &figure.gaps);
     frame.grid(&mut drawing, &x_axis, &y_axis);
-    let is_cut = style.log || style.given_range().is_some();
-    if is_cut {
-        drawing
-            .clip([frame.left, frame.top, frame.width, frame.height], |drawing| draw_curves(drawing, &frame, figure));
-    } else {
-        draw_curves(&mut drawing, &frame, figure);
-    }
+    draw_inside(&mut drawing, &frame, figure, style);
     draw_marks(&mut drawing, &frame, &figure.marks);
     let axis_line = [Attribute::Line(FRAME), Attribute::LineWidth(1.2)];
     drawing.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), &axis_line);
-    match rows {
-        Some(rows) => draw_trials(&mut drawing, &frame, &shown, rows, marks),
-        None => draw_rug(&mut drawing, &frame, &shown, rug_colour(figure), style.events),
-    }
-    frame.x_axis(&mut drawing, &x_axis, &figure.x_label, RUG_GAP + marks + 6.0);
+    events.draw(&mut drawing, &frame, rug_colour(figure), style.events);
+    frame.x_axis(&mut drawing, &x_axis, &figure.x_label, RUG_GAP + events.height + 6.0);
     frame.y_axis_in_lines(&mut drawing, &y_axis, &y_title);
     legend.iter().for_each(|entry| entry.draw(&mut drawing, frame.left, rug_colour(figure)));
     drawing
+}
+
+/// The curves; where the scale is not made for all of them, what leaves the frame is cut off.
+fn draw_inside(drawing: &mut Drawing, frame: &Frame, figure: &CurveFigure, style: &Style) {
+    if style.log || style.given_range().is_some() {
+        let place = [frame.left, frame.top, frame.width, frame.height];
+        drawing.clip(place, |drawing| draw_curves(drawing, frame, figure));
+    } else {
+        draw_curves(drawing, frame, figure);
+    }
+}
+
+/// The events that are drawn under the axis.
+struct Events {
+    /// Each with its trial, if there are trials.
+    shown: Vec<(f64, Option<usize>)>,
+    /// The number of trials, if each has a row.
+    rows: Option<usize>,
+    /// How much of the picture they take.
+    height: f64,
+    /// What the legend says of them; nothing if there are none, or if they are hidden.
+    label: Option<String>,
+}
+
+impl Events {
+    fn of(figure: &CurveFigure, x: Range, which: EventsShown) -> Self {
+        let rows = trial_rows(figure).filter(|_| which != EventsShown::Hidden);
+        let height = rows.map_or(RUG_HEIGHT, |rows| (ROW_HEIGHT * rows as f64).clamp(ROWS_HEIGHT.0, ROWS_HEIGHT.1));
+        let visible = visible_events(figure, x);
+        let shown = selection(&visible, which.most(visible.len(), usize::MAX));
+        let trials = rows.map(|rows| format!(" in {} trials", count(rows))).unwrap_or_default();
+        let is_there = !figure.events.is_empty() && which != EventsShown::Hidden;
+        let label = is_there.then(|| caption(shown.len(), visible.len()) + &trials);
+        Self { shown, rows, height, label }
+    }
+
+    fn draw(&self, drawing: &mut Drawing, frame: &Frame, rug: Rgb, which: EventsShown) {
+        match self.rows {
+            Some(rows) => draw_trials(drawing, frame, &self.shown, rows, self.height),
+            None => draw_rug(drawing, frame, &self.shown, rug, which),
+        }
+    }
 }
 
 /// Where the frame stands, and what is left of it.

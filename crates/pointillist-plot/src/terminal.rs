@@ -249,6 +249,15 @@ pub(super) fn curve(figure: &CurveFigure, style: &FigureStyle, width: usize, hei
     rug.push(Style::Events, &density(&bin_counts(shown, x, across)));
     lines.extend([rule, rug, tick_labels]);
 
+    let shown = (!figure.events.is_empty() && !are_hidden).then_some(events.len());
+    let legend = curve_legend(figure, shown, colour);
+    lines.extend(closing_lines(&x_axis.title(&figure.x_label), legend, start, width));
+    render(lines, width, colour)
+}
+
+/// What the signs of a figure of curves mean, with so many events.
+fn curve_legend(figure: &CurveFigure, events: Option<usize>, colour: bool) -> Line {
+    let first = figure.curves.first();
     let mut legend = Line::default();
     if let Some(first) = first {
         legend.push(Style::Mean, "⠤⠤");
@@ -263,12 +272,11 @@ pub(super) fn curve(figure: &CurveFigure, style: &FigureStyle, width: usize, hei
         legend.push(Style::Band, if colour { "██" } else { "░░" });
         legend.push(Style::Plain, &format!(" {}", band.label));
     }
-    if !figure.events.is_empty() && !are_hidden {
+    if let Some(events) = events {
         legend.push(Style::Events, "   ▂▅█");
-        legend.push(Style::Plain, &format!(" {}", event_count(events.len())));
+        legend.push(Style::Plain, &format!(" {}", event_count(events)));
     }
-    lines.extend(closing_lines(&x_axis.title(&figure.x_label), legend, start, width));
-    render(lines, width, colour)
+    legend
 }
 
 /// A marked place of the x axis.
