@@ -1,6 +1,7 @@
 //! The answer of a fit in a sentence: what the rate is, where, for people who would rather not read a table.
 
 use super::fit_summary::rate_unit;
+use super::geography::outward;
 use super::window::{place, time_axis};
 use pointillist::{Axis, Points, Posterior, Window};
 
@@ -99,6 +100,9 @@ fn shown(axis: &Axis, value: f64, window: &Window) -> String {
         let days = length * time.unit.seconds() / 86_400.0;
         let letters = if days > 30.0 { 10 } else { 16 };
         return place(axis, value).chars().take(letters).collect();
+    }
+    if axis.globe.is_some() {
+        return format!("{:.2}", outward(axis, value)); // degrees, to about a km
     }
     let decimals = (2.0 - length.log10()).ceil().clamp(0.0, 12.0) as usize;
     format!("{value:.decimals$}")

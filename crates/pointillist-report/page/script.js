@@ -35,7 +35,20 @@
   // ---- Axes
 
   const iso = (axis, v, length = 19) => new Date((axis.time.origin + v * axis.time.unit) * 1000).toISOString().slice(0, length).replace("T", " ");
-  const place = (axis, v) => axis.time ? iso(axis, v) : String(Number(v.toPrecision(7)));
+  // Km on the globe stand for degrees, which are known at even places.
+  const degrees = (axis, v) => {
+    if (!axis.degrees) return v;
+    const { lo, hi, values } = axis.degrees, at = Math.min(Math.max((v - lo) / (hi - lo), 0), 1) * (values.length - 1);
+    const low = Math.min(Math.floor(at), values.length - 2);
+    return values[low] + (at - low) * (values[low + 1] - values[low]);
+  };
+  // And back: where on the axis so many degrees are.
+  const kilometres = (axis, wanted) => {
+    let { lo, hi } = axis.degrees;
+    for (let i = 0; i < 40; i++) { const middle = 0.5 * (lo + hi); if (degrees(axis, middle) < wanted) lo = middle; else hi = middle; }
+    return 0.5 * (lo + hi);
+  };
+  const place = (axis, v) => axis.time ? iso(axis, v) : String(Number(degrees(axis, v).toPrecision(7)));
   const named = (axis, v) => axis.name + " " + place(axis, v) + (axis.time || !axis.unit || axis.label === axis.name ? "" : " " + axis.unit);
   const niceStep = (span, count) => {
     const raw = span / count, power = 10 ** Math.floor(Math.log10(raw));
@@ -74,7 +87,8 @@
       if (s >= from) ticks.push([back(s), date.toISOString().slice(0, months % 12 ? 7 : 4)]);
     }
   };
-  const ticksOf = (axis, lo, hi, count) => axis.time ? dateTicks(axis, lo, hi, count) : numberTicks(lo, hi, count);
+  const degreeTicks = (axis, lo, hi, count) => numberTicks(degrees(axis, lo), degrees(axis, hi), count).map(([v, text]) => [kilometres(axis, v), text]);
+  const ticksOf = (axis, lo, hi, count) => (axis.time ? dateTicks : axis.degrees ? degreeTicks : (_, ...rest) => numberTicks(...rest))(axis, lo, hi, count);
 
   // ---- Canvases
 

@@ -2,8 +2,10 @@
 
 use super::pack;
 use pointillist::watch::PartWatch;
+use pointillist::window::Span;
 use pointillist::{Axis, Points, Posterior, Rate, Result, Window};
 use pointillist_io::fit_summary::rate_unit;
+use pointillist_io::geography::outward;
 use pointillist_io::{KeptEvents, ModelFile, time_axis};
 use serde_json::{Map, Value, json};
 
@@ -28,7 +30,8 @@ pub fn of(model: &ModelFile, cells: usize, watch: &PartWatch<'_>) -> Result<Valu
     let window = model.posterior.window();
     let mut data = Map::new();
     data.insert("rate_unit".into(), rate_unit(window).into());
-    data.insert("axes".into(), window.axes().iter().map(axis).collect());
+    let spans = window.bounding_box();
+    data.insert("axes".into(), window.axes().iter().zip(&spans).map(|(one, span)| axis(one, span)).collect());
     match window.dims() {
         1 => line(model, &mut data, watch)?,
         2 | 3 => map(model, cells, &mut data, watch)?,
@@ -39,14 +42,22 @@ pub fn of(model: &ModelFile, cells: usize, watch: &PartWatch<'_>) -> Result<Valu
     Ok(data.into())
 }
 
-fn axis(axis: &Axis) -> Value {
+/// Places at which degrees are told along an axis of the globe; between them they are as good as straight.
+const DEGREES: usize = 129;
+
+fn axis(axis: &Axis, span: &Span) -> Value {
     let time = time_axis(axis).map(|time| json!({ "origin": time.origin_unix_seconds, "unit": time.unit.seconds() }));
+    let even = |i: usize| span.lo + span.length() * i as f64 / (DEGREES - 1) as f64;
+    let degrees = || json!({ "lo": span.lo, "hi": span.hi, "values": (0..DEGREES).map(|i| outward(axis, even(i))).collect::<Vec<f64>>() });
+    let globe = axis.globe.map(|_| degrees());
     let label = match (&time, &axis.unit) {
+        _ if globe.is_some() => format!("{} (degrees)", axis.name),
         (Some(_), _) => "date (UTC)".to_string(),
         (None, Some(unit)) if unit.trim_end_matches('s') != axis.name => format!("{} ({unit})", axis.name),
         _ => axis.name.clone(),
     };
-    json!({ "name": axis.name, "unit": axis.unit, "label": label, "time": time })
+    let unit = if globe.is_some() { Some("degrees") } else { axis.unit.as_deref() };
+    json!({ "name": axis.name, "unit": unit, "label": label, "time": time, "degrees": globe })
 }
 
 /// Mean, standard deviation and quantiles by name.

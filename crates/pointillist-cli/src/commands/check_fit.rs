@@ -190,7 +190,10 @@ fn even_boxes(model: &ModelFile) -> Result<Vec<Region>, Failure> {
 
 /// A value on an axis, in few digits, or a date.
 fn said(axis: &Axis, value: f64) -> String {
-    if io::time_axis(axis).is_some() { io::place(axis, value) } else { brief(value) }
+    match io::time_axis(axis) {
+        Some(_) => io::place(axis, value),
+        None => brief(io::geography::outward(axis, value)),
+    }
 }
 
 fn columns(bins: &[Bin], axes: &[Axis]) -> Vec<Column> {
