@@ -87,7 +87,7 @@ def test_a_polygon(command: Command, tmp_path: Path) -> None:
     points = np.random.default_rng(2).uniform(0, 1.2, (60, 2))
     text = "lon,lat\n" + "".join(f"{x!r},{y!r}\n" for x, y in points.tolist())
     (tmp_path / "p.csv").write_text(text)
-    theirs = without_words(fitted(command, tmp_path, tmp_path / "p.csv", "--window", tmp_path / "border.geojson", "--nodes", "12x12", "--average", "off"))
+    theirs = without_words(fitted(command, tmp_path, tmp_path / "p.csv", "--geography", "plane", "--window", tmp_path / "border.geojson", "--nodes", "12x12", "--average", "off"))
     model = pt.IntensityModel(nodes=(12, 12), average=False)
     shapely = pytest.importorskip("shapely")
     for border in (triangle, json.dumps(triangle), tmp_path / "border.geojson", shapely.Polygon([(0, 0), (4, 0), (0, 3)])):
