@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -27,12 +28,18 @@ def quiet() -> Any:
 
 
 def without_words(text: str) -> dict[str, Any]:
-    """A model file without what may differ: the words of warnings, the name of the source, and the seal over them."""
+    """A model file without what may differ: the words of warnings, the name of the source, the command, and the seal over them."""
     document: dict[str, Any] = json.loads(text)
     document["source"] = document["summary"]["warnings"] = document["checksum"] = None
+    document.pop("command", None)  # of the command alone
     # The command shows dates in UTC, and knows of no other zone.
     document.pop("time_zone", None)
     return document
+
+
+def without_command(text: str) -> str:
+    """A model file as Python writes it: without the command that made it, and the seal that is over that too."""
+    return re.sub(r'("command":"(?:[^"\\]|\\.)*",)?"checksum":"[0-9a-f]+"}$', "", text.rstrip())
 
 
 def fitted(command: Command, folder: Path, *arguments: object) -> str:
@@ -48,9 +55,9 @@ def columns(text: str) -> dict[str, np.ndarray[Any, Any]]:
 def test_the_default_fit_writes_the_same_bytes(command: Command, tmp_path: Path) -> None:
     theirs = fitted(command, tmp_path, "coal")
     ours = pt.IntensityModel().fit(pt.datasets.load("coal"))
-    assert ours.to_json() == theirs
+    assert without_command(ours.to_json()) == without_command(theirs)
     ours.save(tmp_path / "ours.json")
-    assert (tmp_path / "ours.json").read_text() == theirs
+    assert (tmp_path / "ours.json").read_text() == ours.to_json()
     again = pt.Posterior.load(tmp_path / "model.json")
     assert again.to_json() == theirs
 
@@ -70,7 +77,7 @@ def test_the_default_fit_writes_the_same_bytes(command: Command, tmp_path: Path)
 )
 def test_settings_mean_the_same(command: Command, tmp_path: Path, options: list[str], model: pt.IntensityModel) -> None:
     theirs = fitted(command, tmp_path, "coal", *options)
-    assert model.fit(pt.datasets.load("coal")).to_json() == theirs
+    assert without_command(model.fit(pt.datasets.load("coal")).to_json()) == without_command(theirs)
 
 
 def test_an_array_in_a_window_is_the_table(command: Command, tmp_path: Path) -> None:
@@ -87,7 +94,7 @@ def test_a_polygon(command: Command, tmp_path: Path) -> None:
     points = np.random.default_rng(2).uniform(0, 1.2, (60, 2))
     text = "lon,lat\n" + "".join(f"{x!r},{y!r}\n" for x, y in points.tolist())
     (tmp_path / "p.csv").write_text(text)
-    theirs = without_words(fitted(command, tmp_path, tmp_path / "p.csv", "--window", tmp_path / "border.geojson", "--nodes", "12x12", "--average", "off"))
+    theirs = without_words(fitted(command, tmp_path, tmp_path / "p.csv", "--geography", "plane", "--window", tmp_path / "border.geojson", "--nodes", "12x12", "--average", "off"))
     model = pt.IntensityModel(nodes=(12, 12), average=False)
     shapely = pytest.importorskip("shapely")
     for border in (triangle, json.dumps(triangle), tmp_path / "border.geojson", shapely.Polygon([(0, 0), (4, 0), (0, 3)])):

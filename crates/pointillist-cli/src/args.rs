@@ -568,9 +568,12 @@ pub struct Where {
     pointillist predict model.json > rate.csv\n  \
     pointillist predict model.json --grid 100x100 --quantiles 0.025,0.975 -o map.csv\n  \
     pointillist predict model.json --at places.csv\n  \
-    pointillist predict model.json --exceed 2 --exceed 5\n\n\
+    pointillist predict model.json --exceed 2 --exceed 5\n  \
+    pointillist predict model.json --grid 200x200 -o rate.tif            a raster for a map\n\n\
     CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column per quantile and one per --exceed; if some points lie \
-    outside the window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.")]
+    outside the window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.\n\n\
+    With a name in .tif a GeoTIFF, for two axes: the cells of the grid tile the box around the window, and the rate at their middle is in bands, NaN where \
+    that is outside. With a name in .geojson the cells inside the window, or the points of --at, as features.")]
 pub struct PredictArgs {
     /// Model file, written by `fit`; `-` for stdin
     pub model: String,
@@ -583,7 +586,7 @@ pub struct PredictArgs {
     /// Add a column `p>C`, the probability that the rate is higher than C; repeatable
     #[arg(long, value_name = "C", allow_hyphen_values = true)]
     pub exceed: Vec<String>,
-    /// Write the CSV here instead of to stdout
+    /// Write the CSV here instead of to stdout; a name in .tif or .geojson makes it a GeoTIFF or GeoJSON
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -633,6 +636,7 @@ pub struct ScoreArgs {
     pointillist count model.json --in 2016-03-01,2016-03-02 --json\n  \
     pointillist count model.json --in 34,36,-1,1 --in 38,40,-1,1\n  \
     pointillist count model.json --in districts.geojson -o counts.csv     one row for each feature\n  \
+    pointillist count model.json --in districts.geojson -o counts.geojson the features, for a map\n  \
     pointillist count model.json --every 1h -o hours.csv\n  \
     pointillist count model.json --in shifts.csv -o counts.csv            a table with the columns start,end\n\n\
     `expected` is the integral of the intensity, uncertain as the intensity is; `new count` is a number of events drawn from it.")]
@@ -662,7 +666,7 @@ pub struct CountArgs {
     /// Joint draws for the quantiles, the same for all regions
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub draws: usize,
-    /// Write a table here, one row for each region: CSV, or with --json JSON
+    /// Write a table here, one row for each region: CSV, or with --json JSON; a name in .geojson makes it a layer of a map
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -66,7 +66,7 @@ pub fn flat(source: &str, bytes: &[u8]) -> Result<Option<Flat>, InputError> {
 }
 
 fn nothing(source: &str) -> InputError {
-    message!["{source} is GeoJSON without a point; give one in each feature, or save the events as CSV"].into()
+    message!["{source} is GeoJSON without a point; give one in each feature, or save the events as CSV or TSV"].into()
 }
 
 /// One event.

@@ -339,7 +339,9 @@ pub fn doubt(points: &Points, window: &Window) -> Option<Message> {
         if axes[0].globe.is_some() && axes[1].globe.is_some() {
             // Their order means nothing here, but their names do.
             let (one, other) = (names[0], names[1]);
-            return Some(message!["`{one}` and `{other}` seem to be swapped: exchange the names of the columns"]);
+            return Some(message![
+                "`{one}` and `{other}` seem to be swapped: exchange the names of the columns, or the ends of the window"
+            ]);
         }
         let order = [&[names[1], names[0]], &names[2..]].concat().join(",");
         return Some(message!["the first two columns seem to be swapped: try ", Setting::Columns.given(order)]);
