@@ -16,4 +16,5 @@ except ImportError:
     exclude_patterns.append("api.md")
 else:
     extensions.append("sphinx.ext.autodoc")
+    default_role = "code"
     autodoc_default_options = {"members": True, "imported-members": True}
