@@ -35,12 +35,14 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The README and everything in `docs/`, by name.
+/// The README and everything in `docs/` and `docs/tutorials/`, by name.
 pub fn pages() -> Vec<Page> {
     let mut names = vec!["README.md".to_string()];
-    let entries = std::fs::read_dir(root().join("docs")).unwrap();
-    let files = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.extend(files.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")));
+    for folder in ["docs", "docs/tutorials"] {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap();
+        let files = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.extend(files.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")));
+    }
     names.sort();
     names.iter().map(|name| Page::read(name)).collect()
 }
