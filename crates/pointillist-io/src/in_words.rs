@@ -6,7 +6,7 @@ use super::window::{place, time_axis};
 use pointillist::{Axis, Points, Posterior, Window};
 
 /// Places looked at along each axis, on a line, in a plane and in space.
-const PLACES: [usize; 3] = [256, 32, 10];
+const PLACES: [usize; 3] = [512, 80, 16];
 /// A rate that varies by less than this factor is called the same throughout.
 const SAME: f64 = 1.25;
 /// One change explains a rate if it takes away this part of its variance.

@@ -166,9 +166,8 @@ fn map(model: &ModelFile, wanted: usize, data: &mut Map<String, Value>, watch: &
     };
     let thresholds = thresholds(&layers);
     let mut shares = vec![0u8; thresholds.len() * total];
-    for (k, threshold) in thresholds.iter().enumerate() {
-        let part = |done: f64| watch(0.5 + 0.5 * (k as f64 + done) / thresholds.len() as f64);
-        let higher = posterior.exceedance_watched(&points, *threshold, &part)?;
+    let rest = |done: f64| watch(0.5 + 0.5 * done);
+    for (k, higher) in posterior.exceedances_watched(&points, &thresholds, &rest)?.into_iter().enumerate() {
         inside.iter().zip(higher).for_each(|(cell, p)| shares[k * total + cell] = (SHARES * p).round() as u8);
     }
     let layers: Vec<_> = layers.into_iter().map(|(name, values)| (name, spread(&values))).collect();

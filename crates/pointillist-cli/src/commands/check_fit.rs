@@ -237,7 +237,7 @@ impl Told {
             row(
                 "bins",
                 format!(
-                    "{outside} of {} outside of their bands of 95 %; {} or fewer by chance",
+                    "{outside} of {} outside of their bands of 95 %, where about {} are by chance",
                     self.bins.len(),
                     brief(chance)
                 ),
@@ -270,7 +270,7 @@ impl Told {
     /// Where the model fails, and what to try.
     fn advice(&self, axes: &[Axis], goodness: Option<&Goodness>) -> String {
         let mut advice = Vec::new();
-        if let Some(goodness) = goodness.filter(|goodness| goodness.p < Goodness::POOR) {
+        if let Some(goodness) = goodness.filter(|goodness| goodness.p < AMISS) {
             advice.push(goodness.sentence(axes, said));
         }
         if let Some(pairs) = self.pairs.as_ref().filter(|pairs| pairs.p < AMISS) {

@@ -75,11 +75,13 @@ impl Goodness {
         };
         let place: Vec<String> = axes.iter().zip(&self.place).map(along).collect();
         let what = match self.misfit {
-            Misfit::Times => "rescaled times are not even; furthest off are",
-            _ => "there are",
+            Misfit::Times => "rescaled times are not even; most is off where",
+            _ => "",
         };
+        let events = if *seen == 1.0 { "1 event is seen".into() } else { format!("{seen} events are seen") };
+        let what = if what.is_empty() { events } else { format!("{what} {events}") };
         format!(
-            "the events do not look like events of this rate (p = {p:.3}): {what} {seen} events where {expected:.1} are expected, {}; \
+            "the events do not look like events of this rate (p = {p:.3}): {what} and {expected:.1} expected, {}; \
              a shorter window about that place, a rougher prior, another link or a finer lattice may show what is smoothed away",
             place.join(", ")
         )

@@ -10,8 +10,9 @@ use crate::parallel;
 use crate::terms::{self, LinkFormula, Marginals};
 use crate::watch::{PartWatch, Work, unwatched};
 
-/// Halvings of an interval that holds a quantile.
-const HALVINGS: usize = 60;
+/// Most steps towards a quantile, and how near it is enough, as a part of it.
+const HALVINGS: usize = 100;
+const CLOSE: f64 = 1e-13;
 
 /// f at points under each component, with its weight.
 pub(super) struct Known {
@@ -121,6 +122,19 @@ impl Posterior {
         known.at_each(&work, |n| (1.0 - known.below(n, threshold)).clamp(0.0, 1.0))
     }
 
+    /// The same for several thresholds, in one pass.
+    pub fn exceedances_watched(
+        &self,
+        points: &Points,
+        thresholds: &[f64],
+        watch: &PartWatch<'_>,
+    ) -> Result<Vec<Vec<f64>>> {
+        let work = Work::new(points.len() * (self.components.len() + thresholds.len()), watch);
+        let known = self.known(points, &work)?;
+        let of = |threshold: &f64| known.at_each(&work, |n| (1.0 - known.below(n, *threshold)).clamp(0.0, 1.0));
+        thresholds.iter().map(of).collect()
+    }
+
     /// E[log λ] at points: what each event adds to the data term of the bound.
     pub fn expected_log_rate(&self, points: &Points) -> Result<Vec<f64>> {
         let known = self.known(points, &Work::new(points.len(), &unwatched))?;
@@ -185,17 +199,86 @@ impl Known {
         // Between the quantiles of the parts.
         let each = || self.parts.iter().map(of_part);
         let (mut low, mut high) = (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max));
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (low + high);
-            if self.below(n, middle) < p { low = middle } else { high = middle }
-        }
-        0.5 * (low + high)
+        let off = |rate: f64| self.below(n, rate) - p;
+        crossing(off, &mut low, &mut high)
     }
+}
+
+/// Where a rising function crosses 0 between two ends: straight lines through the ends (with the weight of an end that stays halved each time, Illinois), and a
+/// halving whenever three of them have not halved the interval. About ten values instead of sixty.
+fn crossing(off: impl Fn(f64) -> f64, low: &mut f64, high: &mut f64) -> f64 {
+    let (mut below, mut above) = (off(*low), off(*high));
+    // Rounding: an end is the place itself.
+    if below >= 0.0 {
+        return *low;
+    }
+    if above <= 0.0 {
+        return *high;
+    }
+    let (mut stayed, mut since, mut width) = (0i32, 0, *high - *low);
+    for _ in 0..HALVINGS {
+        if *high - *low <= CLOSE * *high {
+            break;
+        }
+        let is_slow = since >= 3 && *high - *low > 0.5 * width;
+        if since >= 3 {
+            (since, width) = (0, *high - *low);
+        }
+        let straight = *low - below * (*high - *low) / (above - below);
+        let at = if is_slow || !(straight > *low && straight < *high) { 0.5 * (*low + *high) } else { straight };
+        let value = off(at);
+        if value == 0.0 {
+            return at;
+        }
+        if value < 0.0 {
+            (*low, below) = (at, value);
+            above *= if stayed > 0 { 0.5 } else { 1.0 };
+            stayed = 1;
+        } else {
+            (*high, above) = (at, value);
+            below *= if stayed < 0 { 0.5 } else { 1.0 };
+            stayed = -1;
+        }
+        since += 1;
+    }
+    0.5 * (*low + *high)
 }
 
 pub(super) fn check_probabilities(probabilities: &[f64]) -> Result<()> {
     match probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         Some(p) => Err(Error::setting("quantile", p, "must lie between 0 and 1")),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numerics::special::normal_cdf;
+
+    /// Against plain halving, for mixtures whose parts lie far from each other and near.
+    #[test]
+    fn crossings_are_those_of_halving() {
+        let mixtures: [&[(f64, f64, f64)]; 4] = [
+            &[(0.5, 0.0, 1.0), (0.5, 1.0, 0.5)],
+            &[(0.98, 0.0, 1e-3), (0.02, 5.0, 2.0)],
+            &[(0.3, -6.0, 0.1), (0.3, 0.0, 0.1), (0.4, 6.0, 0.1)],
+            &[(0.999, 0.0, 1.0), (0.001, 0.0, 8.0)],
+        ];
+        for parts in mixtures {
+            for p in [1e-6, 0.05, 0.3, 0.5, 0.75, 0.95, 1.0 - 1e-6] {
+                let off =
+                    |rate: f64| parts.iter().map(|(w, m, s)| w * normal_cdf((rate.ln() - m) / s)).sum::<f64>() - p;
+                let ends = (1e-30, 1e30);
+                let (mut low, mut high) = ends;
+                for _ in 0..300 {
+                    let middle = 0.5 * (low + high);
+                    if off(middle) < 0.0 { low = middle } else { high = middle }
+                }
+                let (mut a, mut b) = (1e-20, 1e6);
+                let found = crossing(off, &mut a, &mut b);
+                assert!((found / high - 1.0).abs() < 1e-9 || off(found).abs() < 1e-13, "{parts:?} {p} {found} {high}");
+            }
+        }
     }
 }
