@@ -254,7 +254,7 @@ pub(super) fn check_probabilities(probabilities: &[f64]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numerics::special::normal_cdf;
+    use crate::numerics::special::{normal_cdf, normal_quantile};
 
     /// Against plain halving, for mixtures whose parts lie far from each other and near.
     #[test]
@@ -269,13 +269,14 @@ mod tests {
             for p in [1e-6, 0.05, 0.3, 0.5, 0.75, 0.95, 1.0 - 1e-6] {
                 let off =
                     |rate: f64| parts.iter().map(|(w, m, s)| w * normal_cdf((rate.ln() - m) / s)).sum::<f64>() - p;
-                let ends = (1e-30, 1e30);
+                let quantiles = parts.iter().map(|(_, m, s)| (m + s * normal_quantile(p)).exp());
+                let ends = (quantiles.clone().fold(f64::INFINITY, f64::min), quantiles.fold(0.0, f64::max));
                 let (mut low, mut high) = ends;
                 for _ in 0..300 {
                     let middle = 0.5 * (low + high);
                     if off(middle) < 0.0 { low = middle } else { high = middle }
                 }
-                let (mut a, mut b) = (1e-20, 1e6);
+                let (mut a, mut b) = ends;
                 let found = crossing(off, &mut a, &mut b);
                 assert!((found / high - 1.0).abs() < 1e-9 || off(found).abs() < 1e-13, "{parts:?} {p} {found} {high}");
             }
