@@ -128,7 +128,7 @@ fn shown_events(model: &ModelFile, data: &mut Map<String, Value>) -> Option<Kept
     let every = count.div_ceil(MOST_EVENTS);
     let note = format!("One in {every} of the {count} events is shown.");
     data.insert("events_note".into(), note.into());
-    let kept = |n: &usize| n % every == 0;
+    let kept = |n: &usize| n.is_multiple_of(every);
     let rows: Vec<f64> = (0..count).filter(kept).flat_map(|n| events.points.row(n).to_vec()).collect();
     let trials = events.trials.as_ref().map(|trials| (0..count).filter(kept).map(|n| trials[n]).collect());
     Points::new(events.points.dims(), rows).ok().map(|points| KeptEvents { points, trials })

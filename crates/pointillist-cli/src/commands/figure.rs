@@ -461,7 +461,7 @@ mod tests {
     #[test]
     fn dates_are_as_short_as_tells_them_apart() {
         let (unit, origin) = (Some("days".into()), Some(1_456_185_600.0));
-        let axis = Axis { name: "t".into(), unit, origin };
+        let axis = Axis { name: "t".into(), unit, origin, ..Axis::default() };
         assert_eq!(place_names(&axis, &[0.0, 1.5]), ["2016-02-23", "2016-02-24"]);
         assert_eq!(place_names(&axis, &[0.25, 0.5]), ["2016-02-23 06:00", "2016-02-23 12:00"]);
     }
