@@ -20,8 +20,6 @@ const THRESHOLDS: usize = 15;
 const LOWEST_THRESHOLD: f64 = 1e-4;
 /// Steps of a probability in the page.
 const SHARES: f64 = 200.0;
-/// Half the width of the 95 % band of Kolmogorov and Smirnov, times √N.
-const KOLMOGOROV: f64 = 1.358;
 /// Most events that a page shows.
 const MOST_EVENTS: usize = 5000;
 
@@ -108,7 +106,7 @@ fn line(model: &ModelFile, data: &mut Map<String, Value>, watch: &PartWatch<'_>)
         && let Some(residuals) = posterior.residuals(&events.points)?
     {
         let (expected, seen): (Vec<f64>, Vec<f64>) = residuals.rescaled().into_iter().unzip();
-        let band = KOLMOGOROV / (events.points.len() as f64).sqrt();
+        let (_, band) = residuals.distance_and_band();
         let rescaled = json!({ "expected": pack::floats(&expected), "seen": pack::floats(&seen), "band": band });
         data.insert("rescaled".into(), rescaled);
     }

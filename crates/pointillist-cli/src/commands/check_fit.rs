@@ -126,8 +126,7 @@ fn rescaled(model: &ModelFile, points: &Points) -> Result<Option<[f64; 2]>, Fail
         return Ok(None);
     }
     let Some(residuals) = model.posterior.residuals(points)? else { return Ok(None) };
-    let apart = residuals.rescaled().iter().map(|(expected, seen)| (expected - seen).abs()).fold(0.0, f64::max);
-    Ok(Some([apart, 1.358 / (points.len() as f64).sqrt()]))
+    Ok(Some(residuals.distance_and_band().into()))
 }
 
 /// Counts beside their bands: in the regions asked for, or in even bins.

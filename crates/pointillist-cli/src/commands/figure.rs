@@ -114,7 +114,7 @@ pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) ->
         origin_unix_days: time.origin_unix_seconds / 86_400.0,
         unit_days: time.unit.seconds() / 86_400.0,
     });
-    let stretches = stretches(window);
+    let stretches = window.stretches();
     let mut curves = vec![curve(posterior, look)?];
     for (name, other) in others {
         let mut over = curve(&other.posterior, look)?;
@@ -173,7 +173,7 @@ fn shift_onto(axis: Option<TimeAxis>, other: Option<TimeAxis>) -> f64 {
 
 /// The curve of a posterior on a line.
 fn curve(posterior: &Posterior, look: &Look) -> Result<Curve, Failure> {
-    let stretches = stretches(posterior.window());
+    let stretches = posterior.window().stretches();
     let places = along(&stretches, sampling(posterior).0);
     let points = Points::line(&places.concat())?;
     let [values, lower, upper] = values_and_band(posterior, &points, look)?;
@@ -216,7 +216,7 @@ fn sampling(posterior: &Posterior) -> (usize, usize) {
     let unknowns = posterior.inducing().map_or_else(|| posterior.lattice().map_or(0, |l| l.nodes[0]), |z| z.len());
     let usual = CURVE_POINTS.max(8 * unknowns).min(MOST_CURVE_POINTS);
     // ... and for what repeats itself.
-    let length: f64 = stretches(posterior.window()).iter().map(|(lo, hi)| hi - lo).sum();
+    let length: f64 = posterior.window().stretches().iter().map(|(lo, hi)| hi - lo).sum();
     let needed = shortest_period(posterior).map_or(0.0, |period| (POINTS_PER_PERIOD * length / period).ceil());
     let needed = needed.min(1e15) as usize;
     (usual.max(needed.min(MOST_PERIODIC_POINTS)), needed)
@@ -250,21 +250,6 @@ fn refuse_non_numbers(rates: &[f64]) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(io::OutputError::NotFinite { name: "rate".into() }.into()),
     }
-}
-
-/// The parts of a line that the window covers, rising; parts that touch are one.
-fn stretches(window: &Window) -> Vec<(f64, f64)> {
-    let mut spans: Vec<(f64, f64)> =
-        window.pieces().iter().map(|piece| (piece.spans[0].lo, piece.spans[0].hi)).collect();
-    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut stretches: Vec<(f64, f64)> = Vec::new();
-    for (lo, hi) in spans {
-        match stretches.last_mut() {
-            Some(last) if lo <= last.1 => last.1 = last.1.max(hi),
-            _ => stretches.push((lo, hi)),
-        }
-    }
-    stretches
 }
 
 /// About `count` places along the stretches, by their lengths, both ends of each among them.
@@ -394,15 +379,7 @@ fn border(window: &Window, third: Option<f64>) -> Vec<Vec<[f64; 2]>> {
         return Vec::new();
     }
     let is_there = |piece: &&Piece| third.is_none_or(|at| (piece.spans[2].lo..=piece.spans[2].hi).contains(&at));
-    let pieces = window.pieces().iter().filter(is_there);
-    let rings = |piece: &Piece| match &piece.outline {
-        Some(outline) => outline.rings().concat(),
-        None => {
-            let (x, y) = (piece.spans[0], piece.spans[1]);
-            vec![vec![[x.lo, y.lo], [x.hi, y.lo], [x.hi, y.hi], [x.lo, y.hi]]]
-        }
-    };
-    pieces.flat_map(rings).collect()
+    window.pieces().iter().filter(is_there).flat_map(|piece| piece.polygons().concat()).collect()
 }
 
 /// `work` on one block of points after another.
@@ -435,7 +412,7 @@ mod tests {
     fn curves_stop_at_gaps() {
         let part = |lo, hi| Window::interval(lo, hi).unwrap();
         let window = Window::union(&[part(6.0, 10.0), part(0.0, 1.0), part(1.0, 2.0)]).unwrap();
-        let stretches = stretches(&window);
+        let stretches = window.stretches();
         assert_eq!(stretches, [(0.0, 2.0), (6.0, 10.0)]);
         let places = along(&stretches, 9);
         assert_eq!(places, [vec![0.0, 1.0, 2.0], vec![6.0, 6.8, 7.6, 8.4, 9.2, 10.0]]);

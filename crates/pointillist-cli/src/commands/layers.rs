@@ -235,14 +235,7 @@ fn rings(region: &Region, axes: &[Axis]) -> Vec<Vec<Ring>> {
     if !region.polygons.is_empty() {
         return region.polygons.clone();
     }
-    let of_piece = |piece: &Piece| match &piece.outline {
-        Some(outline) => outline.rings().to_vec(),
-        None => {
-            let (x, y) = (piece.spans[0], piece.spans[1]);
-            vec![vec![vec![[x.lo, y.lo], [x.hi, y.lo], [x.hi, y.hi], [x.lo, y.hi]]]]
-        }
-    };
-    let own: Vec<Vec<Ring>> = region.window.pieces().iter().flat_map(of_piece).collect();
+    let own: Vec<Vec<Ring>> = region.window.pieces().iter().flat_map(Piece::polygons).collect();
     let directions = directions(axes);
     let turned = |ring: Ring| ring.into_iter().map(|at| directions.map(|r| at[r])).collect();
     let rings = rings_outward(&own, axes);

@@ -58,10 +58,12 @@ fn answers(
     context: &Context,
 ) -> Result<Vec<Column>, Failure> {
     let mut columns = rates(posterior, points, quantiles, context)?;
-    for &threshold in thresholds {
-        let what = format!("probabilities of more than {threshold}");
-        let higher = shown(&what, context, |watch| posterior.exceedance_watched(points, threshold, watch))?;
-        columns.push(Column::Numbers(format!("p>{threshold}"), higher));
+    if !thresholds.is_empty() {
+        let higher = shown("probabilities of higher rates", context, |watch| {
+            posterior.exceedances_watched(points, thresholds, watch)
+        })?;
+        let named = thresholds.iter().zip(higher);
+        columns.extend(named.map(|(threshold, higher)| Column::Numbers(format!("p>{threshold}"), higher)));
     }
     Ok(columns)
 }

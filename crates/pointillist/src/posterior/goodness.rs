@@ -38,6 +38,8 @@ const PLAUSIBLE: f64 = 2.5;
 const DRAWN_SEED: u64 = 0xd_4a3;
 /// A box holds at most one part of this many of the cells of an axis.
 const WIDEST: usize = 4;
+/// Half the width of the 95 % band of Kolmogorov and Smirnov, times √N.
+const KOLMOGOROV: f64 = 1.358;
 /// What is expected is never taken for less.
 const LEAST_EXPECTED: f64 = 1e-9;
 
@@ -110,6 +112,12 @@ impl Residuals {
             Some(*sums)
         };
         self.expected.iter().zip(&self.seen).scan((0.0, 0.0), add).collect()
+    }
+
+    /// The largest distance of rescaled times from even ones, and half the width of the band of 95 % in which it lies for a rate that is known (Kolmogorov and Smirnov).
+    pub fn distance_and_band(&self) -> (f64, f64) {
+        let apart = self.rescaled().iter().map(|(expected, seen)| (expected - seen).abs()).fold(0.0, f64::max);
+        (apart, KOLMOGOROV / self.seen.iter().sum::<f64>().sqrt())
     }
 }
 

@@ -113,13 +113,7 @@ impl Posterior {
 
     /// The same, telling `watch` which part of it is done.
     pub fn exceedance_watched(&self, points: &Points, threshold: f64, watch: &PartWatch<'_>) -> Result<Vec<f64>> {
-        if threshold.is_nan() {
-            return Err(Error::setting("threshold", threshold, "must be a number"));
-        }
-        let work = Work::new(points.len() * (self.components.len() + 1), watch);
-        let known = self.known(points, &work)?;
-        // Weights add up to 1 only up to rounding.
-        known.at_each(&work, |n| (1.0 - known.below(n, threshold)).clamp(0.0, 1.0))
+        Ok(self.exceedances_watched(points, &[threshold], watch)?.pop().unwrap_or_default())
     }
 
     /// The same for several thresholds, in one pass.
@@ -129,8 +123,12 @@ impl Posterior {
         thresholds: &[f64],
         watch: &PartWatch<'_>,
     ) -> Result<Vec<Vec<f64>>> {
+        if let Some(threshold) = thresholds.iter().find(|threshold| threshold.is_nan()) {
+            return Err(Error::setting("threshold", threshold, "must be a number"));
+        }
         let work = Work::new(points.len() * (self.components.len() + thresholds.len()), watch);
         let known = self.known(points, &work)?;
+        // Weights add up to 1 only up to rounding.
         let of = |threshold: &f64| known.at_each(&work, |n| (1.0 - known.below(n, *threshold)).clamp(0.0, 1.0));
         thresholds.iter().map(of).collect()
     }

@@ -1,6 +1,6 @@
 //! What a picture of a window shows: the parts of a line that it covers, the lines around it in the plane.
 
-use super::{Piece, Window};
+use super::{Piece, Ring, Window};
 
 impl Window {
     /// The parts of the first axis that the window covers, rising; parts that touch are one.
@@ -37,11 +37,17 @@ impl Window {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn rings(&self) -> Vec<Vec<[f64; 2]>> {
-        let rings = |piece: &Piece| match (&piece.outline, &piece.spans[..]) {
-            (Some(outline), _) => outline.rings().concat(),
-            (None, [x, y, ..]) => vec![vec![[x.lo, y.lo], [x.hi, y.lo], [x.hi, y.hi], [x.lo, y.hi]]],
+        self.pieces().iter().flat_map(|piece| piece.polygons().concat()).collect()
+    }
+}
+
+impl Piece {
+    /// Its polygons on the first two axes: for each the ring around it, and those around its holes.
+    pub fn polygons(&self) -> Vec<Vec<Ring>> {
+        match (&self.outline, &self.spans[..]) {
+            (Some(outline), _) => outline.rings().to_vec(),
+            (None, [x, y, ..]) => vec![vec![vec![[x.lo, y.lo], [x.hi, y.lo], [x.hi, y.hi], [x.lo, y.hi]]]],
             (None, _) => vec![],
-        };
-        self.pieces().iter().flat_map(rings).collect()
+        }
     }
 }
