@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import _core
 from ._errors import InputError
-from ._geo import geometry_of
+from ._geo import geography_of, geometry_of
 from ._optional import loaded, needed
 from ._spikes import trains_of
 
@@ -38,6 +39,8 @@ class Coordinates:
     silent_trials: bool = False
     crs: Any = None
     time_zone: Any = None
+    #: Whether these are points on a map, east first.
+    is_map: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -60,6 +63,9 @@ def coordinates(data: Any, what: str = "the events", dims: int | None = None, *,
     if names is not None:
         data = _by_name(data, names, what)
     found = _coordinates(data, what, dims)
+    if names is not None and found.is_map and _is_north_first(names):
+        # Points on a map are (x, y), whatever the order of axes.
+        found = replace(found, given=plain(np.asarray(found.given)[:, ::-1]), names=None)
     if found.has_dates and found.time_zone is None:
         found.time_zone = zone_of(data)
     return in_zone(found, zone) if zone is not None and found.has_dates and is_naive(data) else found
@@ -128,6 +134,8 @@ def _by_name(data: Any, names: list[str], what: str) -> Any:
     if pandas is None or not isinstance(data, pandas.DataFrame) or "geometry" in data.columns or not data.columns.is_unique:
         return data
     called = {str(name): name for name in data.columns}
+    # A longitude or a latitude has several names.
+    names = [next((other for other in _called(name, called)), name) for name in names]
     known = [name for name in names if name in called]
     if not known:
         return data
@@ -136,6 +144,17 @@ def _by_name(data: Any, names: list[str], what: str) -> Any:
         raise InputError(f"{what} are a frame with the columns {columns}, without `{missing}` of the model; rename one, as in frame.rename(columns=...)")
     trial = _trial_column(data)
     return data[[*(called[name] for name in names), *([] if trial is None or str(trial) in names else [trial])]]
+
+
+def _called(name: str, called: dict[str, Any]) -> list[str]:
+    """What a column for the axis may be called here, its own name first."""
+    others = _core.synonyms(name)
+    return [one for one in called if one == name] + [one for one in called if one.strip().lower() in others]
+
+
+def _is_north_first(names: list[str]) -> bool:
+    """Whether the first two axes are a latitude and a longitude."""
+    return len(names) > 1 and "lat" in _core.synonyms(names[0]) and "lon" in _core.synonyms(names[1])
 
 
 def _coordinates(data: Any, what: str, dims: int | None) -> Coordinates:
@@ -443,6 +462,7 @@ def _geo_frame(data: Any, what: str) -> Coordinates | None:
         kinds = ", ".join(sorted(set(map(str, geometry.geom_type))))
         raise InputError(f"{what} have geometries of the kinds {kinds}; give points")
     rows = plain(np.stack([geometry.x.to_numpy(), geometry.y.to_numpy()], axis=1))
-    found = Coordinates(rows, names=["x", "y"], crs=data.crs)
+    names = ["lon", "lat"] if geography_of(data.crs) == "sphere" else ["x", "y"]
+    found = Coordinates(rows, names=names, crs=data.crs, is_map=True)
     trial = _trial_column(data) if hasattr(data, "columns") else None
     return found if trial is None else _with_trials(found, data[trial], what)

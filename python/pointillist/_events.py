@@ -13,6 +13,7 @@ from . import _core
 from ._coordinates import Coordinates, as_trials, coordinates
 from ._errors import InputError, SettingError, WindowError
 from ._geo import check_crs as check_crs
+from ._geo import check_place as check_place
 from ._geo import geometry_of
 from ._settings import is_whole, path_of, shown, switch, whole, word
 from ._spikes import own_window
@@ -36,21 +37,25 @@ def as_events(
     time_unit: str | None = None,
     clip: bool = False,
     source: str | None = None,
+    geography: str | None = None,
 ) -> _core.Events:
     """Events in their window: what every fit begins with.
 
     `data` is an array of shape (n,) or (n, d), a list of arrays (one for each trial), a pandas series or frame, or `Events` as they come from
     `read_events` and `datasets.load`. Without a window their bounding box is taken, with a warning.
+
+    Coordinates are degrees on the globe, with areas in km², if columns are called lon and lat (or longitude and latitude), if the data or their window
+    have a coordinate reference system of degrees, or with `geography="sphere"`; with `geography="plane"` they are numbers in a plane.
     """
     if isinstance(data, _core.Events):
-        said = [name for name, value in [("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials)] if value is not None]
+        said = [name for name, value in [("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("geography", geography)] if value is not None]
         if said:
             raise SettingError(f"these events have a window already, so {said[0]}= has no effect; leave it out, or give their points")
         return data
     if window is None and trials is None:
         window = own_window(data)
     found = event_coordinates(data, as_window(window) if trials is None else None)
-    words = window_words(found, window, exposure, repeats, trials, names, units, time_unit)
+    words = window_words(found, window, exposure, repeats, trials, names, units, time_unit, geography)
     numbers = found.trials
     return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
 
@@ -79,11 +84,10 @@ def window_words(
     names: Any,
     units: Any,
     time_unit: str | None,
+    geography: str | None = None,
 ) -> Window:
     """The window that is meant for such coordinates."""
-    meant = as_window(window)
-    check_crs(found.crs, meant.crs)
-    words = Window(meant)
+    words = placed_window(found, window, geography)
     if exposure is not None:
         _refuse_two("exposure", words.exposure, exposure)
         words = _with_exposure(words, exposure)
@@ -102,6 +106,25 @@ def window_words(
     words.units = Window(units=units).units if units is not None else words.units
     words.time_unit = word("time_unit", time_unit) or words.time_unit
     return words
+
+
+def placed_window(found: Coordinates, window: Any, geography: str | None) -> Window:
+    """The window with the coordinate reference system of the events, which must be its own, and whether both are on the globe."""
+    words = Window(as_window(window), geography=geography)
+    check_crs(found.crs, words.crs)
+    ready = [part for part in words.parts if isinstance(part, _core.Window)]
+    for part in ready:
+        check_place(found.crs, geography, part, words.crs, "the events")
+        refuse_other(geography, part)
+    words.crs = words.crs if words.crs is not None else found.crs
+    return Window(words)
+
+
+def refuse_other(geography: str | None, window: _core.Window) -> None:
+    """Refuses to take a window for what it is not."""
+    own = "plane" if window.globe is None else "sphere"
+    if geography is not None and geography != own:
+        raise SettingError(f"geography={geography!r} is given, and the window is that of a fit with geography={own!r}; leave it out")
 
 
 def _refuse_two(name: str, own: Any, given: Any) -> None:
@@ -139,9 +162,9 @@ def _with_exposure(words: Window, exposure: Exposure) -> Window:
 def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: bool, crs: Any = None, zone: Any = None) -> _core.Events:
     """Held-out events for what was fitted over a window."""
     if isinstance(data, _core.Events):
-        return data
+        return data.on_the_map_of(window)
     found = coordinates(data, "the held-out events", window.dims, names=[name for name, _, _ in window.axes], zone=zone)
-    check_crs(found.crs, crs, "the held-out events")
+    check_place(found.crs, None, window, crs, "the held-out events")
     if repeats is None and found.trial_count is not None:
         repeats = found.trial_count
     return _core.Events.held_out(found.given, found.trials, window, whole("repeats", repeats), switch("clip", clip))
@@ -163,8 +186,9 @@ def read_events(
     time_unit: str = "days",
     units: Any = None,
     skip_bad: int = 0,
+    geography: str | None = None,
 ) -> _core.Events:
-    """The events of a CSV or Parquet file, as the command reads them.
+    """The events of a CSV, Parquet or GeoJSON file, as the command reads them: columns lon and lat are degrees on the globe, unless `geography="plane"`.
 
     >>> events = read_events("coal")            # a bundled set, or the path of a file
     >>> len(events)
@@ -184,6 +208,7 @@ def read_events(
         time_unit=time_unit,
         units=Window(units=units).units,
         skip_bad=skip_bad,
+        geography=word("geography", geography),
     )
     return _core.read_events(path_of(path), reading)
 

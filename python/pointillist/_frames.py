@@ -56,7 +56,8 @@ def rate_points(rate: Rate) -> Any:
         return frame
     if len(rate.axes) != 2:
         raise InputError(f"points on {len(rate.axes)} axes have no place on a map; ask for the rate of events on two axes")
-    places = geopandas.points_from_xy(rate.points[:, 0], rate.points[:, 1], crs=rate.crs)
+    x, y = rate.directions
+    places = geopandas.points_from_xy(rate.points[:, x], rate.points[:, y], crs=rate.crs)
     return geopandas.GeoDataFrame(frame.drop(columns=[name for name, _, _ in rate.axes]), geometry=places)
 
 

@@ -6,8 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InputError, WindowError
+from ._errors import InputError, SettingError, WindowError
 from ._optional import loaded
+
+#: The system of longitudes and latitudes on the globe.
+WGS84 = "EPSG:4326"
+#: Systems of degrees by which pyproj is not needed, as `_known` has them.
+DEGREES = ("4326", "OGC:CRS84", "CRS84", "WGS84", "4258", "4269", "4979")
 
 
 def check_crs(events: Any, window: Any, what: str = "the events") -> None:
@@ -34,6 +39,48 @@ def _known(crs: Any) -> Any:
                 raise WindowError(f"crs={crs!r} is not known to pyproj; write it as in 'EPSG:4326'") from error
         return str(crs).upper().removeprefix("EPSG:")
     return crs
+
+
+def geography_of(crs: Any) -> str | None:
+    """What a coordinate reference system says of numbers: "sphere" for degrees on the globe, "plane" for a projection, None where it is not known."""
+    if crs is None:
+        return None
+    known = _known(crs)
+    if isinstance(known, str):
+        return "sphere" if known in DEGREES else None
+    if not getattr(known, "is_geographic", False):
+        return "plane"
+    units = {str(getattr(axis, "unit_name", "degree")) for axis in getattr(known, "axis_info", [])[:2]}
+    if units - {"degree"}:
+        raise WindowError(f"{_name(crs)} counts longitudes in {', '.join(sorted(units))}; bring it into degrees with .to_crs(4326)")
+    return "sphere"
+
+
+def meant_geography(geography: Any, crs: Any) -> str | None:
+    """Whether numbers are degrees on the globe: as it is said, or as the coordinate reference system has it; None leaves it to the names of axes."""
+    of_crs = geography_of(crs)
+    if geography is None:
+        return of_crs
+    if geography not in ("sphere", "plane"):
+        raise SettingError(f"geography={geography!r} is not known; take one of sphere, plane")
+    if geography == "sphere" and of_crs == "plane":
+        raise SettingError(f"geography='sphere' is for degrees, and {_name(crs)} is a projection; leave it out, or bring the data into degrees with .to_crs(4326)")
+    return str(geography)
+
+
+def crs_on(window: Any, crs: Any) -> Any:
+    """The coordinate reference system of a window: on the globe that of GPS, unless another is known."""
+    return WGS84 if crs is None and window.globe is not None else crs
+
+
+def check_place(crs: Any, geography: str | None, window: Any, own: Any, what: str) -> None:
+    """Refuses places in another coordinate reference system than a model's, and degrees where the model has a plane that cannot be one of degrees."""
+    check_crs(crs, crs_on(window, own), what)
+    if meant_geography(geography, crs) != "sphere" or window.globe is not None or own is not None:
+        return
+    (x0, x1), (y0, y1) = window.bounding_box[:2] if window.dims > 1 else [(0.0, 0.0)] * 2
+    if max(abs(x0), abs(x1)) > 360 or max(abs(y0), abs(y1)) > 90:
+        raise WindowError(f"{what} are degrees on the globe, and the window is a plane that reaches ({x1:g}, {y1:g}); bring both into one system with .to_crs(...)")
 
 
 def _name(crs: Any) -> str:

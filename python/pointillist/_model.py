@@ -183,18 +183,20 @@ class IntensityModel(Estimator):
         units: Any = None,
         clip: bool | None = None,
         source: str | None = None,
+        geography: str | None = None,
     ) -> Self:
         """Finds the posterior of the intensity of events.
 
         `X`: an array of shape (n,) or (n, d), a list of arrays (trials), a pandas series or frame, `Events`, or a `Summary` or several. `window`: a
-        Window, (lo, hi), a pair for each axis, or a border. `y` is there for scikit-learn and means nothing.
+        Window, (lo, hi), a pair for each axis, or a border. `geography`: "sphere" for degrees on the globe, as columns called lon and lat and coordinate
+        reference systems of degrees are without it, or "plane". `y` is there for scikit-learn and means nothing.
         """
         settings = self._settings()
         threads = threads_of(self.threads)
         told = watcher(self.progress)
         summary = summary_of(X)
         if summary is not None:
-            for name, said in (("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("names", names), ("units", units)):
+            for name, said in (("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("names", names), ("units", units), ("geography", geography)):
                 if said is not None:
                     raise SettingError(f"a summary has its window, so {name}= has no effect; leave it out")
             core = _core.fit_summary(summary._core, settings, threads, told)
@@ -212,6 +214,7 @@ class IntensityModel(Estimator):
             time_unit=self.time_unit,
             clip=self.clip if clip is None else clip,
             source=source,
+            geography=geography,
         )
         core = _core.fit(events, settings, threads, told)
         self.posterior_ = Posterior(core, crs_of(X, window if window is not None else self.window), zone_of(X))

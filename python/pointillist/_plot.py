@@ -322,6 +322,8 @@ def aspect_of(posterior: Posterior, box: Box) -> Any:
     if dated or units[0] != units[1]:
         return "auto"
     if units[0] == "degrees" or getattr(posterior.crs, "is_geographic", False):
+        if posterior._core.window.globe == (1, 0):
+            return np.cos(np.deg2rad(0.5 * (x0 + x1)))
         # A map of the whole Earth has no middle latitude that would do.
         return 1 / np.cos(np.deg2rad(0.5 * (y0 + y1))) if abs(y0 + y1) < 160 else 1.0
     is_like = 1 / EQUAL_SCALE_FACTOR <= (x1 - x0) / (y1 - y0) <= EQUAL_SCALE_FACTOR

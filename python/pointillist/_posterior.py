@@ -6,7 +6,7 @@ import datetime
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,9 @@ from ._arviz import count_draws, rate_draws
 from ._coordinates import Coordinates, coordinates
 from ._core import Posterior as CorePosterior
 from ._errors import InputError, ModelFileError, PointillistWarning, SettingError, WindowError
-from ._events import check_crs, held_out_events, region_list
+from ._events import check_crs, check_place, held_out_events, refuse_other, region_list
 from ._frames import counts_frame, in_zone, labels_of, rate_frame, rate_points, zone_of, zone_text
-from ._geo import crs_text
+from ._geo import WGS84, crs_on, crs_text, same_crs
 from ._settings import affordable, is_whole, path_of, real, seed_of, whole
 from ._summary import Summary, summary_of
 from ._window import Window
@@ -66,6 +66,12 @@ class Rate:
         self.window: Window | None = None
         self.crs: Any = None
         self.unit = ""
+
+    @property
+    def directions(self) -> tuple[int, int]:
+        """The axes that go to the right and up on a map."""
+        globe = None if self.window is None else self.window.core.globe
+        return globe or (0, 1)
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -390,6 +396,19 @@ def _one(counts: Any, which: str) -> OneCount:
     raise SettingError(f"{which} is a {type(counts).__name__}; give counts, as post.count(region) does")
 
 
+class Component(NamedTuple):
+    """A component of f at points."""
+
+    #: Its mean and standard deviation, in the root of the unit of the rate.
+    mean: Floats
+    sd: Floats
+    #: A row for each quantile.
+    quantiles: Floats
+    #: The rate with all other components at their average over the window, and a row for each of its quantiles.
+    rate: Floats
+    rate_quantiles: Floats
+
+
 class Posterior:
     """What is known of an intensity once events were seen: what `IntensityModel().fit(events)` finds, and what a model file holds."""
 
@@ -398,7 +417,7 @@ class Posterior:
     time_zone: Any
 
     def __init__(self, core: CorePosterior, crs: Any = None, time_zone: Any = None) -> None:
-        self._core, self.crs, self.time_zone = core, crs, time_zone
+        self._core, self.crs, self.time_zone = core, crs_on(core.window, crs), time_zone
 
     # What it is
 
@@ -423,7 +442,7 @@ class Posterior:
 
     @property
     def events(self) -> Floats | None:
-        """The events that were fitted, unless they were too many to keep."""
+        """The events that were fitted, unless they were too many to keep; on the globe in degrees."""
         return self._core.events
 
     @property
@@ -442,7 +461,7 @@ class Posterior:
 
     @property
     def rate_unit(self) -> str:
-        """As in `events per year`."""
+        """As in `events per year`; on the globe `events per km²`."""
         return self._core.window.rate_unit()
 
     def show(self) -> str:
@@ -466,7 +485,7 @@ class Posterior:
         elif window.dims == 1 and (is_whole(x) or isinstance(x, (float, np.floating, np.datetime64, datetime.date, str))):
             x = [x]  # one place
         found = points_of(x, window, self.time_zone)
-        check_crs(found.crs, self.crs, "the points")
+        check_place(found.crs, None, window, self.crs, "the points")
         return found.given
 
     def rate(self, x: Any = None, *, quantiles: Any = QUANTILES, progress: Any = None) -> Rate:
@@ -487,6 +506,25 @@ class Posterior:
         rate.window, rate.crs, rate.unit = self.window, self.crs, self.rate_unit
         rate.inside = self._core.window.contains(points)
         return rate
+
+    def components(self, x: Any = None, *, quantiles: Any = QUANTILES) -> dict[str, Component]:
+        """The components of a model whose kernel is a sum, at points or on a grid over the window: what repeats itself, and the trend.
+
+        They are parts of f, whose square is the rate: their means add up to that of f.
+
+        >>> from pointillist import IntensityModel
+        >>> import numpy as np
+        >>> times = np.concatenate([day + np.linspace(0.4, 0.6, 5) for day in range(8)])
+        >>> model = IntensityModel(kernel="se(x) + se(x)*periodic(x, period=1!)", average=False)
+        >>> parts = model.fit(times, window=(0, 8)).components([3.0, 3.5])
+        >>> list(parts)
+        ['trend', 'period 1']
+        >>> bool(parts["period 1"].rate[1] > parts["period 1"].rate[0])
+        True
+        """
+        probabilities = probabilities_of(quantiles)
+        found = self._core.components(self._given(x), probabilities)
+        return {name: Component(*own, rate[0], rate[2]) for name, own, rate in found}
 
     def quantile(self, x: Any, q: Any) -> Floats:
         """Quantiles of the rate at points: an array for one probability, a row for each of several."""
@@ -549,7 +587,8 @@ class Posterior:
         asked, length = region_list(regions, every, self._core.window.dims, self.time_zone)
         for one in asked:
             if isinstance(one, tuple):
-                check_crs(one[1].crs, self.crs, "regions=")
+                check_place(one[1].crs, one[1].geography, self._core.window, self.crs, "regions=")
+                refuse_other(one[1].geography, self._core.window)
         number = affordable("draws", whole("draws", draws, 2) or 2, len(asked))
         try:
             core = self._core.count(asked, length, number, seed_of(seed), watcher(progress))
@@ -680,24 +719,17 @@ class Posterior:
 
     def check(self, events: Any = None, *, draws: int = 8000, seed: int | None = 0, progress: Any = None) -> dict[str, Any]:
         """The answer beside exact draws of the same model, and goodness of fit; the events are those of the fit, which it keeps if they are few."""
-        given = self._own(events)
+        given = None if events is None else self._given(events.points if isinstance(events, _core.Events) else events)
         found: dict[str, Any] = json.loads(self._core.check(given, affordable("draws", whole("draws", draws, 100) or 100, 1), seed_of(seed), watcher(progress)))
         goodness = self._core.goodness_of_fit(given)
         found["goodness"] = None if goodness is None else json.loads(goodness)
         return found
 
-    def _own(self, events: Any) -> Any:
-        if events is None:
-            events = self.events
-        if events is None:
-            raise InputError("the model has not kept its events; give them, as in post.check(events)")
-        return self._given(events.points if isinstance(events, _core.Events) else events)
-
     # Files
 
     def to_json(self) -> str:
         """The model file, as the command writes it."""
-        return self._core.to_json(crs_text(self.crs), zone_text(self.time_zone))
+        return self._core.to_json(self._crs_text(), zone_text(self.time_zone))
 
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "the model") -> Posterior:
@@ -712,7 +744,12 @@ class Posterior:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, which the command reads too; whole or not at all."""
-        self._core.write(path_of(path), crs_text(self.crs), zone_text(self.time_zone))
+        self._core.write(path_of(path), self._crs_text(), zone_text(self.time_zone))
+
+    def _crs_text(self) -> str | None:
+        """As model files have it: on the globe nothing has to be said of degrees."""
+        is_plain = self._core.window.globe is not None and same_crs(self.crs, WGS84)
+        return None if is_plain else crs_text(self.crs)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, cells: int = 200, progress: Any = None) -> str:
         """The page to share, as text, and written to `path` if there is one: the rate with its uncertainty and what the fit said, in one file that opens
@@ -729,7 +766,7 @@ class Posterior:
         target = None if path is None else path_of(path)
         if target is not None and not str(target).lower().endswith((".html", ".htm")):
             raise InputError(f"{target}: the name of a page must end in .html")
-        page = self._core.to_html(None if title is None else str(title), count, crs_text(self.crs), progress)
+        page = self._core.to_html(None if title is None else str(title), count, self._crs_text(), progress)
         if target is not None:
             _core.write_whole(target, page)
         return page
@@ -791,7 +828,7 @@ def watcher(progress: Any) -> Callable[..., None] | None:
         return None
     if callable(progress):
 
-        def told(part: float | None, evaluations: int | None = None, bound: float | None = None, size: int | None = None) -> None:
+        def told(part: float, evaluations: int | None = None, bound: float | None = None, size: int | None = None) -> None:
             progress({"part": part, "evaluations": evaluations, "bound": bound, "size": size})
 
         return told
@@ -800,9 +837,9 @@ def watcher(progress: Any) -> Callable[..., None] | None:
     raise SettingError(f"progress={progress!r} is not understood; give True, or a function that takes a dict")
 
 
-def _printed(part: float | None, evaluations: int | None = None, bound: float | None = None, size: int | None = None) -> None:
+def _printed(part: float, evaluations: int | None = None, bound: float | None = None, size: int | None = None) -> None:
     import sys
 
-    line = f"{100 * part:.0f} %" if part is not None else f"{evaluations} evaluations, bound {bound:.4f}, {size} unknowns"
-    print(f"\rpointillist: {line}\x1b[K", end="\r", file=sys.stderr, flush=True)
+    unknowns = "" if size is None else f", {size} unknowns"
+    print(f"\rpointillist: {100 * part:.0f} %{unknowns}\x1b[K", end="\r", file=sys.stderr, flush=True)
 

@@ -14,13 +14,13 @@ from . import _core
 from ._coordinates import coordinates
 from ._errors import InputError, SettingError
 from ._events import as_events, held_out_events
-from ._geo import check_crs, crs_of
+from ._geo import check_place, crs_of, crs_on
 from ._model import Estimator, IntensityModel
 from ._frames import zone_of
 from ._posterior import DRAWS, QUANTILES, Rate, is_fold, looks_of_fold, points_of, probabilities_of, scaled_to_fold, watcher
 from ._settings import real, seed_of, texts, threads_of, whole, word
 from ._sklearn import check_features
-from ._window import as_window
+from ._window import Window, as_window
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class KernelSmoother(Estimator):
         widths = None if self.bandwidth is None else [real("bandwidth", width) for width in _listed(self.bandwidth)]
         self.posterior_ = _core.Smoother.fit(events, word("edge_correction", self.edge_correction) or "truncate", widths)
         self.n_features_in_ = self.posterior_.window.dims
-        self.crs_, self.zone_ = crs_of(X, meant), zone_of(X)
+        self.crs_, self.zone_ = crs_on(self.posterior_.window, crs_of(X, meant)), zone_of(X)
         return self
 
     @property
@@ -66,12 +66,16 @@ class KernelSmoother(Estimator):
     def rate(self, x: Any) -> Floats:
         """The rate at points."""
         found = points_of(x, self.posterior_.window, self.zone_)
-        check_crs(found.crs, self.crs_, "the points")
+        check_place(found.crs, None, self.posterior_.window, self.crs_, "the points")
         return self.posterior_.rate(found.given)
 
     def expected(self, region: Any = None) -> float:
         """The expected number of events in a region, or in the window."""
-        return self.posterior_.expected(None if region is None else as_window(region).in_zone(self.zone_))
+        if region is None:
+            return self.posterior_.expected(None)
+        asked = as_window(region)
+        check_place(asked.crs, asked.geography, self.posterior_.window, self.crs_, "region=")
+        return self.posterior_.expected(asked.in_zone(self.zone_))
 
     def score_samples(self, X: Any) -> Floats:
         """The logarithm of the rate at points."""
@@ -133,7 +137,7 @@ class SGCP(Estimator):
         events = as_events(X, meant, **about)
         self.posterior_ = _core.Sgcp.fit(events, self._sampling(), threads_of(self.threads), watcher(self.progress))
         self.n_features_in_ = self.posterior_.window.dims
-        self.crs_, self.zone_ = crs_of(X, meant), zone_of(X)
+        self.crs_, self.zone_ = crs_on(self.posterior_.window, crs_of(X, meant)), zone_of(X)
         return self
 
     def _sampling(self) -> SimpleNamespace:
@@ -151,15 +155,21 @@ class SGCP(Estimator):
     def rate(self, x: Any, *, quantiles: Any = QUANTILES, draws: int = 1000, seed: int | None = None) -> Rate:
         """The rate at points: mean, standard deviation and quantiles."""
         core, probabilities = self.posterior_, probabilities_of(quantiles)
-        given = points_of(x, core.window, self.zone_).given
+        given = self._given(x)
         mean, sd, bands = core.rate(given, probabilities, draws, seed_of(self.seed if seed is None else seed))
-        return Rate(_core.points_on(given, core.window), core.window.axes, mean, sd, probabilities, bands)
+        rate = Rate(_core.points_on(given, core.window), core.window.axes, mean, sd, probabilities, bands)
+        rate.window, rate.crs = Window._of(core.window, self.crs_), self.crs_
+        return rate
+
+    def _given(self, x: Any) -> Any:
+        found = points_of(x, self.posterior_.window, self.zone_)
+        check_place(found.crs, None, self.posterior_.window, self.crs_, "the points")
+        return found.given
 
     def sample(self, x: Any, n: int = 1, *, seed: int | None = None) -> Floats:
         """Draws of the intensity at points: a row for each."""
         core = self.posterior_
-        given = points_of(x, core.window, self.zone_).given
-        return core.sample(given, whole("n", n, 1) or 1, seed_of(self.seed if seed is None else seed))
+        return core.sample(self._given(x), whole("n", n, 1) or 1, seed_of(self.seed if seed is None else seed))
 
     def score_samples(self, X: Any) -> Floats:
         """The logarithm of the posterior mean rate at points."""
@@ -209,7 +219,7 @@ def compare(
     train = as_events(events, window, **about)
     methods = texts("methods", methods)
     settings = (IntensityModel() if model is None else model)._settings()
-    test = None if held_out is None else held_out_events(held_out, train.window, None, False)
+    test = None if held_out is None else held_out_events(held_out, train.window, None, False, crs_of(events, window))
     count = whole("splits", splits, 1) or 1
     found = _core.compare(train, test, list(methods), settings, count, whole("draws", draws, 2) or 2, seed_of(seed), watcher(progress))
     first = [one["log_likelihood"] for one in found[0]] if found else []

@@ -13,7 +13,8 @@ from . import _core
 from ._coordinates import Coordinates
 from ._core import Summary as CoreSummary
 from ._errors import InputError, ModelFileError, WindowError
-from ._events import SOURCE, check_crs, event_coordinates
+from ._events import SOURCE, check_crs, event_coordinates, placed_window
+from ._geo import crs_on
 from ._settings import path_of, switch, whole, word
 from ._window import Exposure, Window, as_window
 
@@ -35,7 +36,7 @@ class Summary:
     time_zone: Any
 
     def __init__(self, core: CoreSummary, crs: Any = None, time_zone: Any = None) -> None:
-        self._core, self.crs, self.time_zone = core, crs, time_zone
+        self._core, self.crs, self.time_zone = core, crs_on(core.window, crs), time_zone
 
     @classmethod
     def of(
@@ -52,10 +53,11 @@ class Summary:
         clip: bool = False,
         source: str = SOURCE,
         time_zone: Any = None,
+        geography: str | None = None,
     ) -> Summary:
         """One pass over events. The window must be given: all parts have the same, and its dates say what time counts from.
 
-        Dates without a time zone are meant in `time_zone`, if that is given.
+        Dates without a time zone are meant in `time_zone`, if that is given. `geography` as in `fit`.
         """
         if window is None:
             raise WindowError("Summary.of needs window=, which all parts must share; give it, as in window=(0, 50)")
@@ -63,8 +65,7 @@ class Summary:
         zone = found.time_zone if found.time_zone is not None else time_zone
         if found.trials is not None:
             raise InputError("events of trials cannot be summarised by themselves; join them and give repeats= if all trials have the same window")
-        words = Window(as_window(window)).in_zone(zone)
-        check_crs(found.crs, words.crs)
+        words = placed_window(found, window, geography).in_zone(zone)
         _check_dates(found, as_window(window))
         words.exposure = exposure or words.exposure
         words.repeats = words.repeats if repeats is None else whole("repeats", repeats)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from . import _core
 from ._coordinates import coordinates, instant_of, plain
 from ._errors import InputError, SettingError, WindowError
-from ._geo import same_crs
+from ._geo import check_place, meant_geography, same_crs
 from ._optional import loaded, needed
 from ._settings import affordable, shown, texts, whole, word
 
@@ -167,6 +167,12 @@ class Window:
 
     A border is GeoJSON (a text, a dict, the path of a file) or anything with a `__geo_interface__`, such as a shapely polygon; `between=` gives
     the ends of further axes. `trials=[(lo, hi), ...]` says when each trial was looked at. `names=`, `units=` and `time_unit=` say what axes are.
+
+    Degrees are on the globe, where areas are km²: if axes are called lon and lat, if `crs=` is one of degrees, or with `geography="sphere"`. They are
+    numbers in a plane with `geography="plane"`.
+
+    >>> round(Window([(8, 9), (47, 48)], crs="EPSG:4326").measure)
+    8377
     """
 
     parts: list[Any]
@@ -177,6 +183,7 @@ class Window:
     units: list[str]
     time_unit: str
     crs: Any
+    geography: str | None
     _resolved: _core.Window | None
 
     def __init__(
@@ -190,6 +197,7 @@ class Window:
         units: str | Sequence[str] | dict[str, str] | None = None,
         time_unit: str = "days",
         crs: Any = None,
+        geography: str | None = None,
     ) -> None:
         self.crs = crs
         self.parts = []
@@ -200,7 +208,7 @@ class Window:
             trials = given.trials if trials is None else trials
             exposure = given.exposure if exposure is None else exposure
             names, units = given.names if names is None else names, given.units if units is None else units
-            time_unit = given.time_unit
+            time_unit, geography = given.time_unit, given.geography if geography is None else geography
         elif ends:
             self._take(ends, between)
         self.repeats = None if repeats is None else _whole(repeats, "repeats")
@@ -209,6 +217,8 @@ class Window:
         self.names = None if names is None else texts("names", names)
         self.units = _units(units)
         self.time_unit = word("time_unit", time_unit) or "days"
+        self.geography = word("geography", geography)
+        meant_geography(self.geography, self.crs)
         self._resolved = None
         if exposure is not None and not isinstance(exposure, Exposure):
             raise SettingError(f"exposure= is a {type(exposure).__name__}; make one with Exposure.grid, Exposure.weights or Exposure.trajectory")
@@ -238,7 +248,7 @@ class Window:
     def union(cls, windows: Iterable[Window], **settings: Any) -> Window:
         """Windows that do not overlap, as one. What is said of one must be said of all, or here of their union: `repeats`, `exposure`, `names`, ..."""
         given = [as_window(window) for window in windows]
-        for name in ("repeats", "exposure", "names", "units", "time_unit", "crs"):
+        for name in ("repeats", "exposure", "names", "units", "time_unit", "crs", "geography"):
             if name not in settings and given:
                 settings[name] = _agreed(name, given)
         if any(window.trials is not None for window in given):
@@ -284,6 +294,11 @@ class Window:
         return self.names
 
     @property
+    def meant_geography(self) -> str | None:
+        """Whether its numbers are degrees on the globe, "sphere" or "plane"; None leaves it to the names of its axes."""
+        return meant_geography(self.geography, self.crs)
+
+    @property
     def core(self) -> _core.Window:
         """The window on its own axes."""
         if self._resolved is None:
@@ -292,7 +307,7 @@ class Window:
 
     @property
     def measure(self) -> float:
-        """Length, area or volume, as often and as closely as it was looked at: a rate times this is a number of events."""
+        """Length, area or volume, as often and as closely as it was looked at: a rate times this is a number of events. On the globe areas are km²."""
         return self.core.measure
 
     @property
@@ -320,11 +335,13 @@ class Window:
         return self.core.contains(self.place(points))
 
     def place(self, points: Any) -> npt.NDArray[np.float64]:
-        """Points as rows of numbers on its axes; dates are counted from the origin of theirs."""
-        return _core.points_on(coordinates(points, "the points", self.dims, names=self.axis_names).given, self.core)
+        """Points as rows of numbers on its axes; dates are counted from the origin of theirs, and degrees stay what they are."""
+        found = coordinates(points, "the points", self.dims, names=self.axis_names)
+        check_place(found.crs, None, self.core, self.crs, "the points")
+        return _core.points_on(found.given, self.core)
 
     def grid(self, *counts: int) -> npt.NDArray[np.float64]:
-        """A regular grid over the box around it, ends included; the last axis varies fastest."""
+        """A regular grid over the box around it, ends included; the last axis varies fastest. On the globe it is regular in degrees."""
         numbers = [whole("counts", count, 1) or 1 for count in counts]
         numbers = numbers if len(numbers) > 1 or self.dims == 1 else numbers * self.dims
         if len(numbers) != self.dims:
@@ -341,7 +358,8 @@ class Window:
         polygons = core.outlines
         if not polygons:
             polygons = [[_rectangle(box)] for box, _ in core.pieces]
-        rings = [[[list(corner) for corner in _closed(ring)] for ring in polygon] for polygon in polygons]
+        x, y = core.globe or (0, 1)
+        rings = [[[[corner[x], corner[y]] for corner in _closed(ring)] for ring in polygon] for polygon in polygons]
         if len(rings) == 1:
             return {"type": "Polygon", "coordinates": rings[0]}
         return {"type": "MultiPolygon", "coordinates": rings}
@@ -367,7 +385,7 @@ class Window:
 def _agreed(name: str, windows: list[Window]) -> Any:
     """What all windows say, or those of them that say something of their axes."""
     said = [getattr(window, name) for window in windows]
-    if name in ("names", "units", "crs"):
+    if name in ("names", "units", "crs", "geography"):
         said = [value for value in said if value] or [None]
     first = said[0]
     if not all(_same(name, first, value) for value in said):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ._posterior import Rate
 
 Floats = npt.NDArray[np.float64]
+#: What the conventions for climate and forecasts, which tools for maps go by, call longitudes and latitudes.
+_CF = ({"units": "degrees_east", "standard_name": "longitude"}, {"units": "degrees_north", "standard_name": "latitude"})
 
 
 def rate_dataset(rate: Rate) -> Any:
@@ -37,9 +39,12 @@ def rate_dataset(rate: Rate) -> Any:
 
 def _described(dataset: Any, rate: Rate) -> Any:
     """Units on coordinates and values; dates are UTC and say so, for xarray knows of no time zones."""
-    for name, unit, origin in rate.axes:
+    globe = None if rate.window is None else rate.window.core.globe
+    for r, (name, unit, origin) in enumerate(rate.axes):
         if origin is not None:
             dataset[name].attrs["time_zone"] = "UTC"
+        elif globe is not None and r in globe:
+            dataset[name].attrs.update(_CF[globe.index(r)])
         elif unit:
             dataset[name].attrs["units"] = unit
     words = {"mean": "posterior mean of the rate", "sd": "posterior standard deviation of the rate", "quantiles": "posterior quantiles of the rate"}
@@ -80,11 +85,12 @@ def rate_raster(rate: Rate, path: str | os.PathLike[str] | None, mask: bool) -> 
         raise InputError("these points are no grid on two axes, so they make no raster; ask for post.rate(post.window.grid(50))")
     _check_regular(grid.lines)
     bands = {"mean": rate.mean, "sd": rate.sd, **{f"q{p:g}": row for p, row in zip(rate.probabilities, rate.quantiles)}}
-    values = np.stack([grid.laid_out(_masked(band, rate, mask)).T[::-1] for band in bands.values()])
+    x, y = rate.directions
+    values = np.stack([grid.laid_out(_masked(band, rate, mask)).transpose(y, x)[::-1] for band in bands.values()])
     raster = xarray.DataArray(
         values,
         dims=["band", "y", "x"],
-        coords={"band": np.arange(1, len(bands) + 1), "y": grid.lines[1][::-1], "x": grid.lines[0]},
+        coords={"band": np.arange(1, len(bands) + 1), "y": grid.lines[y][::-1], "x": grid.lines[x]},
         name="rate",
         attrs={"long_name": tuple(bands), **({"units": rate.unit} if rate.unit else {})},
     )

@@ -42,7 +42,7 @@ def border(name: str) -> Window:
     if known["border"] is None:
         there = ", ".join(one["name"] for one in _core.datasets() if one["border"] is not None)
         raise InputError(f"{name} has no border; those that have one: {there}")
-    return Window(bytes(known["border"]).decode(), names=known["default_columns"], units="degrees")
+    return Window(bytes(known["border"]).decode(), names=known["default_columns"])
 
 
 def csv(name: str) -> bytes:

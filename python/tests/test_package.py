@@ -186,6 +186,8 @@ def test_python_goes_on_during_a_fit_and_hears_of_it() -> None:
     thread.join()
     assert len(ticks) > 5
     assert heard and heard[-1]["evaluations"] > 0 and np.isfinite(heard[-1]["bound"])
+    parts = [told["part"] for told in heard]
+    assert parts == sorted(parts) and 0 <= parts[0] < parts[-1] <= 1
 
 
 def test_an_exception_of_the_callback_ends_the_fit() -> None:

@@ -120,7 +120,8 @@ def test_a_line_is_zoomed_by_mouse_and_keys(browser: Any, line: Any) -> None:
     shown.page.mouse.move(box["x"] + 500, box["y"] + 120)
     shown.page.mouse.up()
     assert shown.pixels() != before
-    assert shown.page.locator("#residuals canvas").count() == 1
+    # Rescaled times, counts in bins, pairs.
+    assert [shown.page.locator(f"#residuals #{name} canvas").count() for name in ("qq", "bins", "pairs")] == [1, 1, 1]
     shown.is_clean()
 
 
@@ -149,6 +150,33 @@ def test_layers_and_threshold_of_a_map(browser: Any, plane: Any) -> None:
     assert chances[0] >= chances[1] >= chances[2] and chances[0] > chances[2]
     shown.page.locator("#events").uncheck()
     assert shown.pixels() != seen["exceed"]
+    shown.is_clean()
+
+
+def test_anomalies_are_marked_listed_and_can_be_hidden(browser: Any, tmp_path: Any) -> None:
+    rng = np.random.default_rng(3)
+    # A burst that a smooth rate cannot follow.
+    times = np.sort(np.concatenate([rng.uniform(0, 100, 300), rng.uniform(40, 41, 40)]))
+    model = pt.IntensityModel(average=False, link="log", smoothness=4, fix={"lengthscale": 60}).fit(times, window=[(0, 100)])
+    path = tmp_path / "burst.html"
+    model.to_html(path)
+    shown = Page(browser, path)
+    rows = shown.page.locator("#outside tbody tr")
+    assert rows.count() >= 1
+    where, seen, _, band, p = rows.first.locator("td").all_inner_texts()
+    lo, hi = numbers(where, "# to #")
+    assert lo <= 41 and hi >= 40 and seen.startswith("▲") and float(p) < 0.001
+    assert int(seen[1:]) == int(((times >= lo) & (times < hi)).sum()) > int(band.split(" to ")[1])
+    marked = shown.pixels()
+    shown.page.locator("#anomalies").focus()
+    shown.page.keyboard.press("Space")
+    hidden = shown.pixels()
+    assert hidden != marked
+    # A row leads to its place, by keys as well, and shows the marks again.
+    rows.first.locator("button").focus()
+    shown.page.keyboard.press("Enter")
+    assert shown.page.locator("#anomalies").is_checked() and shown.pixels() != hidden
+    assert f"anomaly: {int(seen[1:])} seen" in shown.page.locator(".values").inner_text()
     shown.is_clean()
 
 
@@ -186,7 +214,7 @@ def test_phones_need_no_scrolling_sideways(browser: Any, line: Any, plane: Any, 
 def test_every_control_can_be_reached_by_keys(browser: Any, plane: Any) -> None:
     shown = Page(browser, plane[1])
     reached = []
-    for _ in range(12):
+    for _ in range(16):
         shown.page.keyboard.press("Tab")
         reached.append(shown.page.evaluate("document.activeElement.id || document.activeElement.tagName + ' ' + (document.activeElement.getAttribute('aria-label') || '')"))
     assert {"theme", "layer", "events", "log"} <= set(reached)

@@ -214,6 +214,16 @@ pub struct EventOptions {
     /// Unit in which dates are counted
     #[arg(long, value_name = "UNIT", value_parser = time_units(), ignore_case = true, default_value_t = TimeUnit::Days)]
     pub time_unit: TimeUnit,
+    /// Time zone whose clocks cycles and dates go by, as in Europe/Lisbon (default: UTC)
+    #[arg(
+        long,
+        value_name = "ZONE",
+        long_help = "Time zone whose clocks cycles and dates go by, as in Europe/Lisbon or America/New_York; without it UTC.\n\
+        The axis of time counts what these clocks show, so that a daily cycle keeps its hour when summer time begins or ends. Dates without an offset are those of \
+        the zone, also in --window and wherever the model is asked about dates, and dates come out with their offset. The hour that clocks leave out in \
+        spring is no part of the window; the one that they show twice in autumn counts twice, so that rates stay those of real time."
+    )]
+    pub time_zone: Option<String>,
     /// Unit of the numbers of an axis, as in t=s, of the area, as in area=km², or of all axes, as in m; repeatable
     #[arg(long, value_name = "AXIS=UNIT")]
     pub unit: Vec<String>,
@@ -335,14 +345,14 @@ pub struct FitOptions {
         Examples: se, matern32, 'matern52(lon,lat)*se(t)', 'se(t)*periodic(t, period=1!)', 'se(t) + se(t)'."
     )]
     pub kernel: Option<String>,
-    /// Cycles of the clock (UTC) in the rate: hour, day, week, year, with commas between; they write the kernel
+    /// Cycles of the clock (UTC, or --time-zone) in the rate: hour, day, week, year, with commas between; they write the kernel
     #[arg(
         long,
         value_name = "CYCLES",
         conflicts_with = "kernel",
         help_heading = "Model",
-        long_help = "Cycles of the clock (UTC) in the rate: hour, day, week, year, with commas between, as in day,week.\n\
-        They write the kernel: a trend, and for each cycle a part that repeats itself and slowly changes, on the axis of time. A forecast beyond the window goes on with them."
+        long_help = "Cycles of the clock (of UTC, or of --time-zone) in the rate: hour, day, week, year, with commas between, as in day,week.\n\
+        They write the kernel: a trend, and for each cycle a part that repeats itself and slowly changes, on the axis of time. A forecast beyond the window goes on with them, and `--components` of plot and predict shows each apart."
     )]
     pub cycle: Option<String>,
     /// Inducing points: a number (31), a grid (20x20), `auto`, or a CSV file of locations
@@ -569,6 +579,7 @@ pub struct Where {
     pointillist predict model.json --grid 100x100 --quantiles 0.025,0.975 -o map.csv\n  \
     pointillist predict model.json --at places.csv\n  \
     pointillist predict model.json --exceed 2 --exceed 5\n  \
+    pointillist predict hits.json --components                          trend, day and week apart\n  \
     pointillist predict model.json --grid 200x200 -o rate.tif            a raster for a map\n\n\
     CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column per quantile and one per --exceed; if some points lie \
     outside the window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.\n\n\
@@ -586,6 +597,15 @@ pub struct PredictArgs {
     /// Add a column `p>C`, the probability that the rate is higher than C; repeatable
     #[arg(long, value_name = "C", allow_hyphen_values = true)]
     pub exceed: Vec<String>,
+    /// Components apart, for a model with --cycle or a sum as its kernel: f, and its trend, day, week
+    #[arg(
+        long,
+        conflicts_with = "exceed",
+        long_help = "The components of a model that was fitted with --cycle, or with a sum as its --kernel, each apart: trend, day, week. They are parts of f, \
+        whose square is the rate, and their means add up to that of f, which is the first column. For each a mean, a standard deviation and quantiles, in \
+        the root of the unit of the rate. What is not in the data is in the bands: a constant may belong to one component or to another."
+    )]
+    pub components: bool,
     /// Write the CSV here instead of to stdout; a name in .tif or .geojson makes it a GeoTIFF or GeoJSON
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -652,11 +672,14 @@ pub struct CountArgs {
         A box is lo,hi for each axis, with dates for an axis of dates. A GeoJSON file gives one region for each of its features, with \
         their properties; axes after the second follow it: districts.geojson,0,5. A table (.csv, .tsv, .parquet) gives one region for each of its \
         rows, from the columns AXIS_lo and AXIS_hi of every axis (on one axis also start,end or lo,hi) and a column `name` if there is one.\n\
-        Where the window of the model is one box without an exposure, a region may reach beyond it: there the count is a forecast, and a \
-        warning says so. Any other window (a border, several boxes, trials, an exposure) says itself where events can be seen, and only what lies \
-        inside it is counted."
+        Where the window of the model is one box without an exposure, or several stretches of a line, a region may reach beyond it: there the count is a \
+        forecast, and a warning says so. Gaps between stretches are not counted, and beyond an exposure --exposure-beyond must say how closely is looked. Any \
+        other window (a border, several boxes of a plane) says itself where events can be seen, and only what lies inside it is counted."
     )]
     pub regions: Vec<String>,
+    /// With an exposure on a line: how closely regions that lie beyond the window are looked at, as in 1
+    #[arg(long, value_name = "E")]
+    pub exposure_beyond: Option<f64>,
     /// Cut what lies on one axis into bins of this length: 0.5, or with dates 1h, 30min, 7d, 1month
     #[arg(long, value_name = "LENGTH")]
     pub every: Option<String>,
@@ -806,7 +829,8 @@ pub struct SimulateArgs {
     pointillist plot model.json -o rate.svg\n  \
     pointillist plot kenya -o kenya.png\n  \
     pointillist plot model.json --terminal\n  \
-    pointillist plot model.json --size one-column --log --mark 1900=reform -o rate.pdf")]
+    pointillist plot model.json --size one-column --log --mark 1900=reform -o rate.pdf\n  \
+    pointillist plot map.json --mark-anomalies -o map.png")]
 pub struct PlotArgs {
     /// Model file, or events (a file, `-` or a bundled set), which are fitted first
     pub subject: String,
@@ -822,6 +846,14 @@ pub struct PlotArgs {
     /// Lower and upper quantile of the band
     #[arg(long, value_name = "LO,HI", default_value = "0.05,0.95", allow_hyphen_values = true)]
     pub quantiles: String,
+    /// Draw the components apart, for a model with --cycle or a sum as its kernel: trend, day, week
+    #[arg(
+        long,
+        long_help = "Draw the components of a model that was fitted with --cycle, or with a sum as its --kernel, one below the other: the trend over the window, the \
+        day from midnight to midnight, the week from Monday. Each curve is the rate if all other components stood at their average over the window, with \
+        its band; that of a cycle is the average over all cycles in the window."
+    )]
+    pub components: bool,
     /// Heading of the figure
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
@@ -867,6 +899,9 @@ pub struct FigureOptions {
     /// Point at a place of the axis, a number or a date; repeatable
     #[arg(long, value_name = "PLACE[=LABEL]", allow_hyphen_values = true)]
     pub mark: Vec<String>,
+    /// Mark the parts whose number of events is outside of the 95 % band of a new count, as `check --fit` lists them
+    #[arg(long)]
+    pub mark_anomalies: bool,
     /// With three axes: so many maps at even steps of the last, each with the events nearest to it (default: 6)
     #[arg(long, value_name = "N", conflicts_with = "at_times")]
     pub times: Option<String>,
@@ -1114,7 +1149,7 @@ impl ContenderName {
     pointillist check model.json --fit\n  \
     pointillist check model.json --fit --every 7d -o weeks.csv\n\n\
     With --fit: whether the events look like events of the model. Counts at several scales, rescaled times on a line, pairs of events beside those of 99 sets drawn \
-    from the model, and counts in bins beside the bands of 95 % of new counts; the bins that are outside are listed, with what to try.\n\n\
+    at its mean rate, and counts in bins beside the bands of 95 % of new counts; the bins that are outside are listed, with what to try.\n\n\
     Without it: over the window, the largest and the median difference of the rate's mean and 5 % and 95 % quantiles from those of the exact posterior \
     of the same model with the same hyper-parameters; and the Pareto k of the variational approximation (below 0.5 it is close, above 0.7 it \
     misses something).")]

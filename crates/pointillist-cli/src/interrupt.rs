@@ -110,6 +110,8 @@ mod system {
                     libc::sigaddset(&mut set, signal);
                 }
             }
+            // A file that grows larger than is allowed is an error like any other, after which nothing half-written stays.
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
             // Threads made later inherit this: only the one below gets to see these signals.
             libc::pthread_sigmask(libc::SIG_BLOCK, &set, ptr::null_mut());
             set

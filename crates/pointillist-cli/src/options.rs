@@ -42,6 +42,8 @@ enum Kind {
     Band,
     /// ... what is drawn on a line alone, ...
     Line,
+    /// ... or where there is one curve of the rate alone, ...
+    OneCurve,
     /// ... its scale of colours, ...
     Colours,
     /// ... the maps of which it is made, ...
@@ -94,7 +96,7 @@ const TABLE: &[Line] = &[
         &[Kind::Reading],
     ),
     line(READS, &["trials", "trial_column"], &[Kind::Reading, Kind::Trials]),
-    line(READS, &["time_unit"], &[Kind::Reading, Kind::Dates]),
+    line(READS, &["time_unit", "time_zone"], &[Kind::Reading, Kind::Dates]),
     line(READS, &["geography"], &[Kind::Reading, Kind::Globe]),
     line(FITS, &["basis", "link"], &[Kind::Fitting, Kind::Shape]),
     line(FITS, &["nodes", "smoothness"], &[Kind::Fitting, Kind::Shape, Kind::Lattice]),
@@ -108,8 +110,10 @@ const TABLE: &[Line] = &[
     line(FITS, &["prior", "fix", "errors", "max_evaluations"], &[Kind::Fitting]),
     line(&["compare", "smooth", "sgcp"], &["heldout_repeats", "heldout_trials"], &[Kind::HeldOut]),
     line(&["compare"], &["draws"], &[Kind::Sampled]),
-    line(&["plot"], &["overlay", "title", "show", "points", "xlabel", "ylabel"], &[Kind::Picture]),
-    line(&["plot"], &["mark", "with"], &[Kind::Picture, Kind::Line]),
+    line(&["plot"], &["title", "points"], &[Kind::Picture]),
+    line(&["plot"], &["mark_anomalies", "overlay", "show", "xlabel", "ylabel"], &[Kind::Picture, Kind::OneCurve]),
+    line(&["plot"], &["mark", "with"], &[Kind::Picture, Kind::Line, Kind::OneCurve]),
+    line(&["plot"], &["components"], &[Kind::Picture, Kind::Line]),
     line(&["plot"], &["palette"], &[Kind::Picture, Kind::Colours]),
     line(&["plot"], &["times", "at_times"], &[Kind::Picture, Kind::Panels]),
     line(&["plot"], &["log", "limits"], &[Kind::Picture, Kind::RateScale]),
@@ -125,13 +129,13 @@ const TABLE: &[Line] = &[
     line(&["predict", "sample"], &["columns"], &[Kind::Places, Kind::PlacesFile]),
     line(&["fit"], &["output", "update"], &[Kind::Always]),
     line(&["summarize"], &["output", "cells"], &[Kind::Always]),
-    line(&["predict"], &["quantiles", "exceed", "output"], &[Kind::Always]),
+    line(&["predict"], &["quantiles", "exceed", "components", "output"], &[Kind::Always]),
     line(
         &["score"],
         &["repeats", "trials", "trial_column", "draws", "columns", "clip", "filter", "date_format", "epoch"],
         &[Kind::Always],
     ),
-    line(&["count"], &["regions", "every", "quantiles", "draws", "output"], &[Kind::Always]),
+    line(&["count"], &["regions", "exposure_beyond", "every", "quantiles", "draws", "output"], &[Kind::Always]),
     line(&["contrast"], &["regions", "quantiles", "draws"], &[Kind::Always]),
     line(&["sample"], &["draws", "events", "output"], &[Kind::Always]),
     line(&["simulate"], &["intensity", "sgcp", "model", "draws", "output"], &[Kind::Always]),
@@ -193,6 +197,8 @@ pub enum Mode<'a> {
     NoBand(&'a str),
     /// A picture of probabilities.
     Probabilities,
+    /// A picture of components.
+    Components,
     /// A picture in the terminal alone.
     OnlyTerminal,
     /// JSON about a picture.
@@ -268,6 +274,7 @@ impl Mode<'_> {
             Self::NoPanels => (&[Kind::Panels], "there are fewer than three axes".into(), leave),
             Self::NoBand(shown) => (&[Kind::Band], format!("--show {shown} has no band"), leave),
             Self::Probabilities => (&[Kind::RateScale], "a probability is drawn from 0 to 1".into(), leave),
+            Self::Components => (&[Kind::OneCurve], "--components draws several curves".into(), leave),
             Self::OnlyTerminal => {
                 (&[Kind::Paper], "a terminal has a size of its own".into(), "name a figure with --output")
             }
@@ -313,10 +320,14 @@ impl Typed {
         let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let options: Vec<(String, String)> = options.filter(|(id, _)| is_typed(id)).collect();
         let given = command.find_subcommand(verb).into_iter().flat_map(Command::get_positionals);
+        let written = command.find_subcommand(verb).into_iter().flat_map(Command::get_arguments);
+        let separators: Vec<(&str, char)> =
+            written.filter_map(|one| Some((one.get_id().as_str(), one.get_value_delimiter()?))).collect();
+        let separator = |id: &str| separators.iter().find(|(name, _)| *name == id).map(|(_, letter)| *letter);
         let mut words = vec!["pointillist".to_string(), verb.into()];
-        words.extend(given.flat_map(|one| typed_values(matches, one.get_id().as_str()).concat()));
+        words.extend(given.flat_map(|one| typed_values(matches, one.get_id().as_str(), None).concat()));
         for (id, option) in options.iter().filter(|(id, _)| id != "output") {
-            let occurrences = typed_values(matches, id);
+            let occurrences = typed_values(matches, id, separator(id));
             let one = |values: Vec<String>| std::iter::once(option.clone()).chain(values);
             words.extend(occurrences.into_iter().flat_map(one));
         }
@@ -343,20 +354,24 @@ fn options_of(verb: &Command) -> impl Iterator<Item = (String, String)> {
     own.map(|option| (option.get_id().to_string(), format!("--{}", option.get_long().unwrap_or_default())))
 }
 
-/// What was typed for an argument, each time that it was given, as a shell takes it.
-fn typed_values(matches: &ArgMatches, id: &str) -> Vec<Vec<String>> {
-    let quoted = |value: &std::ffi::OsStr| {
-        let text = value.to_string_lossy();
+/// What was typed for an argument, each time that it was given, as a shell takes it; values that were parted at a separator are put together again.
+fn typed_values(matches: &ArgMatches, id: &str, separator: Option<char>) -> Vec<Vec<String>> {
+    let quoted = |text: String| {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:=+@%^".contains(letter);
         match !text.is_empty() && text.chars().all(is_plain) {
-            true => text.into_owned(),
+            true => text,
             false => format!("'{}'", text.replace('\'', "'\\''")),
         }
+    };
+    let together = |values: Vec<String>| match separator {
+        Some(letter) => vec![quoted(values.join(&letter.to_string()))],
+        None => values.into_iter().map(quoted).collect(),
     };
     let occurrences = matches.get_raw_occurrences(id).into_iter().flatten();
     // A flag has no value to type.
     let is_flag = matches.try_get_one::<bool>(id).is_ok_and(|value| value.is_some());
-    occurrences.map(|values| if is_flag { vec![] } else { values.map(quoted).collect() }).collect()
+    let values = occurrences.map(|values| values.map(|value| value.to_string_lossy().into_owned()).collect());
+    values.map(|values| if is_flag { vec![] } else { together(values) }).collect()
 }
 
 fn kinds(verb: &str, option: &str) -> impl Iterator<Item = Kind> {
@@ -418,5 +433,23 @@ mod tests {
         assert_eq!(sentence, "m.json is fitted already, so --method has no effect; give it to `fit`");
         assert_eq!(given.idle(Mode::Map), None);
         assert_eq!(typed("pointillist").options.len(), 0);
+    }
+
+    /// What is printed gives the same when it is pasted.
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let typed = |words: &[&str]| {
+            let command = Cli::command();
+            let matches = command.clone().try_get_matches_from(words).unwrap();
+            Typed::of(&command, &matches).command
+        };
+        let words =
+            ["pointillist", "fit", "my events.csv", "--columns", "lon,lat of it", "--clip", "--where", "is_main == 1"];
+        assert_eq!(
+            typed(&words),
+            "pointillist fit 'my events.csv' --columns 'lon,lat of it' --where 'is_main == 1' --clip"
+        );
+        let plain = typed(&["pointillist", "fit", "a.csv", "--columns", "lon,lat", "--window", "0,1,0,1"]);
+        assert_eq!(plain, "pointillist fit a.csv --columns lon,lat --window 0,1,0,1");
     }
 }

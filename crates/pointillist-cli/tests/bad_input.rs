@@ -229,7 +229,10 @@ fn models_that_are_none() {
     refuse(&|model| model["posterior"]["window"]["axes"] = json!([]), &["damaged"]);
     refuse(&|model| model["events"]["points"][0] = json!([1.0, 2.0]), &["damaged"]);
     refuse(&|model| model["event_count"] = 7.into(), &["damaged"]);
-    refuse(&|model| *model = json!({ "type": "Polygon", "coordinates": [] }), &["not a model"]);
+    // `plot` takes events as well: points of GeoJSON.
+    folder.write("shape.json", json!({ "type": "Polygon", "coordinates": [] }).to_string());
+    folder.run("predict shape.json").refused(&["shape.json", "not a model"]);
+    folder.run("plot shape.json").refused(&["shape.json", "an event is a Point"]);
     folder.write("notes.txt", "hello\n").write("list.json", "[1, 2]").write("nothing.json", "");
     folder.run("predict notes.txt").refused(&["notes.txt", "not a model", "fit"]);
     folder.run("predict list.json").refused(&["not a model"]);

@@ -22,7 +22,7 @@ fn an_anomaly_is_listed_and_a_fit_without_one_is_not_blamed() {
     folder.run("fit all.csv --window 0,100 -q -o m.json").good();
     let text = folder.run("check m.json gap.csv --fit --every 1").good().out;
     assert!(
-        text.contains("  bins ") && text.contains(" of 100 outside") && text.contains("an anomaly there"),
+        text.contains("  bins ") && text.contains(" of 100 outside") && text.contains("bins are empty beyond chance"),
         "{text}"
     );
     let told = folder.run("check m.json gap.csv --fit --every 1 --json").good().json();
@@ -62,7 +62,7 @@ fn clusters_that_no_rate_explains_are_seen_in_pairs() {
     folder.write("clusters.csv", "x,y\n".to_string() + &(0..60).flat_map(family).collect::<String>());
     let lone = |i: u32| format!("{:.4},{:.4}\n", 10.0 * place(i, 0.754_877_666), 10.0 * place(i, 0.569_840_291));
     folder.write("lone.csv", "x,y\n".to_string() + &(0..300).map(lone).collect::<String>());
-    for (name, more) in [("clusters", true), ("lone", false)] {
+    for (name, nearness) in [("clusters", "closer"), ("lone", "apart")] {
         let fit = format!(
             "fit {name}.csv --window 0,10,0,10 --average off --link log --smoothness 2 --fix lengthscale=10 -q -o {name}.json"
         );
@@ -70,10 +70,47 @@ fn clusters_that_no_rate_explains_are_seen_in_pairs() {
         let told = folder.run(&format!("check {name}.json --fit --json")).good().json();
         let pairs = &told["pairs"];
         // Families are too close; points that fill the plane evenly keep a distance.
-        assert!(pairs["p"].as_f64().unwrap() < 0.05 && pairs["more"] == more, "{pairs}");
+        let p = if nearness == "closer" { &pairs["p"] } else { &pairs["p_fewer"] };
+        assert!(p.as_f64().unwrap() < 0.05 && pairs["nearness"] == nearness, "{pairs}");
     }
     let text = folder.run("check clusters.json --fit").good().out;
     assert!(text.contains("clusters that the rate does not explain"), "{text}");
+    let text = folder.run("check lone.json --fit").good().out;
+    assert!(text.contains("events keep a distance") && text.contains("less than half as many"), "{text}");
+}
+
+/// Bursts on a line, which the rate follows: whatever is said of their pairs, it is not that they keep a distance.
+#[test]
+fn bursts_are_not_said_to_keep_a_distance() {
+    let folder = Folder::new();
+    let burst = |i: u32| {
+        let at = 239.0 * (f64::from(i) * 0.618_033_988_75 + 0.01 * f64::from(i * i % 23)).fract();
+        // Places in a burst are not a pattern: what is left of a sine that was made large.
+        (0..4u32).map(move |k| at + 0.3 * (43_758.545_3 * (12.9898 * f64::from(4 * i + k)).sin()).rem_euclid(1.0))
+    };
+    folder.write("bursts.csv", table((0..120).flat_map(burst)));
+    folder.run("fit bursts.csv --window 0,240 --unit hours -q -o m.json").good();
+    let text = folder.run("check m.json --fit").good().out;
+    assert!(
+        text.contains("  pairs ") && !text.contains("keep a distance") && !text.contains("less than half"),
+        "{text}"
+    );
+}
+
+/// One hour that no rate explains among many, which the verdict must name; distances have their unit.
+#[test]
+fn one_bin_beyond_chance_is_named_in_the_verdict() {
+    let folder = Folder::new();
+    folder.write("all.csv", table(even(600)));
+    let burst = (0..40).map(|k| 50.0 + 0.02 * f64::from(k));
+    folder.write("burst.csv", table(even(600).chain(burst)));
+    folder.run("fit all.csv --window 0,100 --unit hours --average off -q -o m.json").good();
+    let text = folder.run("check m.json burst.csv --fit --every 1").good().out;
+    let verdict = text.lines().find(|line| line.contains("beyond chance even among 100")).unwrap_or_default();
+    assert!(verdict.contains("50,51") && verdict.contains("--every") && verdict.contains("shorter window"), "{text}");
+    assert!(!text.contains("nothing speaks against") && text.contains("at most about 5 are by chance"), "{text}");
+    let within = text.lines().filter(|line| line.contains("within ") && line.contains("pairs "));
+    assert!(within.clone().count() > 0 && within.clone().all(|line| line.contains(" hours")), "{text}");
 }
 
 #[test]
@@ -85,4 +122,94 @@ fn options_that_mean_nothing_are_refused() {
     folder.run("check m.json --fit --draws 500").refused(&["--draws"]);
     folder.run("check m.json --fit -o bins.pdf").refused(&["bins.pdf"]);
     folder.run("check m.json --fit --every 0").refused(&["0"]);
+}
+
+#[test]
+fn trials_have_bins_of_all_trials_together() {
+    let folder = Folder::new();
+    folder.run("fit spikes --average off -q -o m.json").good();
+    let told = folder.run("check m.json --fit --json").good().json();
+    let bins = told["bins"].as_array().unwrap();
+    let sum = |name: &str| bins.iter().map(|bin| bin[name].as_f64().unwrap()).sum::<f64>();
+    assert_eq!(sum("seen"), told["events"].as_f64().unwrap());
+    // What is expected is that of all trials, not of one.
+    assert!((sum("expected") / sum("seen") - 1.0).abs() < 0.05, "{} {}", sum("expected"), sum("seen"));
+    let outside = bins.iter().filter(|bin| bin["outside"] == true).count();
+    assert!(bins.len() > 30 && outside <= bins.len() / 8, "{outside} of {}", bins.len());
+    let same = folder.run("check m.json --fit --every 0.5 --json").good().json();
+    assert_eq!(same["bins"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn an_outage_is_told_apart_and_twins_are_asked_about() {
+    let folder = Folder::new();
+    folder.write("gap.csv", table(even(2000).filter(|t| !(41.0..47.0).contains(t))));
+    folder.write("all.csv", table(even(2000)));
+    folder.run("fit all.csv --window 0,100 --average off -q -o m.json").good();
+    let text = folder.run("check m.json gap.csv --fit --every 1").good().out;
+    assert!(text.contains("an outage") && text.contains("--window") && text.contains("--exposure"), "{text}");
+    let twins = even(300).enumerate().flat_map(|(n, t)| [Some(t), (n % 12 == 0).then_some(t + 0.0005)]).flatten();
+    folder.write("twins.csv", table(twins.filter(|t| *t < 100.0)));
+    folder.run("fit twins.csv --window 0,100 --average off -q -o twins.json").good();
+    let text = folder.run("check twins.json --fit").good().out;
+    assert!(text.contains("closest pairs") && text.contains("duplicates?"), "{text}");
+}
+
+/// The figure marks just the bins that are listed, and says how many they are.
+#[test]
+fn anomalies_are_marked_in_figures() {
+    let folder = Folder::new();
+    folder.write("all.csv", table(even(600)));
+    folder.write("gap.csv", table(even(600).filter(|t| !(41.0..47.0).contains(t))));
+    folder.run("fit all.csv --window 0,100 --average off -q -o m.json").good();
+    let told = folder.run("check m.json gap.csv --fit --json").good().json();
+    let listed = told["bins"].as_array().unwrap().iter().filter(|bin| bin["outside"] == true).count();
+    let said = folder.run("plot m.json --events gap.csv --mark-anomalies -o m.svg").good().err;
+    assert!(listed > 2 && said.contains(&format!("{listed} of 64 bins outside")), "{listed} {said}");
+    let svg = String::from_utf8(folder.read("m.svg")).unwrap();
+    assert_eq!(svg.matches("class=\"anomaly\"").count(), listed);
+    folder.run("plot m.json -o plain.svg").good();
+    assert!(!String::from_utf8(folder.read("plain.svg")).unwrap().contains("anomaly"));
+    // On a map, a box where nobody looked.
+    let place = |i: u32, of: f64| 10.0 * (f64::from(i) * of).fract();
+    let rows = |is_kept: fn(f64, f64) -> bool| {
+        let row = |i: u32| (place(i, 0.754_877_666), place(i, 0.569_840_291));
+        let kept = (0..900).map(row).filter(move |(x, y)| is_kept(*x, *y));
+        "x,y\n".to_string() + &kept.map(|(x, y)| format!("{x:.4},{y:.4}\n")).collect::<String>()
+    };
+    folder.write("plane.csv", rows(|_, _| true));
+    folder.write("hole.csv", rows(|x, y| !(2.5..5.0).contains(&x) || !(2.5..5.0).contains(&y)));
+    folder
+        .run("fit plane.csv --window 0,10,0,10 --average off --link log --smoothness 2 --nodes 20x20 -q -o p.json")
+        .good();
+    folder.run("plot p.json --events hole.csv --mark-anomalies -o p.svg").good();
+    let svg = String::from_utf8(folder.read("p.svg")).unwrap();
+    assert!((4..9).contains(&svg.matches("class=\"anomaly\"").count()), "{}", svg.matches("class=\"anomaly\"").count());
+}
+
+#[test]
+fn two_models_of_the_same_events_are_not_taken_for_independent() {
+    let folder = Folder::new();
+    folder.run("fit coal --average off -q -o a.json").good();
+    folder.run("fit coal --average off --link log -q -o b.json").good();
+    folder.run("fit coal --average off --where 'year<1900' --clip -q -o c.json").good();
+    folder.run("fit tweets --average off -q -o d.json").good();
+    assert!(folder.run("contrast a.json b.json").good().err.contains("the same 191 events"));
+    let part = folder.run("contrast a.json c.json --in 1860,1880").good().err;
+    assert!(part.contains("events that are the same"), "{part}");
+    folder.run("fit tweets --average off --window 0,7 --clip -q -o e.json").good();
+    folder.run("fit tweets --average off --window 7,14 --clip -q -o f.json").good();
+    let apart = folder.run("contrast e.json f.json --in 1,6").good().err;
+    assert!(!apart.contains("learned from"), "{apart}");
+}
+
+#[test]
+fn a_rate_that_jumps_is_warned_of() {
+    let folder = Folder::new();
+    let said = folder.run("fit aftershocks -o a.json").good().err;
+    assert!(said.contains("the rate jumps") && said.contains("aftershocks, bursts, replies"), "{said}");
+    for quiet in ["coal", "spikes"] {
+        let said = folder.run(&format!("fit {quiet} -o q.json")).good().err;
+        assert!(!said.contains("bursts"), "{quiet}: {said}");
+    }
 }

@@ -88,7 +88,7 @@ fn bins_and_tables_of_boxes_are_counted_at_once() {
     let by_name = table(&folder.run("count model.json --in rows.csv -o -").good().out);
     assert_eq!(texts(&by_name, "region"), ["early", "late"]);
     let plain = table(&folder.run("count model.json --in plain.csv -o -").good().out);
-    assert_eq!(texts(&plain, "region"), ["1860,1880", "1900,1910"]);
+    assert_eq!(texts(&plain, "region"), ["1860 to 1880", "1900 to 1910"]);
     let boxes = table(&folder.run("count model.json --in 1860,1880 --in 1900,1910 -o -").good().out);
     for name in ["mean", "sd", "q0.05", "q0.95", "new_mean", "new_sd", "new_q0.05", "new_q0.95"] {
         assert_eq!(texts(&by_name, name), texts(&boxes, name));
@@ -151,12 +151,14 @@ fn beyond_a_box_a_count_is_a_forecast() {
     let mean = column(&rates.csv(), "mean");
     assert!(mean[0] < mean[1] && mean[1] < mean[2] && mean[2] > 1.2 * mean[0], "{mean:?}");
     folder.run("count lattice.json --in 1962,1972").good();
-    // A window that is no single box says itself where events can be.
+    // Gaps of a line are not counted.
     folder.write("t.csv", "t\n0.5\n1.5\n2.25\n2.5\n2.75\n3\n5.5\n9\n");
     folder.run("fit t.csv --window 0,4 --window 5,10 --inducing 8 -q -o gap.json").good();
     let run = folder.run("count gap.json --every 3 -o -").good();
     assert!(run.err.contains("not counted"), "{}", run.err);
-    folder.run("count gap.json --in 11,12").refused(&["--in 11,12", "outside the window"]);
+    let after = folder.run("count gap.json --in 11,12").good();
+    assert!(after.err.contains("a forecast"), "{}", after.err);
+    folder.run("count gap.json --in 4.2,4.8").refused(&["--in 4.2,4.8", "outside the window"]);
 }
 
 #[test]

@@ -233,11 +233,19 @@ fn what_is_not_on_the_globe_is_refused() {
     folder.run("fit far.csv").refused(&["`lon` reaches 400", "--geography plane"]);
     folder.write("fiji.csv", table("lon,lat", [[179.5, -17.0], [-179.5, -18.0], [178.0, -16.0]]));
     folder.run("fit fiji.csv").refused(&["359 degrees", "antimeridian", "0 to 360"]);
+    // With a window that says how longitudes are counted, places keep their own way of counting.
+    let fiji =
+        folder.run("fit fiji.csv --window 177,182,-20,-15 --nodes 8x8 --average off -o fiji.json --json").good().json();
+    assert_eq!(fiji["events"], 3);
+    folder.write("at.csv", table("lon,lat", [[-179.5, -18.0], [180.5, -18.0]]));
+    let rates = folder.run("predict fiji.json --at at.csv --json").good().json();
+    assert_eq!(rates["mean"][0], rates["mean"][1]);
     folder.write("pole.csv", table("lon,lat", [[10.0, 89.5], [20.0, 88.0], [15.0, 87.0]]));
     folder.run("fit pole.csv").refused(&["latitude 89.5", "--geography plane"]);
     folder.write("nan.csv", "lon,lat\n10,20\nNaN,21\n").run("fit nan.csv").refused(&["nan.csv", "line 3"]);
     folder.run("fit kenya --window kenya --clip --unit m").refused(&["--unit lon=m", "degrees", "--geography plane"]);
-    folder.run("fit quakes --geography sphere").refused(&["360 degrees", "--geography plane"]);
+    folder.run("fit quakes --geography sphere").refused(&["latitude -90", "--window", "--clip", "--geography plane"]);
+    folder.run("fit fiji.csv --window -200,200,-20,-10").refused(&["400 degrees", "more than once round"]);
     let swapped = places(60, [-4.0, 4.0, 35.0, 40.0]);
     folder.write("swapped.csv", table("lon,lat", swapped));
     folder.run("fit swapped.csv --window kenya").refused(&["`lon` and `lat` seem to be swapped"]);
@@ -378,7 +386,125 @@ fn events_may_be_points_of_geojson() {
     wrong[2]["geometry"] = json!({ "type": "Point", "coordinates": [20, 47] });
     folder.write("far.geojson", collection(&wrong));
     folder.run("fit far.geojson --window 8,9,47,48").refused(&["far.geojson", "feature 3", "lon 20"]);
-    folder.run("summarize places.geojson --window 8,9,47,48 -o x.summary").refused(&["places.geojson is JSON", "CSV"]);
+}
+
+/// Every verb that takes events takes them as points of GeoJSON, and says the same of them as of a table.
+#[test]
+fn every_verb_takes_points_of_geojson() {
+    let folder = Folder::new();
+    let rows: Vec<[f64; 2]> =
+        places(150, [8.0, 9.0, 47.0, 47.8]).into_iter().map(|row| row.map(|v| (1e5 * v).round() / 1e5)).collect();
+    folder.write("a.csv", table("lon,lat", rows.clone()));
+    let point = |(i, at): (usize, &[f64; 2])| json!({ "type": "Feature", "properties": { "mag": i }, "geometry": { "type": "Point", "coordinates": at } });
+    let features: Vec<Value> = rows.iter().enumerate().map(point).collect();
+    folder.write("a.geojson", json!({ "type": "FeatureCollection", "features": features }).to_string());
+    let how = "--window 8,9,47,48 --nodes 6x6 --smoothness 2 --link log --average off";
+    folder.run(&format!("fit a.csv {how} -o m.json -q")).good();
+    let verbs = [
+        format!("fit EVENTS {how} --json -q"),
+        "smooth EVENTS --window 8,9,47,48 --json -q".into(),
+        "compare EVENTS --window 8,9,47,48 --methods homogeneous,ks+ec --json -q".into(),
+        "score m.json EVENTS --json -q".into(),
+        "check m.json EVENTS --draws 400 --json -q".into(),
+        "predict m.json --at EVENTS".into(),
+        format!("plot EVENTS {how} --terminal -q"),
+        "summarize EVENTS --window 8,9,47,48 --json -q -o x.summary".into(),
+    ];
+    for verb in verbs {
+        let of = |file: &str| {
+            let out = folder.run(&verb.replace("EVENTS", file)).good().out.replace("a.geojson", "a.csv");
+            let Ok(mut said) = serde_json::from_str::<Value>(&out) else { return out };
+            without_times(&mut said);
+            said.to_string()
+        };
+        assert_eq!(of("a.geojson"), of("a.csv"), "{verb}");
+    }
+    // By way of a summary, or of two of its parts, it is what a summary of the table is.
+    folder.run("summarize a.geojson --window 8,9,47,48 -o whole.summary").good();
+    folder.run("summarize a.geojson --window 8,9,47,48 --where 'mag < 70' -o low.summary").good();
+    folder.run("summarize a.geojson --window 8,9,47,48 --where 'mag >= 70' -o high.summary").good();
+    folder.run("summarize a.csv --window 8,9,47,48 -o table.summary").good();
+    let fitted = |summaries: &str| {
+        let run = folder.run(&format!("fit {summaries} {} --json", how.replace("--window 8,9,47,48 ", ""))).good();
+        assert!(!run.err.contains("count twice"), "{}", run.err);
+        number(&run.json()["elbo"])
+    };
+    near(fitted("whole.summary"), fitted("table.summary"), 0.0);
+    near(fitted("low.summary high.summary"), fitted("table.summary"), 1e-9);
+    let direct = folder.run(&format!("fit a.csv {how} --json -q")).json();
+    let summed = folder.run("fit whole.summary --nodes 6x6 --smoothness 2 --link log --average off --json -q").json();
+    near(number(&summed["elbo_parts"]["integral"]), number(&direct["elbo_parts"]["integral"]), 1e-3);
+    assert_eq!(summed["window"]["volume"], direct["window"]["volume"]);
+    let twice = folder.run("fit low.summary low.summary --nodes 6x6 --smoothness 2 --link log --average off").good();
+    assert!(twice.err.contains("called a.geojson where mag < 70"), "{}", twice.err);
+    folder.run("summarize a.geojson --window 8,8.5,47,48 -o x.summary").refused(&[
+        "a.geojson",
+        "the first on feature",
+        "--clip",
+    ]);
+    folder.run("plot a.geojson --window 8,9,47,48 -o events.png").good();
+    // A feature on each line, and compressed, are the same.
+    let lines: String = features.iter().map(|feature| format!("{feature}\n")).collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut packed, lines.as_bytes()).unwrap();
+    folder.write("lines.geojsonl", &lines).write("packed.geojson.gz", packed.finish().unwrap());
+    for name in ["lines.geojsonl", "packed.geojson.gz"] {
+        folder.run(&format!("summarize {name} --window 8,9,47,48 -o other.summary")).good();
+        near(fitted("other.summary"), fitted("whole.summary"), 0.0);
+        near(number(&folder.run(&format!("fit {name} {how} --json -q")).json()["elbo"]), number(&direct["elbo"]), 0.0);
+        folder.run(&format!("plot {name} {how} --terminal -q")).good();
+    }
+    folder.write("other.json", "{\"a\": 1}").run("summarize other.json -o x.summary").refused(&["other.json is JSON"]);
+    folder.run("plot other.json -o x.png").refused(&["other.json", "not a model file"]);
+}
+
+/// What a clock says is never the same twice.
+fn without_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !name.contains("second") && name != "bytes");
+            fields.values_mut().for_each(without_times);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_times),
+        _ => {}
+    }
+}
+
+/// A window that is given may go all round the globe.
+#[test]
+fn all_round_the_globe_parts_add_up() {
+    let folder = Folder::new();
+    let how = "--nodes 8x8 --smoothness 2 --link log --average off";
+    let run =
+        folder.run(&format!("fit quakes --geography sphere --window -180,180,-80,80 --clip {how} -o m.json")).good();
+    for words in ["cut at longitude -180 and 180", "areas and rates are right", "2 of 5945 events"] {
+        assert!(run.err.contains(words), "no {words} in {}", run.err);
+    }
+    let counted = |region: &str| folder.run(&format!("count m.json --in {region} --json -q")).json();
+    let whole = counted("-180,180,-80,80");
+    near(number(&whole["mean"]), 5943.0, 0.02);
+    let halves: f64 = ["-180,0,-80,80", "0,180,-80,80"].iter().map(|half| number(&counted(half)["mean"])).sum();
+    near(halves, number(&whole["mean"]), 1e-6);
+    let said =
+        folder.run(&format!("fit quakes --geography sphere --window -180,180,-80,80 --clip {how} --json -q")).json();
+    near(number(&said["window"]["volume"]), zone(-80.0, 80.0, 360.0), 1e-9);
+    // The box around events is not taken for that: most likely they lie on both sides of the antimeridian.
+    folder.write("round.csv", table("lon,lat", places(50, [-179.0, 179.0, -20.0, 20.0])));
+    folder.run("fit round.csv").refused(&["degrees of `lon`", "antimeridian", "--window, as in -180,180,-60,60"]);
+}
+
+#[test]
+fn rows_of_counts_need_no_quotes() {
+    let folder = Folder::new();
+    folder.write("places.csv", table("lon,lat", places(60, [8.0, 9.0, 47.0, 47.8])));
+    folder
+        .run("fit places.csv --window 8,9,47,48 --nodes 6x6 --smoothness 2 --link log --average off -o m.json -q")
+        .good();
+    folder.run("count m.json --in 8,8.5,47,48 --in 8.5,9,47,47.5 -o c.csv").good();
+    let text = String::from_utf8(folder.read("c.csv")).unwrap();
+    let names: Vec<&str> = text.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(names, ["8 to 8.5 by 47 to 48", "8.5 to 9 by 47 to 47.5"]);
+    assert!(!text.contains('"'), "{text}");
 }
 
 /// What a program of GDAL says, if it is there.

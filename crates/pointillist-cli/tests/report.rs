@@ -29,6 +29,23 @@ fn a_page_is_one_file_with_everything_in_it() {
     assert_eq!(page, text(&folder, "again.html"));
 }
 
+/// Values that were parted at commas are put together again, and what a shell would part is quoted.
+#[test]
+fn the_command_of_a_page_can_be_pasted() {
+    let folder = Folder::new();
+    let row = |i: u32| format!("{},{}\n", f64::from(i * 7 % 30) / 30.0, f64::from(i * 11 % 30) / 30.0);
+    folder.write("a.csv", "a,b\n".to_string() + &(0..30).map(row).collect::<String>());
+    folder.run("fit a.csv --columns b,a --window 0,1,0,1 --nodes 8x8 --average off -q -o m.json").good();
+    folder.run("report m.json -q -o m.html").good();
+    let page = text(&folder, "m.html");
+    let command = page.split("Made with</h2>\n<pre><code>").nth(1).unwrap().split('<').next().unwrap();
+    assert!(command.starts_with("pointillist fit a.csv ") && command.contains(" --columns b,a "), "{command}");
+    folder.run(&format!("{} -q -o again.json", command.trim_start_matches("pointillist "))).good();
+    folder.run("report again.json -q -o again.html").good();
+    let again = text(&folder, "again.html");
+    assert!(again.contains(command));
+}
+
 #[test]
 fn names_and_titles_are_text() {
     let folder = Folder::new();

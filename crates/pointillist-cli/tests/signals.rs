@@ -241,6 +241,25 @@ fn a_full_disk_is_said_by_every_verb() {
 
 /// `pointillist … >&-`: what would be printed has nowhere to go, and is not thrown away in silence.
 #[test]
+fn a_file_that_may_not_be_so_large_leaves_nothing() {
+    let folder = Folder::new();
+    folder.write("few.csv", "t\n1\n2\n3\n5\n8\n");
+    let mut command = folder.command("fit few.csv --window 0,10 --nodes 16 -o model.json");
+    let limit = libc::rlimit { rlim_cur: 1000, rlim_max: 1000 };
+    // SAFETY: between fork and exec it makes one call that is allowed there, with a pointer to a value that it owns.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_FSIZE, &limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("model.json") && said(&output).contains("ulimit -f"), "{}", said(&output));
+    assert_eq!(folder.names(), ["few.csv"]);
+}
+
+#[test]
 fn a_closed_standard_output_is_an_error() {
     let folder = with_files();
     for (verb, has_output) in verbs() {

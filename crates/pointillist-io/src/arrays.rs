@@ -2,6 +2,7 @@
 //! where its table has been read.
 
 use super::events::{Loaded, LooksSaidBy, Misplaced, Repeats, Words, axes as axes_of, bounding_box, repeats_held_out};
+use super::geography::{self, Geography, Pair, SaidBy, is_on_globe};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed::{self, ExposureTable, first_midnight};
@@ -58,7 +59,8 @@ impl WindowPart {
                 ]
                 .into())
             }
-            Self::Ready(window) => Ok(window.clone().with_axes(on.axes.to_vec())?),
+            Self::Ready(window) => geography::onto(window, on.axes)
+                .map_err(|error| message![given.message(), ": ", error.message()].into()),
         }
     }
 }
@@ -93,13 +95,53 @@ pub struct WindowWords {
     pub looked: Looked,
     /// How closely.
     pub exposure: Option<ArrayExposure>,
+    /// Whether coordinates are degrees on the globe.
+    pub geography: Geography,
 }
 
 impl WindowWords {
-    /// The window that is meant on axes. What the user should know joins the warnings.
+    /// The window that is meant on axes, which say whether they are on the globe. What the user should know joins the warnings.
     pub fn on(&self, on: On<'_>, warnings: &mut Vec<Message>) -> Result<Window, InputError> {
+        self.looked_at(self.plain(on)?, on.dates_only, warnings)
+    }
+
+    /// The window of events, on whose axes numbers are degrees if these are recognised as such: then it is on the globe, and its axes say so. Where
+    /// nothing is said of it, it is what lies `around` the events.
+    pub fn of_events(
+        &self,
+        axes: &[Axis],
+        dates: &[bool],
+        around: Option<Window>,
+        warnings: &mut Vec<Message>,
+    ) -> Result<Window, InputError> {
+        let pair = self.pair(axes)?;
+        let north_first = pair.map_or(On::any(axes).north_first, Pair::is_north_first);
+        let on = On { axes, dates_only: dates, north_first };
+        let said_by = if around.is_some() { SaidBy::Events } else { SaidBy::User };
+        let plain = around.map_or_else(|| self.plain(on), Ok)?;
+        let placed = match pair {
+            Some(pair) => geography::on_globe(plain, pair, said_by, warnings)?,
+            None => plain,
+        };
+        self.looked_at(placed, dates, warnings)
+    }
+
+    /// The axes that are degrees and have to be put onto the globe. What stands on axes already stays there.
+    fn pair(&self, axes: &[Axis]) -> Result<Option<Pair>, Message> {
+        if self.parts.iter().any(|part| matches!(part, WindowPart::Ready(_))) {
+            return Ok(None);
+        }
+        let pair = geography::pair(axes, self.geography)?;
+        if let Some(pair) = pair {
+            let without = axes.iter().map(|axis| Axis { unit: None, ..axis.clone() }).collect::<Vec<_>>();
+            geography::refuse_units(pair, axes, &without)?;
+        }
+        Ok(pair)
+    }
+
+    fn plain(&self, on: On<'_>) -> Result<Window, InputError> {
         let setting = Setting::Window;
-        let plain = match &self.looked {
+        match &self.looked {
             Looked::Trials(trials) => {
                 if !self.parts.is_empty() {
                     return Err(message![
@@ -110,18 +152,22 @@ impl WindowWords {
                     ]
                     .into());
                 }
-                trials_on(trials, on)?
+                trials_on(trials, on)
             }
             _ => {
                 let texts: Vec<String> = self.parts.iter().map(WindowPart::text).collect();
                 let windows =
                     self.parts.iter().map(|part| part.on(setting, on)).collect::<Result<Vec<_>, InputError>>()?;
-                observed::joined(setting, &texts, windows, on.axes)?
+                observed::joined(setting, &texts, windows, on.axes)
             }
-        };
+        }
+    }
+
+    /// The window as often and as closely as it was looked at.
+    fn looked_at(&self, plain: Window, dates_only: &[bool], warnings: &mut Vec<Message>) -> Result<Window, InputError> {
         let repeats = if let Looked::Times(times) = self.looked { times } else { 1 };
         let looks = observed::Looks { repeats, exposure: None };
-        let window = observed::looked_at(plain, looks, on.dates_only, warnings)?;
+        let window = observed::looked_at(plain, looks, dates_only, warnings)?;
         let Some(ArrayExposure { along, table }) = &self.exposure else { return Ok(window) };
         let along = along.clone().unwrap_or_else(|| (0..window.dims()).collect());
         if let Some(axis) = along.iter().find(|axis| **axis >= window.dims()) {
@@ -132,7 +178,8 @@ impl WindowWords {
             ]
             .into());
         }
-        observed::with_exposure(window, "exposure", along, table.clone(), warnings)
+        let table = table_inward(table.clone(), &along, window.axes());
+        observed::with_exposure(window, "exposure", along, table, warnings)
     }
 
     /// Whether it says where events were looked for.
@@ -154,11 +201,28 @@ impl WindowWords {
         if let Looked::Trials(trials) = &self.looked {
             texts.extend(trials.iter().map(|ends| ends.join(",")));
         }
-        let time =
-            |r: usize| first_midnight(r, &texts).map(|origin_unix_seconds| TimeAxis { origin_unix_seconds, unit });
+        let time = |r: usize| {
+            first_midnight(r, &texts).map(|origin_unix_seconds| TimeAxis { origin_unix_seconds, unit, zone: None })
+        };
         let times: Vec<Option<TimeAxis>> = (0..names.len()).map(time).collect();
         let dates = times.iter().map(Option::is_some).collect();
         Ok((axes_of(names, &times, None, units)?, dates))
+    }
+}
+
+/// An exposure along these of the axes, in km where they are on the globe.
+fn table_inward(table: ExposureTable, along: &[usize], axes: &[Axis]) -> ExposureTable {
+    match table {
+        ExposureTable::Grid { mut lines, values } => {
+            for (line, &r) in lines.iter_mut().zip(along) {
+                line.iter_mut().for_each(|value| *value = geography::inward(&axes[r], *value));
+            }
+            ExposureTable::Grid { lines, values }
+        }
+        ExposureTable::Weights { mut rows, weights } => {
+            geography::rows_inward(&mut rows, axes);
+            ExposureTable::Weights { rows, weights }
+        }
     }
 }
 
@@ -285,18 +349,17 @@ impl ArrayEvents {
     /// The events in the window that is meant, or in their bounding box. Those outside are refused, or with `clip` dropped.
     pub fn looked_for(self, words: &WindowWords, clip: bool) -> Result<Loaded, InputError> {
         let mut warnings = Vec::new();
-        let on = On { axes: &self.axes, dates_only: &self.dates, north_first: false };
-        let window = if words.says_where() {
-            words.on(on, &mut warnings)?
-        } else {
-            if self.points.is_empty() {
-                return Err(Error::NoEvents.into());
-            }
-            let around = bounding_box(&ends(&self.points), &self.axes, &mut warnings)?;
-            let words = WindowWords { parts: vec![WindowPart::Ready(around)], ..words.clone() };
-            words.on(On::any(&self.axes), &mut warnings)?
+        let around = match words.says_where() {
+            true => None,
+            false if self.points.is_empty() => return Err(Error::NoEvents.into()),
+            false => Some(bounding_box(&ends(&self.points), &self.axes, &mut warnings)?),
         };
-        self.within(window, clip, Some(Setting::Window), warnings)
+        let window = words.of_events(&self.axes, &self.dates, around, &mut warnings)?;
+        // A window that stood on axes before gave the events these; on others they are still degrees.
+        let is_placed = is_on_globe(&self.axes) || !is_on_globe(window.axes());
+        let points = if is_placed { self.points } else { geography::points_inward(self.points, window.axes())? };
+        let axes = window.axes().to_vec();
+        Self { points, axes, ..self }.within(window, clip, Some(Setting::Window), warnings)
     }
 
     /// The events in a window on their axes.
@@ -318,7 +381,8 @@ impl ArrayEvents {
             Some(_) => inside.sifted(window.axes(), clip, is_seen, |_| Words::unseen(), &mut warnings)?,
         };
         let events = Events::new(points, window)?;
-        Ok(Loaded { events, trials, has_dates, has_degrees: false, source, warnings })
+        let has_degrees = is_on_globe(events.window().axes());
+        Ok(Loaded { events, trials, has_dates, has_degrees, source, warnings })
     }
 
     /// Those for which `keep` holds: all of them without a copy, or with `clip` those that are left, and a warning of the others.

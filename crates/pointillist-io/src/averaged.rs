@@ -54,13 +54,28 @@ impl ComponentSummary {
         let log_range: f64 = varying().map(|one| one.weight * one.range.first().map_or(f64::NAN, |r| r.ln())).sum();
         let range = (log_range / weight).exp();
         let unit = axis.unit.as_deref().map_or(String::new(), |unit| format!(" {unit}"));
-        (range < least).then(|| {
-            format!(
-                "the rate changes within about {}{unit}, faster than 19 in 20 rates on such a window: if events bring about others (aftershocks, \
-                 bursts, replies), their clusters are taken for changes of the rate, and the bands are not for a next time",
-                short(range)
-            )
-        })
+        let what = "if events bring about others (aftershocks, bursts, replies), their clusters are taken for changes of the rate, and the bands are not for a next time";
+        if range < least {
+            let range = short(range);
+            return Some(format!(
+                "the rate changes within about {range}{unit}, faster than 19 in 20 rates on such a window: {what}"
+            ));
+        }
+        // A long range does not keep a rough and wide field from jumping.
+        let folds: Vec<(f64, f64)> = varying().filter_map(|one| Some((one.weight, one.fold()?.ln()))).collect();
+        let rough: f64 = folds.iter().map(|(part, _)| part).sum();
+        let fold = (folds.iter().map(|(part, log)| part * log).sum::<f64>() / rough).exp();
+        let near = short(fold);
+        (rough > 0.5 * weight && fold < least)
+            .then(|| format!("the rate jumps, up or down by a factor of about 3 within {near}{unit}: {what}"))
+    }
+
+    /// The distance within which a rough rate usually changes by a factor of e: where the increments of the logarithm, 2σ²(1 − exp(−d/ℓ)) under the least smooth prior, have
+    /// a variance of 1. None of a smooth one, or of one that varies by less.
+    fn fold(&self) -> Option<f64> {
+        let twice = 2.0 * self.sd * self.sd;
+        let is_rough = self.smoothness == Some(1) && self.link == Link::Log.to_string() && twice > 1.0;
+        is_rough.then(|| -0.5 * self.range[0] * (1.0 - 1.0 / twice).ln())
     }
 
     fn of_one(weight: f64, component: &Posterior) -> Option<Self> {

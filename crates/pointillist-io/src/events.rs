@@ -2,7 +2,7 @@
 
 use super::datasets::{self, Dataset};
 use super::filter::Filter;
-use super::geography::{self, Geography, Pair};
+use super::geography::{self, Geography, Pair, SaidBy};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed::{self, Looks};
@@ -13,6 +13,7 @@ use super::table::{Counting, Dates, ReadOptions, Table, read_bytes, read_header,
 use super::time::{Epoch, TimeAxis, TimeUnit};
 use super::trials::Trials;
 use super::window::{Given, On, column_of, onto_axis, show_box, show_point, show_window, time_axis};
+use super::zone::{Zone, left_out, looks, on_clocks, refuse_halves};
 use crate::message;
 use pointillist::{Axis, Events, Points, Window};
 use std::borrow::Cow;
@@ -58,6 +59,8 @@ pub struct EventSettings {
     pub clip: bool,
     /// The unit in which dates are counted.
     pub time_unit: TimeUnit,
+    /// The time zone whose clocks the axis of time follows, by its name; UTC if it is not said.
+    pub time_zone: Option<String>,
     /// Units of axes, as in `t=s`.
     pub unit: Vec<String>,
     /// How many bad rows may be passed over.
@@ -157,10 +160,26 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
         },
     };
     let plain = match pair {
-        Some(pair) => geography::on_globe(plain, pair, &mut warnings)?,
+        Some(pair) => {
+            let has_own = dataset.is_some() || !settings.window.is_empty();
+            let said_by = if has_own { SaidBy::User } else { SaidBy::Events };
+            geography::on_globe(plain, pair, said_by, &mut warnings)?
+        }
         None => plain,
     };
     geography::rows_inward(&mut table.rows, plain.axes());
+    if let (Some(path), Some(zone)) = (&settings.trials, &settings.time_zone) {
+        return Err(trials_by_clocks(Setting::Trials.given(path), zone).into());
+    }
+    if settings.window.is_empty() {
+        refuse_halves(&plain)
+            .map_err(|why| message!["the window around the events: ", why, "; give a ", Setting::Window])?;
+    }
+    let Some(plain) = on_clocks(plain)? else {
+        return Err(
+            message![Setting::Window, " holds only what the clocks of the time zone never show; give another"].into()
+        );
+    };
     let repeats = match &trials {
         Some(_) => 1,
         None => settings.repeats.unwrap_or(dataset.map_or(1, |set| set.repeats)),
@@ -179,6 +198,12 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     let has_dates = dates_only.contains(&true);
     let has_degrees = pair.is_some() || geography::called(&axes).is_some();
     Ok(Loaded { events, trials: placed.trials, has_dates, has_degrees, source: file_name(path), warnings })
+}
+
+/// Why trials cannot go by the clocks of a zone.
+fn trials_by_clocks(trials: Message, zone: &str) -> Message {
+    let zone = Setting::TimeZone.given(zone);
+    message![zone, " is not for ", trials, ", which have clocks of their own; leave one of them out"]
 }
 
 /// The axes that are degrees on the globe, which have no unit of their own.
@@ -236,13 +261,17 @@ pub fn read_options(dataset: Option<&Dataset>, settings: &EventSettings) -> Resu
     let own_columns = || dataset.map(|set| set.default_columns.iter().map(|name| name.to_string()).collect());
     let columns = settings.columns.clone().or_else(own_columns);
     let (dates, filter) = rows(&settings.rows)?;
+    let dates = Dates { zone: settings.time_zone.as_deref().map(Zone::named).transpose()?, ..dates };
     Ok(ReadOptions { columns, time_unit, label: None, skip_bad: settings.skip_bad, dates, filter })
 }
 
 /// Which rows are read, and how.
 fn rows(settings: &RowSettings) -> Result<(Dates, Option<Filter>), Message> {
     let format = settings.date_format.as_deref().map(Pattern::parse).transpose()?;
-    Ok((Dates { format, epoch: settings.epoch }, settings.filter.as_deref().map(Filter::parse).transpose()?))
+    Ok((
+        Dates { format, epoch: settings.epoch, zone: None },
+        settings.filter.as_deref().map(Filter::parse).transpose()?,
+    ))
 }
 
 /// What to say of how a table was read.
@@ -339,13 +368,20 @@ impl Placed {
 
     /// Refuses points outside the window, or where it was not looked at; with `clip` drops them, and says so in the sentences it returns.
     pub fn inside(&mut self, window: &Window, strictness: Strictness) -> Result<Vec<Message>, InputError> {
+        let never = match left_out(window) {
+            Some((zone, is_left_out)) => {
+                let is_shown = |_: usize, point: &[f64]| !is_left_out(point);
+                self.sift(window.axes(), strictness.clip, is_shown, Words::never(zone), |_| String::new())?
+            }
+            None => None,
+        };
         let words = Words::outside(window, &self.points, &self.bounding_box(window.axes()), strictness.remedy);
         let is_inside = |_: usize, point: &[f64]| window.contains(point);
         let outside = self.sift(window.axes(), strictness.clip, is_inside, words, |_| String::new())?;
         let words = Words::unseen();
         let is_seen = |_: usize, point: &[f64]| window.exposure_at(point) > 0.0;
         let unseen = self.sift(window.axes(), strictness.clip, is_seen, words, |_| String::new())?;
-        Ok(outside.into_iter().chain(unseen).collect())
+        Ok(never.into_iter().chain(outside).chain(unseen).collect())
     }
 
     /// The same for the trial that each belongs to.
@@ -471,6 +507,18 @@ impl Words {
         Self { place: format!("outside the window {shown}"), missed, remedy }
     }
 
+    /// For those at times that the clocks of a zone never show.
+    fn never(zone: &str) -> Self {
+        Self {
+            place: format!("in time that the clocks of {zone} leave out"),
+            missed: message![
+                "every event lies in time that the clocks of {zone} leave out; correct ",
+                Setting::TimeZone
+            ],
+            remedy: message!["correct their times or ", Setting::TimeZone, ", or "],
+        }
+    }
+
     /// For those where nobody looked.
     pub fn unseen() -> Self {
         Self {
@@ -527,6 +575,7 @@ fn on_axes(
     // Dates are read in the model's unit, so that only the origin of time can differ.
     let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
     let (dates, filter) = rows(settings)?;
+    let dates = Dates { zone: axes.iter().find_map(time_axis).and_then(|time| time.zone), ..dates };
     let read = ReadOptions { time_unit, dates, filter, label, ..Default::default() };
     let read_columns = |columns| read_bytes(source, bytes, &ReadOptions { columns, ..read.clone() });
     let own_column = |header: &[(String, bool)], axis: &Axis| column_of(header, axis).unwrap_or(&axis.name).to_string();
@@ -628,6 +677,9 @@ pub fn read_held_out(asked: &HeldOut<'_>, window: &Window) -> Result<HeldOutEven
     };
     let label = trial.find(given.0, &read_header(given.0, given.1, &rows(&asked.rows)?.0)?)?;
     let table = on_axes(given, asked.columns, label, axes, &asked.rows)?;
+    if let (Some(path), Some(zone)) = (asked.trials, axes.iter().find_map(|axis| axis.zone.as_deref())) {
+        return Err(trials_by_clocks(asked.said_by.trials().given(path), zone).into());
+    }
     let trials = asked.trials.map(|path| observed::trials(path, On::any(axes))).transpose()?;
     let mut taken = Vec::new();
     let (own, count) = match &trials {
@@ -636,7 +688,8 @@ pub fn read_held_out(asked: &HeldOut<'_>, window: &Window) -> Result<HeldOutEven
             let labelled = if table.labels.is_empty() { None } else { Some(numbered(&table.labels).1) };
             let said = Repeats { said: asked.repeats, labelled, bundled: datasets::find(path).map(|set| set.repeats) };
             let repeats = repeats_held_out(said, given.0, asked.said_by, window, &mut taken)?;
-            (window.clone().looked_at_once().with_repeats(repeats)?, repeats)
+            let once = window.clone().looked_at_once();
+            (on_clocks(once.clone())?.unwrap_or(once).with_repeats(repeats)?, repeats)
         }
     };
     // How many trials there are has been settled.
@@ -682,7 +735,7 @@ pub fn repeats_held_out(
     if let Some(repeats) = known.bundled {
         return Ok(repeats);
     }
-    let often: Vec<f64> = window.pieces().iter().map(|piece| piece.repeats).collect();
+    let often = looks(window);
     if often.iter().any(|repeats| *repeats != often[0]) {
         return Err(message![
             "the trials that were fitted differ in their times, so those of {source} must be known: give ",
@@ -830,7 +883,8 @@ pub fn axes(
             (None, Some(column)) => (Some(column.unit.to_string()), column.origin.and_then(seconds)),
             (None, None) => (None, None),
         };
-        Axis { name: name.clone(), unit, origin, globe: None }
+        let zone = time.and_then(|time| time.zone).map(|zone| zone.name().to_string());
+        Axis { name: name.clone(), unit, origin, zone, globe: None }
     };
     let mut axes: Vec<Axis> = names.iter().zip(time).map(axis).collect();
     let named: Vec<&str> = units.iter().map(|text| text.split_once('=').map_or("", |(name, _)| name.trim())).collect();
@@ -878,7 +932,7 @@ fn name_unit(text: &str, axes: &mut [Axis]) -> Result<(), Message> {
 
 /// A date in seconds since 1970.
 fn seconds(date: &str) -> Option<f64> {
-    TimeAxis { origin_unix_seconds: 0.0, unit: TimeUnit::Seconds }.from_iso(date)
+    TimeAxis::epoch(TimeUnit::Seconds).from_iso(date)
 }
 
 /// The window of a bundled set, if it is known for all the axes.

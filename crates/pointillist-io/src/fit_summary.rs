@@ -10,6 +10,7 @@ pub use super::regions::is_repeated;
 use super::spec::{measure_name, plural};
 use super::summary_file::SummaryFile;
 use super::window::{place, time_axis};
+use super::zone::looks;
 use crate::message;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
 use pointillist::report::{AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
@@ -353,7 +354,8 @@ pub struct WindowSummary {
 impl WindowSummary {
     /// Of a window, with the relative error of the integral over it if that is found by quadrature.
     pub fn new(window: &Window, quadrature_error: Option<f64>) -> Self {
-        let repeats: f64 = window.pieces().iter().map(|piece| piece.repeats * piece_volume(piece)).sum();
+        let repeats: f64 =
+            looks(window).iter().zip(window.pieces()).map(|(looks, piece)| looks * piece_volume(piece)).sum();
         Self {
             measure: window.measure(),
             volume: window.volume(),

@@ -10,12 +10,13 @@
 //! of true scale they are too long east and as much too short north. The parallel is chosen so that the worst of that is smallest, and a window that is so
 //! high that it matters is warned of.
 
+use super::columns::number;
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::window::place;
 use crate::message;
 use pointillist::window::{Direction, Globe, Piece, Polygons, Ring, Span};
-use pointillist::{Axis, Window};
+use pointillist::{Axis, Error, Points, Window};
 
 /// The radius of the equator in km, and the square of the eccentricity: WGS84.
 pub const EQUATOR: f64 = 6378.137;
@@ -27,8 +28,10 @@ const LONGITUDES: [&str; 4] = ["lon", "long", "longitude", "lng"];
 const LATITUDES: [&str; 2] = ["lat", "latitude"];
 /// Farther east or west no longitude is, however it is counted.
 const MOST_LONGITUDE: f64 = 360.0;
-/// A window that reaches over more degrees of longitude has most likely been cut at the antimeridian.
+/// Events that reach over more degrees of longitude most likely lie on both sides of the antimeridian; so does a border that leaves more of them out.
 const WIDEST: f64 = 180.0;
+/// All the way round, with what a number may lose in the writing.
+const ROUND: f64 = 360.0 + 1e-9;
 /// So near the poles the map of a window ends.
 const HIGHEST: f64 = 89.0;
 /// Lengths may be wrong by this factor before it is said.
@@ -103,9 +106,10 @@ pub fn pair(axes: &[Axis], setting: Geography) -> Result<Option<Pair>, Message> 
     }
 }
 
-/// Refuses a unit that was given to degrees, which are counted in km here.
+/// Refuses another unit that was given to degrees, which are counted in km here.
 pub fn refuse_units(pair: Pair, axes: &[Axis], without: &[Axis]) -> Result<(), Message> {
-    let Some(r) = [pair.east, pair.north].into_iter().find(|&r| axes[r].unit != without[r].unit) else { return Ok(()) };
+    let is_other = |&r: &usize| axes[r].unit != without[r].unit && axes[r].unit.as_deref() != Some("degrees");
+    let Some(r) = [pair.east, pair.north].into_iter().find(is_other) else { return Ok(()) };
     let (name, unit) = (&axes[r].name, axes[r].unit.clone().unwrap_or_default());
     Err(message![
         Setting::Unit.given(format!("{name}={unit}")),
@@ -135,19 +139,96 @@ pub fn row_outward(row: &[f64], axes: &[Axis]) -> Vec<f64> {
     row.iter().zip(axes).map(|(&value, axis)| outward(axis, value)).collect()
 }
 
-/// [`inward`] for a row.
-pub fn row_inward(row: &[f64], axes: &[Axis]) -> Vec<f64> {
-    row.iter().zip(axes).map(|(&value, axis)| inward(axis, value)).collect()
+/// [`inward`] for a coordinate of a place. A longitude more than half a turn from the map's centre is the same place on the other side of it: on a map
+/// from 170 to 190 degrees −175 is 185.
+pub(crate) fn place_inward(axis: &Axis, value: f64) -> f64 {
+    let off =
+        axis.globe.filter(|globe| globe.direction == Direction::East).map_or(0.0, |globe| value - globe.centre[0]);
+    let turns = if off.abs() > 180.0 && off.abs() <= 2.0 * MOST_LONGITUDE { (off / 360.0).round() } else { 0.0 };
+    inward(axis, value - 360.0 * turns)
 }
 
-/// [`inward`] for all rows, in place.
+/// The same for a row.
+pub fn row_inward(row: &[f64], axes: &[Axis]) -> Vec<f64> {
+    row.iter().zip(axes).map(|(&value, axis)| place_inward(axis, value)).collect()
+}
+
+/// The same for all rows, in place.
 pub fn rows_inward(rows: &mut [f64], axes: &[Axis]) {
     if is_on_globe(axes) {
         rows.chunks_exact_mut(axes.len())
             .flatten()
             .zip(axes.iter().cycle())
-            .for_each(|(v, axis)| *v = inward(axis, *v));
+            .for_each(|(v, axis)| *v = place_inward(axis, *v));
     }
+}
+
+/// [`row_inward`] for points; without a copy where there is no globe.
+pub fn points_inward(points: Points, axes: &[Axis]) -> Result<Points, Error> {
+    if !is_on_globe(axes) {
+        return Ok(points);
+    }
+    let mut rows = points.coordinates().to_vec();
+    rows_inward(&mut rows, axes);
+    Points::new(points.dims(), rows)
+}
+
+/// [`row_outward`] for points.
+pub fn points_outward(points: &Points, axes: &[Axis]) -> Result<Points, Error> {
+    Points::new(points.dims(), points.rows().flat_map(|row| row_outward(row, axes)).collect())
+}
+
+/// Refuses points that are not on the globe though the axes are: most likely they are metres, or the other way round.
+pub fn refuse_no_degrees(points: &Points, axes: &[Axis], what: &str) -> Result<(), Message> {
+    let most =
+        |axis: &Axis| axis.globe.map(|globe| [MOST_LONGITUDE, 90.0][usize::from(globe.direction == Direction::North)]);
+    for (r, axis) in axes.iter().enumerate() {
+        let Some(most) = most(axis) else { continue };
+        let Some(value) = points.rows().map(|row| row[r]).find(|value| value.abs() > most) else { continue };
+        let (name, value) = (&axis.name, number(value));
+        return Err(message![
+            "{what} reach {value} on `{name}`, which is no number of degrees; give longitudes and latitudes, in the order of the axes"
+        ]);
+    }
+    Ok(())
+}
+
+/// A window that stands on axes already, on others: as it is where these are the same plane or map, by way of degrees from one map to another.
+pub fn onto(window: &Window, axes: &[Axis]) -> Result<Window, InputError> {
+    let maps = |axes: &[Axis]| axes.iter().map(|axis| axis.globe).collect::<Vec<_>>();
+    let own = window.axes();
+    if maps(own) == maps(axes) {
+        return Ok(window.clone().with_axes(axes.to_vec())?);
+    }
+    let directions =
+        |axes: &[Axis]| axes.iter().map(|axis| axis.globe.map(|globe| globe.direction)).collect::<Vec<_>>();
+    if directions(own) != directions(axes) {
+        let is = |axes| if is_on_globe(axes) { "on the globe" } else { "in a plane" };
+        let (one, other) = (is(own), is(axes));
+        return Err(message![
+            "one window is {one} and the other is {other}, or their axes differ; give both as degrees, or both as numbers of one plane, on the same axes"
+        ]
+        .into());
+    }
+    if window.exposure().is_some() || window.pieces().iter().any(|piece| piece.repeats != 1.0) {
+        let why = "cannot go from one map of the globe to another; give it anew, in degrees";
+        return Err(message!["a window with repeats or an exposure {why}"].into());
+    }
+    let moved = |piece: &Piece| piece_inward(&piece_outward(piece, own)?, axes);
+    let pieces = window.pieces().iter().map(moved).collect::<Result<Vec<_>, _>>()?;
+    Ok(Window::union(&pieces)?.with_axes(axes.to_vec())?)
+}
+
+/// A piece in degrees.
+fn piece_outward(piece: &Piece, axes: &[Axis]) -> Result<Piece, Error> {
+    let spans = piece
+        .spans
+        .iter()
+        .zip(axes)
+        .map(|(span, axis)| Span { lo: outward(axis, span.lo), hi: outward(axis, span.hi) });
+    let outline =
+        piece.outline.as_ref().map(|outline| Polygons::new(rings_outward(outline.rings(), axes))).transpose()?;
+    Ok(Piece { spans: spans.collect(), outline, repeats: piece.repeats })
 }
 
 /// What to write beside an axis of a picture, if it is on the globe.
@@ -221,10 +302,24 @@ pub fn northing_of_centre(globe: &Globe) -> f64 {
     north_of_equator(globe, globe.centre[1])
 }
 
+/// Who says where a window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaidBy {
+    /// The user.
+    User,
+    /// The events, around which it is.
+    Events,
+}
+
 /// A window of degrees as one of km, on a projection about its middle; what to know of it joins the warnings.
-pub fn on_globe(window: Window, pair: Pair, warnings: &mut Vec<Message>) -> Result<Window, InputError> {
+pub fn on_globe(
+    window: Window,
+    pair: Pair,
+    said_by: SaidBy,
+    warnings: &mut Vec<Message>,
+) -> Result<Window, InputError> {
     let spans = window.bounding_box();
-    check_longitudes(spans[pair.east], &window.axes()[pair.east])?;
+    check_longitudes(&window, pair.east, said_by)?;
     check_latitudes(spans[pair.north], &window.axes()[pair.north], spans[pair.east])?;
     if window.outlines().next().is_some() && pair.east.max(pair.north) > 1 {
         let [east, north] = [pair.east, pair.north].map(|r| window.axes()[r].name.clone());
@@ -238,6 +333,12 @@ pub fn on_globe(window: Window, pair: Pair, warnings: &mut Vec<Message>) -> Resu
     let centre = [spans[pair.east], spans[pair.north]].map(|span| rounded(0.5 * (span.lo + span.hi)));
     if stretch > STRETCH_WORTH_A_WORD {
         warnings.push(stretched(spans[pair.north], stretch));
+    }
+    if spans[pair.east].length() > WIDEST {
+        let [lo, hi] = [spans[pair.east].lo, spans[pair.east].hi].map(rounded);
+        warnings.push(message![
+            "the map is cut at longitude {lo} and {hi}: what lies near the cut on one side knows nothing of the other side"
+        ]);
     }
     let mut axes = window.axes().to_vec();
     for (r, direction) in [(pair.east, Direction::East), (pair.north, Direction::North)] {
@@ -278,25 +379,60 @@ fn as_they_are() -> Message {
     message!["take the numbers as they are with ", Setting::Geography.given("plane")]
 }
 
-fn check_longitudes(span: Span, axis: &Axis) -> Result<(), Message> {
+fn check_longitudes(window: &Window, east: usize, said_by: SaidBy) -> Result<(), Message> {
+    let (span, axis) = (window.bounding_box()[east], &window.axes()[east]);
     let name = &axis.name;
     if let Some(end) = [span.lo, span.hi].into_iter().find(|end| end.abs() > MOST_LONGITUDE) {
         let end = place(axis, end);
         return Err(message!["`{name}` reaches {end}, which is no longitude; correct it, or ", as_they_are()]);
     }
-    if span.length() > WIDEST {
-        let length = rounded(span.length());
+    let length = rounded(span.length());
+    let smaller = || message!["give a smaller ", Setting::Window, " with ", Setting::Clip, ", or ", as_they_are()];
+    if span.length() > ROUND {
         return Err(message![
-            "the window reaches over {length} degrees of `{name}`, and no map of more than {WIDEST} is made: if it lies across the antimeridian, \
-             count longitudes from 0 to 360; else give a smaller ",
+            "the window reaches over {length} degrees of `{name}`, more than once round the globe: ",
+            smaller()
+        ]);
+    }
+    if span.length() > WIDEST && said_by == SaidBy::Events {
+        return Err(message![
+            "the events reach over {length} degrees of `{name}`: if they lie across the antimeridian, count longitudes from 0 to 360; if they lie all \
+             round the globe, give the ",
             Setting::Window,
-            " with ",
-            Setting::Clip,
-            ", or ",
+            ", as in -180,180,-60,60; or ",
             as_they_are()
         ]);
     }
+    if span.length() > WIDEST && widest_gap(window, east) > WIDEST {
+        return Err(message![
+            "the window lies at both ends of {length} degrees of `{name}`, across the antimeridian: count longitudes from 0 to 360; else ",
+            smaller()
+        ]);
+    }
     Ok(())
+}
+
+/// The most degrees of longitude in a row of which a window has nothing, between its ends.
+fn widest_gap(window: &Window, east: usize) -> f64 {
+    let of_ring = |ring: &Ring| {
+        let fold = |(lo, hi): (f64, f64), point: &[f64; 2]| (lo.min(point[east]), hi.max(point[east]));
+        ring.iter().fold((f64::INFINITY, f64::NEG_INFINITY), fold)
+    };
+    let of_piece = |piece: &Piece| match &piece.outline {
+        // The first ring of a polygon goes round all of it. A border stands on the first two axes.
+        Some(outline) if east < 2 => outline.rings().iter().filter_map(|rings| rings.first()).map(of_ring).collect(),
+        _ => vec![(piece.spans[east].lo, piece.spans[east].hi)],
+    };
+    let mut stretches: Vec<(f64, f64)> = window.pieces().iter().flat_map(of_piece).collect();
+    stretches.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut reached, mut widest) = (f64::NEG_INFINITY, 0.0);
+    for (lo, hi) in stretches {
+        if reached.is_finite() {
+            widest = f64::max(widest, lo - reached);
+        }
+        reached = reached.max(hi);
+    }
+    widest
 }
 
 fn check_latitudes(span: Span, axis: &Axis, longitudes: Span) -> Result<(), Message> {
@@ -387,7 +523,7 @@ mod tests {
     }
 
     fn mapped(window: Window) -> Result<Window, InputError> {
-        on_globe(window, Pair { east: 0, north: 1 }, &mut Vec::new())
+        on_globe(window, Pair { east: 0, north: 1 }, SaidBy::User, &mut Vec::new())
     }
 
     /// The area of a zone, by the closed form of its cap: a different one from that in the projection, with logarithms in place of artanh.
@@ -403,7 +539,12 @@ mod tests {
 
     #[test]
     fn boxes_have_the_area_of_zones() {
-        for (lon, lat) in [((0.0, 1.0), (0.0, 1.0)), ((-75.6, -66.4), (-55.9, -17.5)), ((170.0, 350.0), (60.0, 89.0))] {
+        for (lon, lat) in [
+            ((0.0, 1.0), (0.0, 1.0)),
+            ((-75.6, -66.4), (-55.9, -17.5)),
+            ((170.0, 350.0), (60.0, 89.0)),
+            ((-180.0, 180.0), (-60.0, 75.0)),
+        ] {
             let (found, area) = (mapped(of_box([lon, lat])).unwrap().volume(), zone(lat.0, lat.1, lon.1 - lon.0));
             assert!((found / area - 1.0).abs() < 1e-12, "{found} {area}");
         }
@@ -429,16 +570,12 @@ mod tests {
     fn there_and_back_gives_the_same_degrees() {
         let window = mapped(of_box([(33.9, 41.9), (-4.7, 5.1)])).unwrap();
         let axes = window.axes();
-        for row in [
-            [36.8172, -1.2864],
-            [33.9, 5.1],
-            [0.1, 89.9],
-            [-179.999, -89.5],
-            [360.0, 90.0],
-            [35.0, 120.0],
-            [35.0, -91.5],
-        ] {
+        for row in [[36.8172, -1.2864], [33.9, 5.1], [0.1, 89.9], [35.0, 120.0], [35.0, -91.5]] {
             assert_eq!(row_outward(&row_inward(&row, axes), axes), row);
+        }
+        // Places that are nearer on the other side of the globe are the same places, counted as the map counts.
+        for (row, counted) in [([-179.999, -89.5], [180.001, -89.5]), ([360.0, 90.0], [0.0, 90.0])] {
+            assert_eq!(row_outward(&row_inward(&row, axes), axes), counted);
         }
         assert!(!window.contains(&row_inward(&[36.0, 175.0], axes)), "what is no latitude is not folded back");
     }
@@ -471,14 +608,28 @@ mod tests {
             let sentence = mapped(of_box(spans)).unwrap_err().to_string();
             assert!(sentence.contains(what) && sentence.contains("`geography = plane`"), "{sentence}");
         };
-        refused([(-180.0, 180.0), (-60.0, 60.0)], "antimeridian");
+        refused([(-180.0, 181.0), (-60.0, 60.0)], "more than once round");
         refused([(-400.0, -390.0), (0.0, 1.0)], "no longitude");
         refused([(0.0, 1.0), (0.0, 91.0)], "swapped");
         refused([(0.0, 91.0), (0.0, 91.0)], "no latitude; correct");
         refused([(0.0, 1.0), (80.0, 90.0)], "latitude 90");
         let mut warnings = Vec::new();
-        on_globe(of_box([(-75.6, -66.4), (-55.9, -17.5)]), Pair { east: 0, north: 1 }, &mut warnings).unwrap();
+        let pair = Pair { east: 0, north: 1 };
+        on_globe(of_box([(-75.6, -66.4), (-55.9, -17.5)]), pair, SaidBy::User, &mut warnings).unwrap();
         assert!(warnings[0].to_string().contains("up to 30 %"), "{}", warnings[0]);
+        let wide = of_box([(-180.0, 180.0), (-60.0, 60.0)]);
+        on_globe(wide.clone(), pair, SaidBy::User, &mut warnings).unwrap();
+        assert!(warnings[2].to_string().contains("cut at longitude -180 and 180"), "{}", warnings[2]);
+        let sentence = on_globe(wide, pair, SaidBy::Events, &mut warnings).unwrap_err().to_string();
+        assert!(sentence.contains("antimeridian") && sentence.contains("-180,180,-60,60"), "{sentence}");
+        // Fiji has land on both sides, and so have two boxes.
+        let ring = |x: f64| vec![vec![[x, -18.0], [x + 1.0, -18.0], [x, -17.0]]];
+        let fiji = Window::inside(Polygons::new(vec![ring(-180.0), ring(177.0)]).unwrap());
+        let boxes = [(-180.0, -170.0), (170.0, 180.0)].map(|lon| Window::new(&[lon, (0.0, 1.0)]).unwrap());
+        for window in [fiji, Window::union(&boxes).unwrap()] {
+            let sentence = mapped(window.with_axes(degrees(["lon", "lat"])).unwrap()).unwrap_err().to_string();
+            assert!(sentence.contains("both ends") && sentence.contains("0 to 360"), "{sentence}");
+        }
         mapped(of_box([(175.0, 190.0), (-20.0, -10.0)])).expect("across the antimeridian, counted from 0 to 360");
     }
 }

@@ -8,7 +8,6 @@ use super::message::Message;
 use super::model_file::is_json;
 use crate::message;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The columns of coordinates.
@@ -26,7 +25,33 @@ const TYPES: [&str; 9] = [
     "MultiPolygon",
 ];
 /// How the reference system of all GeoJSON is called where older files name it.
-const WGS84: [&str; 5] = ["CRS84", "EPSG::4326", "EPSG:4326", "CRS:84", "WGS84"];
+const WGS84: [&str; 7] = ["CRS84", "CRS84H", "EPSG::4326", "EPSG:4326", "CRS:84", "WGS84", "WGS 84"];
+
+/// What a model file has among its first bytes, and no GeoJSON document.
+const FORMAT: &[u8] = b"\"pointillist-";
+const HEAD: usize = 64;
+
+/// The same as the columns that are read unless others are asked for.
+pub fn columns() -> Vec<String> {
+    COLUMNS.map(String::from).to_vec()
+}
+
+/// What a sentence that names a line of the table calls the document.
+pub fn lines_of(source: &str) -> String {
+    format!("{source} (a header, and a line for each point)")
+}
+
+/// Whether bytes are GeoJSON, and not another document in JSON.
+pub fn is_geojson(bytes: &[u8]) -> bool {
+    // A model begins with its format, and is large to read twice.
+    let is_model = bytes[..bytes.len().min(HEAD)].windows(FORMAT.len()).any(|part| part == FORMAT);
+    // One that cannot be read is one: who reads its events will say why.
+    !is_model && !matches!(documents("", bytes), Ok(None))
+}
+
+fn has_type(document: &Value) -> bool {
+    document["type"].as_str().is_some_and(|name| TYPES.contains(&name))
+}
 
 /// The points of a document as a table in text.
 pub struct Flat {
@@ -38,23 +63,13 @@ pub struct Flat {
 
 /// The points of a document, if it is GeoJSON; `source` stands for it in messages.
 pub fn flat(source: &str, bytes: &[u8]) -> Result<Option<Flat>, InputError> {
-    if !is_json(bytes) {
-        return Ok(None);
-    }
-    let Ok(document) = document(source, bytes) else { return Ok(None) };
-    if !document["type"].as_str().is_some_and(|name| TYPES.contains(&name)) {
-        return Ok(None);
-    }
-    check_crs(source, &document)?;
-    let members = match (document["type"].as_str(), document["features"].as_array()) {
-        (Some("FeatureCollection"), Some(members)) => Cow::Borrowed(members),
-        (Some("FeatureCollection"), None) => return Err(nothing(source)),
-        _ => Cow::Owned(vec![document.clone()]),
-    };
+    let Some(documents) = documents(source, bytes)? else { return Ok(None) };
+    documents.iter().try_for_each(|document| check_crs(source, document))?;
+    let members: Vec<&Value> = documents.iter().flat_map(members).collect();
     let mut rows = Vec::new();
     for (number, member) in members.iter().enumerate() {
         let place = if members.len() == 1 { source.to_string() } else { format!("{source}, feature {}", number + 1) };
-        let own: Vec<(String, Value)> = properties(member);
+        let own = properties(member);
         for at in points(&place, member)? {
             rows.push(Row { feature: number as u64 + 1, at, properties: own.clone() });
         }
@@ -63,6 +78,43 @@ pub fn flat(source: &str, bytes: &[u8]) -> Result<Option<Flat>, InputError> {
         return Err(nothing(source));
     }
     Ok(Some(table(&rows)))
+}
+
+/// The features of a document, or itself if it is no collection of them.
+fn members(document: &Value) -> Vec<&Value> {
+    match document["type"].as_str() {
+        Some("FeatureCollection") => {
+            document["features"].as_array().map_or(Vec::new(), |members| members.iter().collect())
+        }
+        _ => vec![document],
+    }
+}
+
+/// The GeoJSON document, or several of them one after the other, as where each feature has its line; none if it is something else.
+fn documents(source: &str, bytes: &[u8]) -> Result<Option<Vec<Value>>, InputError> {
+    if !is_json(bytes) {
+        return Ok(None);
+    }
+    if let Ok(document) = document(source, bytes) {
+        return Ok(has_type(&document).then(|| vec![document]));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let each = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().collect::<Result<Vec<_>, _>>();
+    match each {
+        Ok(documents) => Ok(documents.iter().all(has_type).then_some(documents)),
+        Err(error) if begins_as_geojson(bytes) => {
+            let (line, column) = (error.line(), error.column());
+            let why = "a number may be missing (NaN) or the file cut short; correct it, or save the events as CSV";
+            Err(message!["{source} is GeoJSON that cannot be read at line {line}, column {column}: {why}"].into())
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// Whether the first bytes name one of the types.
+fn begins_as_geojson(bytes: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(1000)]);
+    TYPES.iter().any(|name| head.contains(&format!("\"{name}\"")))
 }
 
 fn nothing(source: &str) -> InputError {
@@ -78,8 +130,9 @@ struct Row {
 
 /// Refuses coordinates of another system, which older files may have.
 fn check_crs(source: &str, document: &Value) -> Result<(), Message> {
-    let name = document["crs"]["properties"]["name"].as_str();
-    match name.filter(|name| !WGS84.iter().any(|known| name.contains(known))) {
+    let crs = &document["crs"];
+    let named = [&crs["properties"]["name"], &crs["properties"]["href"], crs].into_iter().find_map(Value::as_str);
+    match named.filter(|name| !WGS84.iter().any(|known| name.trim().to_uppercase().ends_with(known))) {
         None => Ok(()),
         Some(name) => {
             let name = shortened(name);
@@ -190,8 +243,19 @@ mod tests {
         refused(&with("null"), &["feature 2 has no place"]);
         refused(&with(r#"{"type":"Point","coordinates":[1,"x"]}"#), &["feature 2 is at [1,\"x\"]"]);
         refused(r#"{"type":"FeatureCollection","features":[]}"#, &["without a point"]);
-        let crs = r#"{"type":"Point","coordinates":[1,2],"crs":{"properties":{"name":"urn:ogc:def:crs:EPSG::27700"}}}"#;
-        refused(crs, &["EPSG::27700", "convert"]);
+        let with_crs = |crs: &str| format!(r#"{{"type":"Point","coordinates":[1,2],"crs":{crs}}}"#);
+        for name in ["urn:ogc:def:crs:EPSG::27700", "EPSG:43260", "EPSG:3857"] {
+            refused(&with_crs(&format!(r#"{{"properties":{{"name":"{name}"}}}}"#)), &[name, "convert"]);
+            refused(&with_crs(&format!(r#"{{"properties":{{"href":"{name}"}}}}"#)), &[name, "convert"]);
+            refused(&with_crs(&format!(r#""{name}""#)), &[name, "convert"]);
+        }
+        for name in ["urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:EPSG::4326", "epsg:4326"] {
+            read(&with_crs(&format!(r#"{{"properties":{{"name":"{name}"}}}}"#)));
+        }
+        refused(&with("null")[..60], &["cannot be read at line 1", "cut short"]);
+        refused(&with(r#"{"type":"Point","coordinates":[1,NaN]}"#), &["cannot be read at line 1", "NaN"]);
+        refused(&format!("{point}\n{}\n", feature("null", "null")), &["feature 2 has no place"]);
+        assert_eq!(read(&format!("{point}\n{point}\n")).features, [1, 2], "a feature on each line");
         for other in ["lon,lat\n1,2\n", r#"{"format":"pointillist-model"}"#, "{", r#"{"type":"Topology"}"#] {
             assert!(flat("x", other.as_bytes()).unwrap().is_none(), "{other}");
         }

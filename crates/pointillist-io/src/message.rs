@@ -22,6 +22,10 @@ pub enum Setting {
     Clip,
     /// The columns that place the events.
     Columns,
+    /// How closely what lies beyond an exposure is looked at.
+    ExposureBeyond,
+    /// The time zone whose clocks are followed.
+    TimeZone,
     /// Cycles of the clock in the rate.
     Cycle,
     /// How dates are written.
@@ -94,13 +98,15 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 42] = [
         Self::Average,
         Self::Basis,
         Self::Cells,
         Self::Checkpoint,
         Self::Clip,
         Self::Columns,
+        Self::ExposureBeyond,
+        Self::TimeZone,
         Self::Cycle,
         Self::DateFormat,
         Self::Epoch,
@@ -159,6 +165,8 @@ impl Setting {
             Self::HeldOutTrials => "heldout_trials",
             Self::Inducing => "inducing",
             Self::Jitter => "jitter",
+            Self::ExposureBeyond => "exposure_beyond",
+            Self::TimeZone => "time_zone",
             Self::Cycle => "cycle",
             Self::Kernel => "kernel",
             Self::Link => "link",

@@ -11,6 +11,7 @@ use super::output::{OutputError, write_atomically};
 use super::source::read_file;
 use super::summary_file::{SummaryFile, is_summary};
 use super::table::source_name;
+use super::zone::Zone;
 use crate::message;
 use pointillist::state::PosteriorState;
 use pointillist::{Points, Posterior};
@@ -148,6 +149,11 @@ struct EventRows {
 impl ModelFile {
     /// The file's text.
     pub fn to_json(&self) -> String {
+        self.to_json_referred(&self.reference)
+    }
+
+    /// The same with coordinates meant so.
+    pub fn to_json_referred(&self, reference: &Reference) -> String {
         let axes = self.posterior.window().axes();
         let events = self.events.as_ref().map(|events| EventRows {
             names: axes.iter().map(|axis| axis.name.clone()).collect(),
@@ -164,7 +170,7 @@ impl ModelFile {
             posterior: self.posterior.state(),
             events,
             cells: self.cells.as_ref().map(|cells| base64::encode(&cells.to_bytes())),
-            reference: self.reference.clone(),
+            reference: reference.clone(),
             command: self.command.clone(),
         };
         // Names and finite numbers always serialise.
@@ -212,6 +218,10 @@ impl ModelFile {
         let events = document.events.map(|rows| rows.kept(dims)).transpose().map_err(damaged)?;
         if events.as_ref().is_some_and(|events| events.points.len() != document.event_count) {
             return Err(damaged("the number of events kept is not the number it gives".into()));
+        }
+        let zones = posterior.window().axes().iter().filter_map(|axis| axis.zone.as_deref());
+        for zone in zones {
+            Zone::named(zone).map_err(|_| damaged(format!("there is no time zone {}", zone.escape_default())))?;
         }
         let cells = document.cells.map(|text| cells(&text)).transpose().map_err(damaged)?;
         let Document { source, summary, event_count, reference, command, .. } = document;

@@ -1,6 +1,8 @@
 //! What a user says of a model, in words; and the [`Model`] that is meant. Small languages: priors, held values, inducing points.
 
+use super::components::NamedCycle;
 use super::events::{RowSettings, read_points};
+use super::geography::points_inward;
 use super::input_error::InputError;
 use super::memory::given_limit;
 use super::message::{Message, Setting};
@@ -55,7 +57,7 @@ pub enum Degrees {
 pub enum InducingSetting {
     /// A number (31), a grid (20x20), `auto`, or a file of locations.
     Text(String),
-    /// At these places.
+    /// At these places, on the globe in degrees.
     At(Points),
 }
 
@@ -397,13 +399,8 @@ fn clock(axes: &[Axis]) -> Option<(&Axis, TimeUnit)> {
 
 /// The length of a cycle in seconds.
 fn cycle_seconds(cycle: &str) -> Option<f64> {
-    match cycle.trim().trim_end_matches('s') {
-        "hour" => Some(3600.0),
-        "day" => Some(86_400.0),
-        "week" => Some(604_800.0),
-        "year" => Some(365.2425 * 86_400.0),
-        _ => None,
-    }
+    let name = cycle.trim().trim_end_matches('s');
+    NamedCycle::ALL.into_iter().find(|named| named.name() == name).map(NamedCycle::seconds)
 }
 
 impl FitSettings {
@@ -412,7 +409,14 @@ impl FitSettings {
         let (Some(text), Some((axis, unit))) = (&self.cycle, clock(window.axes())) else { return Ok(()) };
         let place = window.axes().iter().position(|own| own.name == axis.name).unwrap_or(0);
         let seconds = window.bounding_box()[place].length() * unit.seconds();
-        let shortest = text.split(',').filter_map(cycle_seconds).fold(f64::INFINITY, f64::min);
+        let lengths = || text.split(',').filter_map(cycle_seconds);
+        if lengths().any(|length| length > seconds) {
+            return Err(message![
+                Setting::Cycle.given(text),
+                " is longer than the window, in which nothing can repeat itself; give a longer window, or a shorter cycle"
+            ]);
+        }
+        let shortest = lengths().fold(f64::INFINITY, f64::min);
         if seconds / shortest <= MOST_CYCLES {
             return Ok(());
         }
@@ -436,6 +440,7 @@ fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
     };
     let name = &axis.name;
     let mut terms = vec![format!("se({name})")];
+    let mut lengths = Vec::new();
     for cycle in text.split(',').map(str::trim) {
         let Some(length) = cycle_seconds(cycle) else {
             return Err(message![
@@ -443,6 +448,10 @@ fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
                 ": `{cycle}` is no cycle; take hour, day, week or year, with commas between"
             ]);
         };
+        if lengths.contains(&length) {
+            return Err(message![Setting::Cycle.given(text), ": `{cycle}` is there twice; name each cycle once"]);
+        }
+        lengths.push(length);
         terms.push(format!("se({name})*periodic({name}, period={}!)", length / unit.seconds()));
     }
     Ok(terms.join(" + "))
@@ -462,7 +471,7 @@ fn inducing(setting: &InducingSetting, axes: &[Axis]) -> Result<Inducing, InputE
         InducingSetting::Text(text) => text.as_str(),
         InducingSetting::At(points) => {
             limit_inducing("places", points.len())?;
-            return Ok(Inducing::At(points.clone()));
+            return Ok(Inducing::At(points_inward(points.clone(), axes)?));
         }
     };
     if text == AUTO {

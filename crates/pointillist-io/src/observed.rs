@@ -8,7 +8,7 @@ use super::geojson::{self, Feature, Ring, read_features, read_polygons, ring_nam
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::source::Opened;
-use super::table::{ReadOptions, read_bytes, read_header, read_table, source_name};
+use super::table::{Dates, ReadOptions, read_bytes, read_header, read_table, source_name};
 use super::time::{TimeAxis, TimeUnit};
 use super::trials::Trials;
 use super::window::{Given, On, column_of, is_end, onto_axis, parse_box, place, time_axis};
@@ -247,7 +247,8 @@ fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<M
     let own_column = |axis: &&Axis| column_of(&header, axis).unwrap_or(&axis.name).to_string();
     let columns = chosen.iter().map(own_column).chain([value]).collect();
     let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
-    let options = ReadOptions { columns: Some(columns), time_unit, ..ReadOptions::default() };
+    let dates = Dates { zone: axes.iter().find_map(time_axis).and_then(|time| time.zone), ..Dates::default() };
+    let options = ReadOptions { columns: Some(columns), time_unit, dates, ..ReadOptions::default() };
     let mut table = read_bytes(source, &bytes, &options)?;
     for (column, &r) in there.iter().enumerate() {
         onto_axis(&mut table, column, &axes[r], dates_only[r])?;

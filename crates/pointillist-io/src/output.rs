@@ -38,6 +38,11 @@ pub enum OutputError {
         "cannot write {path}: it would hold {holds}, and a name in .{ending} promises something else; write to a name in {instead}"
     )]
     WrongName { path: String, ending: String, holds: &'static str, instead: &'static str },
+    /// Files may not be so large here.
+    #[error(
+        "cannot write {path}: it would be larger than files may be here; raise that limit (ulimit -f), or ask for less"
+    )]
+    TooLarge { path: String },
     /// Anything else the system reports.
     #[error("cannot write {path}: {error}")]
     Other { path: String, error: io::Error },
@@ -49,6 +54,7 @@ impl OutputError {
         let path = path.into();
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull { path },
+            ErrorKind::FileTooLarge => Self::TooLarge { path },
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NoDirectory { path },
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::NoPermission { path },
             ErrorKind::IsADirectory => Self::IsDirectory { path },
@@ -110,12 +116,15 @@ const FOREIGN: [&str; 18] = [
     "shp", "gpkg", "feather",
 ];
 
+/// The end of a name by which formats are told apart, in small letters.
+pub fn ending(path: &Path) -> Option<String> {
+    path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase())
+}
+
 /// Refuses a name that says that the file holds something else than is written. Devices have any name.
 pub fn check_name(path: &Path, written: Written) -> Result<(), OutputError> {
     let is_device = fs::metadata(path).is_ok_and(|found| !found.is_file());
-    let Some(ending) = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()) else {
-        return Ok(());
-    };
+    let Some(ending) = ending(path) else { return Ok(()) };
     let is_number = ending.bytes().all(|byte| byte.is_ascii_digit());
     let is_right = match written {
         _ if is_device || is_number => true,

@@ -177,7 +177,11 @@ pub(super) fn read_bytes(source: &str, bytes: Vec<u8>, options: &ReadOptions) ->
         rows.check_memory(source, held)?;
     }
     groups.parquet.layout.check_kept(source, &rows, &groups.wanted, options, Counting::Rows)?;
-    Ok(Table::new(source, &groups.wanted, rows, options.time_unit, Counting::Rows, skipped))
+    if let Some(zone) = options.dates.zone {
+        // Times of Parquet are instants.
+        rows.instants.iter_mut().flatten().for_each(|instant| *instant = zone.shown(*instant));
+    }
+    Ok(Table::new(source, &groups.wanted, rows, (options.time_unit, options.dates.zone), Counting::Rows, skipped))
 }
 
 impl Parquet {
@@ -200,7 +204,8 @@ impl Parquet {
         let names = columns.iter().map(|column| column.path().string()).collect();
         let kinds = meanings.iter().map(Meaning::value).collect();
         let (how, examples) = (vec![How::Plain; meanings.len()], vec![Vec::new(); meanings.len()]);
-        let layout = Layout { names, kinds, how, examples, epochs: Vec::new(), has_header: true, first_line: 0 };
+        let layout =
+            Layout { names, kinds, how, examples, epochs: Vec::new(), has_header: true, first_line: 0, zone: None };
         Ok(Self { source: source.to_string(), file, meanings, layout })
     }
 

@@ -59,6 +59,11 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// Whether it says how far a date is from UTC.
+    pub(super) fn has_offset(&self) -> bool {
+        self.text.contains("%z")
+    }
+
     /// Reads a format.
     pub fn parse(text: &str) -> Result<Self, Message> {
         let given = Setting::DateFormat.given(text);

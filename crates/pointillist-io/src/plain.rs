@@ -42,7 +42,7 @@ impl Plan {
         };
         let takes = (0..layout.names.len()).map(take).collect();
         let is_plain = wanted.chosen.iter().all(|&column| layout.how[column] == How::Plain);
-        let possible = wanted.label.is_none() && wanted.clauses.is_empty() && is_plain;
+        let possible = wanted.label.is_none() && wanted.clauses.is_empty() && is_plain && layout.zone.is_none();
         Self { takes, dims: wanted.chosen.len(), possible }
     }
 

@@ -12,8 +12,9 @@ use super::spec::measure_name;
 use super::table::{Dates, ReadOptions, read_bytes, read_header, source_name};
 use super::time::{TimeAxis, TimeUnit};
 use super::window::{Given, On, is_end, onto_axis, place, show_box, show_window, time_axis};
+use super::zone::{self, on_clocks, refuse_halves};
 use crate::message;
-use pointillist::window::Span;
+use pointillist::window::{Exposure, Span};
 use pointillist::{Axis, Posterior, Window};
 use serde_json::Value;
 use std::path::Path;
@@ -75,22 +76,64 @@ pub fn regions(texts: &[String], every: Option<&str>, whole: &Window) -> Result<
     }
     if groups.is_empty() {
         // A box around a window that was looked at several times counts it once.
-        let window = if is_repeated(whole) { box_around(whole)? } else { whole.clone() };
+        let window = if is_repeated(whole) { box_around(whole)? } else { whole.clone().looked_at_once() };
         let region = Region::plain(show_window(whole), window);
         groups.push(RegionGroup { asked_by: "the window".into(), regions: vec![region] });
     }
-    let Some(length) = every else { return Ok(groups) };
-    let cut = Cut::parse(length, axes)?;
-    for group in &mut groups {
-        let bins =
-            group.regions.iter().map(|region| bins(region, length, &cut, axes)).collect::<Result<Vec<_>, _>>()?;
-        group.regions = bins.into_iter().flatten().collect();
+    if let Some(length) = every {
+        let cut = Cut::parse(length, axes)?;
+        for group in &mut groups {
+            let bins =
+                group.regions.iter().map(|region| bins(region, length, &cut, axes)).collect::<Result<Vec<_>, _>>()?;
+            group.regions = bins.into_iter().flatten().collect();
+        }
+    }
+    for region in groups.iter_mut().flat_map(|group| &mut group.regions) {
+        // One that clocks never show stays, to be named where it is left out.
+        if let Some(window) = on_clocks(region.window.clone())? {
+            region.window = window;
+        }
+        region.counted = region.window.clone();
     }
     Ok(groups)
 }
 
+/// Says how closely what lies beyond a window with an exposure is looked at.
+pub fn expose_beyond(groups: &mut [RegionGroup], exposure: f64, posterior: &Posterior) -> Result<(), InputError> {
+    let given = || Setting::ExposureBeyond.given(exposure);
+    let window = posterior.window();
+    if window.exposure().is_none() || window.dims() != 1 {
+        return Err(message![given(), " is for a model on a line that has an exposure; leave it out"].into());
+    }
+    if !(exposure.is_finite() && exposure > 0.0) {
+        return Err(message![given(), ": an exposure is a positive number; 1 is what rates are for"].into());
+    }
+    let end = window.bounding_box()[0].hi;
+    let mut is_used = false;
+    for region in groups.iter_mut().flat_map(|group| &mut group.regions) {
+        let span = region.window.bounding_box()[0];
+        if posterior.is_beyond(&region.window) {
+            let even = Exposure::cells(vec![0], vec![vec![span.lo, span.hi]], vec![exposure])?;
+            region.window = region.window.clone().with_exposure(even)?;
+            is_used = true;
+        } else if span.hi > end {
+            let (name, end) = (&region.name, place(&window.axes()[0], end));
+            let why = format!(
+                ": {name} begins inside the window and ends beyond it; ask for its parts before and after {end}"
+            );
+            return Err(message![given(), why].into());
+        }
+    }
+    match is_used {
+        true => Ok(()),
+        false => Err(message![given(), ": no region lies beyond the window; leave it out"].into()),
+    }
+}
+
 /// A part outside the window so small may be the rounding of a border.
 const NOT_WORTH_A_WORD: f64 = 1e-6;
+/// What becomes of what lies beyond the window.
+const FORECAST: &str = "where the count is a forecast: its quantiles say more than its mean";
 /// So many regions are warned of one by one.
 const FEW: usize = 3;
 
@@ -99,24 +142,48 @@ const FEW: usize = 3;
 pub fn counted(group: RegionGroup, posterior: &Posterior) -> Result<(Vec<Region>, Vec<Message>), Message> {
     let (window, RegionGroup { asked_by, regions: group }) = (posterior.window(), group);
     let shown = show_window(window);
-    let (total, mut outside, mut lost) = (group.len(), Vec::new(), Vec::new());
+    let (total, mut outside, mut lost, mut never) = (group.len(), Vec::new(), Vec::new(), Vec::new());
     let mut regions = Vec::with_capacity(total);
     for region in group {
+        if matches!(on_clocks(region.window.clone()), Ok(None)) {
+            never.push(region.name);
+            continue;
+        }
         let part = |of: Option<Window>| of.map_or(0.0, |part| part.volume() / region.window.volume());
         let beyond = 1.0 - part(window.intersection(&region.window));
         let Some(counted) = posterior.counted(&region.window) else {
             lost.push(region.name);
             continue;
         };
-        if beyond > NOT_WORTH_A_WORD {
-            outside.push((region.name.clone(), beyond));
+        let uncounted = 1.0 - part(Some(counted.clone()));
+        for (part, fate) in [(beyond - uncounted, FORECAST), (uncounted, "and not counted")] {
+            if part > NOT_WORTH_A_WORD {
+                outside.push((region.name.clone(), part, fate));
+            }
         }
         regions.push(Region { counted, ..region });
     }
+    let zone = window.axes().iter().find_map(|axis| axis.zone.as_deref()).unwrap_or_default();
+    if never.len() == total {
+        return Err(message![asked_by, " is left out by the clocks of {zone}, which never show it; give another time"]);
+    }
     if regions.is_empty() {
+        if window.dims() == 1 && window.exposure().is_some() {
+            let why = "and how closely it will be looked at there is not known: the exposure of the model ends with the window";
+            let remedy = message!["; say it with ", Setting::ExposureBeyond.given(1), ", or give a part of the window"];
+            return Err(message![asked_by, " lies outside the window {shown}, {why}", remedy]);
+        }
         return Err(message![asked_by, " lies outside the window {shown}; give a part of it"]);
     }
     let mut said = Vec::new();
+    if !never.is_empty() {
+        let (count, names) = (never.len(), shortened(&never));
+        said.push(message![
+            "{count} of the {total} regions of ",
+            asked_by.clone(),
+            " are never shown by the clocks of {zone} and are left out: {names}"
+        ]);
+    }
     if !lost.is_empty() {
         let (count, names) = (lost.len(), shortened(&lost));
         said.push(message![
@@ -125,19 +192,20 @@ pub fn counted(group: RegionGroup, posterior: &Posterior) -> Result<(Vec<Region>
             " lie outside the window {shown} and are left out: {names}"
         ]);
     }
-    let fate = if posterior.counts_beyond_the_window() {
-        "where the count is a forecast: its quantiles say more than its mean"
-    } else {
-        "and not counted"
-    };
     let what = measure_name(window.dims());
-    for (name, part) in outside.iter().take(if outside.len() <= FEW { FEW } else { 0 }) {
+    for (name, part, fate) in outside.iter().take(if outside.len() <= FEW { FEW } else { 0 }) {
         let percent = brief(100.0 * part);
         let whose = if total == 1 { asked_by.clone() } else { message![asked_by.clone(), " ({name})"] };
         said.push(message!["{percent} % of the {what} of ", whose, " is outside the window {shown}, {fate}"]);
     }
     if outside.len() > FEW {
         let count = outside.len();
+        let forecasts = outside.iter().filter(|(_, _, fate)| *fate == FORECAST).count();
+        let fate = match forecasts {
+            0 => "and not counted",
+            _ if forecasts == count => FORECAST,
+            _ => "where counts are forecasts; gaps are not counted",
+        };
         said.push(message![
             "{count} of the {total} regions of ",
             asked_by,
@@ -155,7 +223,7 @@ fn shortened(names: &[String]) -> String {
 
 /// Whether a part of the window was looked at more than once.
 pub fn is_repeated(window: &Window) -> bool {
-    window.pieces().iter().any(|piece| piece.repeats != 1.0)
+    zone::looks(window).iter().any(|looks| *looks != 1.0)
 }
 
 fn of_text(given: Given<'_>, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
@@ -194,7 +262,7 @@ fn feature_name(feature: &Feature, file: &str, number: usize) -> String {
     let find = |wanted: &str| feature.properties.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
     match find(NAME).or_else(|| find("id")) {
         Some((_, value)) if !value.is_null() => plain(value),
-        _ => format!("{file}, feature {number}"),
+        _ => format!("feature {number} of {file}"),
     }
 }
 
@@ -228,7 +296,8 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
     }
     let label = is_there(NAME).then(|| NAME.to_string());
     let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
-    let options = ReadOptions { columns: Some(columns), label, time_unit, ..Default::default() };
+    let dates = Dates { zone: axes.iter().find_map(time_axis).and_then(|time| time.zone), ..Dates::default() };
+    let options = ReadOptions { columns: Some(columns), label, time_unit, dates, ..Default::default() };
     let mut table = read_bytes(source, &bytes, &options)?;
     for (r, axis) in axes.iter().enumerate() {
         onto_axis(&mut table, 2 * r, axis, false)?;
@@ -246,6 +315,7 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
         }
         let shown = show_box(spans.iter().copied(), axes);
         let window = Window::new(&spans)?.with_axes(axes.to_vec())?;
+        refuse_twice(&window).map_err(|why| message!["{source}, line {line}: ", why])?;
         regions.push(match table.labels.get(row) {
             Some(name) => Region { is_named: true, ..Region::plain(name.clone(), window) },
             None => Region::plain(shown, window),
@@ -254,19 +324,38 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
     Ok(regions)
 }
 
+/// Refuses a row with an end that clocks show twice: a table does not keep the offset that tells which is meant.
+fn refuse_twice(window: &Window) -> Result<(), Message> {
+    refuse_halves(window)?;
+    for (axis, span) in window.axes().iter().zip(window.bounding_box()) {
+        let Some((time, zone)) = time_axis(axis).and_then(|time| Some((time, time.zone?))) else { continue };
+        if let Some(end) = [span.lo, span.hi].into_iter().find(|end| zone.is_twice(time.reading_at(*end))) {
+            let (end, zone) = (time.to_reading(end), zone.name());
+            let why = "and a table does not say which time is meant";
+            return Err(message![
+                "the clocks of {zone} show {end} twice, {why}; give that region by ",
+                Setting::Regions
+            ]);
+        }
+    }
+    Ok(())
+}
+
 /// How many of the events of a fit lie in a region: to be held beside what is expected there. Not known where the model has not kept its events, where several
 /// trials were seen and one is counted, or where the region reaches beyond the window.
 pub fn seen(region: &Region, model: &ModelFile) -> Option<u64> {
     let (events, window) = (model.events.as_ref()?, model.posterior.window());
-    let around = window.bounding_box();
-    let is_within = |(part, whole): (&Span, &Span)| {
+    let is_known = !is_repeated(window) && is_within(&region.counted, window);
+    is_known.then(|| model.posterior.seen(&region.counted, &events.points))
+}
+
+/// Whether the box around a region does not reach beyond that around a window.
+pub fn is_within(region: &Window, window: &Window) -> bool {
+    let inside = |(part, whole): (&Span, &Span)| {
         let slack = 1e-9 * whole.length();
         part.lo >= whole.lo - slack && part.hi <= whole.hi + slack
     };
-    if is_repeated(window) || !region.counted.bounding_box().iter().zip(&around).all(is_within) {
-        return None;
-    }
-    Some(events.points.rows().filter(|row| region.counted.contains(row)).count() as u64)
+    region.bounding_box().iter().zip(&window.bounding_box()).all(inside)
 }
 
 /// How bins are cut.

@@ -175,9 +175,14 @@ impl Opened {
         }
     }
 
-    /// Whether it is a document in JSON, which no table begins as.
+    /// Whether it is a document in JSON, compressed or not, which no table begins as.
     pub fn is_json(&self) -> bool {
-        is_json(&self.head)
+        let mut start = Vec::new();
+        if self.is_gzip() {
+            // The head is only a part of it, so that there is an end where none should be.
+            let _ = MultiGzDecoder::new(&self.head[..]).take(HEAD as u64).read_to_end(&mut start);
+        }
+        is_json(if self.is_gzip() { &start } else { &self.head })
     }
 
     /// All bytes of a table, or of a GeoJSON document with events, decompressed, as long as memory allows. A text with a line that has no end is refused on the way.

@@ -16,6 +16,7 @@ use super::table::{
     not_utf8, text_of, unreadable,
 };
 use super::time::{TimeAxis, TimeUnit};
+use super::{geojson, geojson_points};
 use pointillist::internals::parallel;
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -119,6 +120,8 @@ impl Chunk {
 /// A table that is read from its beginning to its end.
 pub struct Stream {
     source: String,
+    /// What messages on single lines call it.
+    lines_of: String,
     names: Vec<String>,
     dates: Vec<bool>,
     body: Body,
@@ -135,6 +138,8 @@ pub struct Stream {
 enum Body {
     Text(Box<Text>),
     Parquet(Box<Groups>),
+    /// The points of a GeoJSON document as a text, and the feature of each.
+    Points(Box<Text>, Vec<u64>),
 }
 
 impl Stream {
@@ -150,6 +155,7 @@ impl Stream {
             Some(_) => Ok(()),
             None => refuse_counts(&source, names.iter().map(String::as_str)),
         };
+        let mut lines_of = source.clone();
         let (names, dates, notes, body) = if opened.is_parquet() {
             let parquet = opened.parquet()?;
             refuse_counts_in(parquet.columns())?;
@@ -158,14 +164,28 @@ impl Stream {
             let groups = parquet.choose(&options)?.without_labels();
             (groups.names(), groups.dates(), groups.notes(), Body::Parquet(Box::new(groups)))
         } else {
-            let text = Text::open(&source, opened, set_aside, options)?;
+            let (bytes, points) = Bytes::of(opened)?;
+            if points.is_some() {
+                lines_of = geojson_points::lines_of(&source);
+            }
+            let own = |columns| ReadOptions { columns: Some(columns), ..options.clone() };
+            let usual = points.as_ref().filter(|_| options.columns.is_none()).map(|_| own(geojson_points::columns()));
+            let text = match usual {
+                Some(usual) => Text::open(&lines_of, bytes, |_| usual.clone(), &usual)?,
+                None => Text::open(&lines_of, bytes, set_aside, options)?,
+            };
             let Form { layout, wanted, .. } = &text.form;
             refuse_counts_in(&layout.names)?;
             let dates = wanted.chosen.iter().map(|&column| layout.kinds[column] == Value::Date).collect();
-            (wanted.names.clone(), dates, wanted.notes.clone(), Body::Text(Box::new(text)))
+            let (names, notes, text) = (wanted.names.clone(), wanted.notes.clone(), Box::new(text));
+            let body = match points {
+                Some(features) => Body::Points(text, features),
+                None => Body::Text(text),
+            };
+            (names, dates, notes, body)
         };
         let (most_bad, options) = (options.skip_bad, options.clone());
-        Ok(Self { source, names, dates, body, most_bad, skipped: 0, notes, options, taken: 0, left_out: 0 })
+        Ok(Self { source, lines_of, names, dates, body, most_bad, skipped: 0, notes, options, taken: 0, left_out: 0 })
     }
 
     /// What the user should know of how it is read.
@@ -184,7 +204,7 @@ impl Stream {
             return None;
         }
         let (layout, wanted) = match &self.body {
-            Body::Text(text) => (&text.form.layout, &text.form.wanted),
+            Body::Text(text) | Body::Points(text, _) => (&text.form.layout, &text.form.wanted),
             Body::Parquet(groups) => groups.form(),
         };
         Some(layout.nothing_kept(&self.source, self.left_out, wanted, &self.options, self.counting()))
@@ -219,6 +239,7 @@ impl Stream {
     pub fn counting(&self) -> Counting {
         match self.body {
             Body::Text(_) => Counting::Lines,
+            Body::Points(..) => Counting::Features,
             Body::Parquet(_) => Counting::Rows,
         }
     }
@@ -226,7 +247,7 @@ impl Stream {
     /// The part of the table that has been read, if that is known.
     pub fn share(&self) -> Option<f64> {
         let (read, all) = match &self.body {
-            Body::Text(text) => (text.read.load(Ordering::Relaxed), text.size?),
+            Body::Text(text) | Body::Points(text, _) => (text.read.load(Ordering::Relaxed), text.size?),
             Body::Parquet(groups) => groups.progress(),
         };
         Some(read as f64 / all.max(1) as f64)
@@ -235,7 +256,7 @@ impl Stream {
     /// How far the columns reach, if the file says so without being read.
     pub fn known_extents(&self) -> Option<Vec<Extent>> {
         match &self.body {
-            Body::Text(_) => None,
+            Body::Text(_) | Body::Points(..) => None,
             // What the filter leaves out reaches farther.
             Body::Parquet(_) if self.options.filter.is_some() => None,
             Body::Parquet(groups) => groups.extents(),
@@ -254,7 +275,18 @@ impl Stream {
 
     fn read_on(&mut self) -> Result<Option<Vec<Chunk>>, InputError> {
         match &mut self.body {
-            Body::Text(text) => text.next(&self.source, self.most_bad, &mut self.skipped),
+            Body::Text(text) => text.next(&self.lines_of, self.most_bad, &mut self.skipped),
+            Body::Points(text, features) => {
+                let mut chunks = text.next(&self.lines_of, self.most_bad, &mut self.skipped)?;
+                for chunk in chunks.iter_mut().flatten() {
+                    let before = std::mem::take(&mut chunk.before);
+                    // After the header.
+                    let feature =
+                        |line: &mut u64| *line = features.get((before + *line) as usize - 2).copied().unwrap_or(*line);
+                    chunk.rows.lines.iter_mut().for_each(feature);
+                }
+                Ok(chunks)
+            }
             Body::Parquet(groups) => {
                 let (most_bad, skipped) = (self.most_bad, &mut self.skipped);
                 let mut judge = |error| {
@@ -280,6 +312,35 @@ struct Form {
     separator: Separator,
 }
 
+/// The bytes of a text that are yet to be read.
+struct Bytes {
+    input: Box<dyn Read + Send>,
+    is_gzip: bool,
+    /// How many have been read, and how many there are if that is known.
+    read: Arc<AtomicU64>,
+    size: Option<u64>,
+}
+
+impl Bytes {
+    /// Those of a table; of a GeoJSON document those of the table of its points, with the feature of each.
+    fn of(opened: Opened) -> Result<(Self, Option<Vec<u64>>), InputError> {
+        let read = Arc::<AtomicU64>::default();
+        if !opened.is_json() {
+            let (size, is_gzip) = (opened.size(), opened.is_gzip());
+            return Ok((Self { input: opened.unpacked(read.clone()), is_gzip, read, size }, None));
+        }
+        let source = opened.source().to_string();
+        let document = opened.document(geojson::GROWTH)?;
+        let (bytes, features) = match geojson_points::flat(&source, &document)? {
+            Some(points) => (points.text.into_bytes(), Some(points.features)),
+            // Who reads it as a table will say what it is.
+            None => (document, None),
+        };
+        let input = Box::new(io::Cursor::new(bytes));
+        Ok((Self { input, is_gzip: false, read, size: None }, features))
+    }
+}
+
 /// A delimited text.
 struct Text {
     blocks: Blocks,
@@ -295,13 +356,11 @@ struct Text {
 impl Text {
     fn open(
         source: &str,
-        opened: Opened,
+        bytes: Bytes,
         set_aside: impl FnOnce(&[String]) -> ReadOptions,
         options: &ReadOptions,
     ) -> Result<Self, InputError> {
-        let (size, read) = (opened.size(), Arc::<AtomicU64>::default());
-        let is_gzip = opened.is_gzip();
-        let input = opened.unpacked(read.clone());
+        let Bytes { input, is_gzip, read, size } = bytes;
         let mut blocks =
             Blocks { input, is_gzip, rest: Vec::new(), has_ended: false, is_endless: false, separator: None };
         let mut first = blocks.next(source)?.unwrap_or_default();

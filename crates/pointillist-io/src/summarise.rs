@@ -8,7 +8,7 @@ use super::events::{
     DRAW_COLUMN, EventSettings, Misplaced, Peeked, TRIAL_COLUMN, Words, axes, bounding_box, degrees, file_name, kept,
     own_window, read_options, skipped,
 };
-use super::geography::{self, Pair};
+use super::geography::{self, Pair, SaidBy};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed::{self, Looks};
@@ -63,8 +63,19 @@ pub type Watch<'a> = &'a mut dyn FnMut(&SummaryProgress);
 pub fn names(paths: &[String]) -> String {
     match paths {
         [] => String::new(),
-        [path] => file_name(path),
-        [path, others @ ..] => format!("{} and {} more", file_name(path), others.len()),
+        [path] => part_name(path),
+        [path, others @ ..] => format!("{} and {} more", part_name(path), others.len()),
+    }
+}
+
+/// What stands between the name of a file and the condition that its rows satisfy.
+const WHERE: &str = " where ";
+
+/// The name of a file, with the condition that its rows satisfy if there is one: parts of one file under different conditions are different parts.
+fn part_name(path: &str) -> String {
+    match path.split_once(WHERE) {
+        Some((path, condition)) => format!("{}{WHERE}{condition}", file_name(path)),
+        None => file_name(path),
     }
 }
 
@@ -158,7 +169,11 @@ impl Tables {
         let mut warnings = self.notes.clone();
         let (plain, time) = self.window(settings, &mut warnings, watch)?;
         let plain = match self.pair(settings)? {
-            Some(pair) => geography::on_globe(plain, pair, &mut warnings)?,
+            Some(pair) => {
+                let has_own = self.dataset.is_some() || !settings.window.is_empty();
+                let said_by = if has_own { SaidBy::User } else { SaidBy::Events };
+                geography::on_globe(plain, pair, said_by, &mut warnings)?
+            }
             None => plain,
         };
         let repeats = settings.repeats.unwrap_or(self.dataset.map_or(1, |set| set.repeats));
@@ -179,7 +194,8 @@ impl Tables {
         warnings.extend(kept(&settings.rows, pass.total, pass.left_out));
         let word = if pass.only_rows { Counting::Rows } else { Counting::Lines };
         warnings.splice(0..0, said.into_iter().chain(skipped(pass.skipped, word)));
-        let sources = self.given.iter().map(|given| file_name(given.path())).collect();
+        let condition = settings.rows.filter.as_ref().map_or(String::new(), |condition| format!("{WHERE}{condition}"));
+        let sources = self.given.iter().map(|given| file_name(given.path()) + &condition).collect();
         let dropped = pass.outside.count + pass.unseen.count;
         let file = SummaryFile { summary: pass.summary, sources, skipped: pass.skipped, dropped };
         Ok(Summarised { file, warnings })
@@ -197,7 +213,7 @@ impl Tables {
         if !settings.window.is_empty() {
             // A window that is given says where time begins, whatever events there are: summaries of parts must agree on it.
             let start = |r: usize| match observed::first_midnight(r, &settings.window) {
-                Some(origin_unix_seconds) => TimeAxis { origin_unix_seconds, unit },
+                Some(origin_unix_seconds) => TimeAxis { origin_unix_seconds, unit, zone: None },
                 None => TimeAxis::epoch(unit),
             };
             let time: Vec<_> = dates.iter().enumerate().map(|(r, &is_date)| is_date.then(|| start(r))).collect();
@@ -295,6 +311,10 @@ fn joined(all: Option<Vec<Extent>>, more: Option<Vec<Extent>>) -> Option<Vec<Ext
 fn refuse(given: &[Peeked], settings: &EventSettings) -> Result<(), InputError> {
     if given.iter().filter(|given| given.path() == "-").count() > 1 {
         return Err(message!["standard input was given twice; name it once"].into());
+    }
+    if let Some(zone) = &settings.time_zone {
+        let zone = Setting::TimeZone.given(zone);
+        return Err(message![zone, ": summaries keep UTC; fit the table itself, or leave it out"].into());
     }
     match given.iter().find(|given| !given.can_be_read_again()) {
         Some(once) if settings.window.is_empty() => {

@@ -11,14 +11,15 @@
 use std::io::{self, ErrorKind};
 
 use super::filter::{Cell, Clause, Filter};
-use super::geography::inward;
+use super::geography::place_inward;
 use super::geojson_points::{self, Flat};
 use super::input_error::{InputError, shortened};
 use super::memory;
 use super::message::{Message, Setting};
 use super::pattern::Pattern;
 use super::source::Opened;
-use super::time::{Epoch, TimeAxis, TimeUnit, parse_iso};
+use super::time::{Epoch, TimeAxis, TimeUnit, parse_iso, parse_reading};
+use super::zone::Zone;
 use super::{parquet, plain, summary_file};
 use crate::message;
 use pointillist::Axis;
@@ -83,6 +84,8 @@ pub struct Dates {
     pub format: Option<Pattern>,
     /// As numbers that count from 1970.
     pub epoch: Option<Epoch>,
+    /// Whose clocks are meant where nothing else is said, and followed by the axis of time.
+    pub zone: Option<Zone>,
 }
 
 /// What the rows of a table are counted by.
@@ -185,11 +188,10 @@ pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<T
 
 /// The events of a GeoJSON document, on the columns of their coordinates unless others are asked for.
 fn read_geojson(source: &str, points: Flat, options: &ReadOptions) -> Result<Table, InputError> {
-    let own = || geojson_points::COLUMNS.map(String::from).to_vec();
-    let options = ReadOptions { columns: Some(options.columns.clone().unwrap_or_else(own)), ..options.clone() };
+    let columns = options.columns.clone().unwrap_or_else(geojson_points::columns);
+    let options = ReadOptions { columns: Some(columns), ..options.clone() };
     // What a sentence may say of a line must be true.
-    let shown = format!("{source} (a header, and a line for each point)");
-    let table = read_bytes(&shown, points.text.as_bytes(), &options)?;
+    let table = read_bytes(&geojson_points::lines_of(source), points.text.as_bytes(), &options)?;
     let feature = |line: &u64| points.features.get(*line as usize - 2).copied().unwrap_or(*line);
     let lines = table.lines.iter().map(feature).collect();
     Ok(Table { lines, counting: Counting::Features, source: source.to_string(), ..table })
@@ -596,6 +598,8 @@ pub(super) struct Layout {
     pub(super) epochs: Vec<(usize, &'static str)>,
     pub(super) has_header: bool,
     pub(super) first_line: u64,
+    /// Whose clocks are followed.
+    pub(super) zone: Option<Zone>,
 }
 
 /// The places of the columns to read.
@@ -747,7 +751,8 @@ impl Layout {
                 }
             }
         }
-        let mut layout = Self { names, kinds, how, examples, epochs: Vec::new(), has_header, first_line };
+        let zone = dates.zone;
+        let mut layout = Self { names, kinds, how, examples, epochs: Vec::new(), has_header, first_line, zone };
         layout.settle_dates(file, &tallies, options)?;
         Ok(layout)
     }
@@ -972,7 +977,7 @@ impl Layout {
             allowed(error, skipped, options.skip_bad, Counting::Lines)
         })?;
         self.check_kept(source, &rows, wanted, options, Counting::Lines)?;
-        Ok(Table::new(source, wanted, rows, options.time_unit, Counting::Lines, skipped))
+        Ok(Table::new(source, wanted, rows, (options.time_unit, self.zone), Counting::Lines, skipped))
     }
 
     /// Refuses a filter that leaves nothing.
@@ -1082,12 +1087,16 @@ impl Layout {
         }
     }
 
-    /// A field of a column of dates.
+    /// A field of a column of dates, as the clocks that are followed show it.
     fn instant(&self, column: usize, field: &str) -> Option<i64> {
+        let shown = |instant: i64| self.zone.map_or(instant, |zone| zone.shown(instant));
         match &self.how[column] {
+            How::Written(pattern) | How::Either(pattern, _) if pattern.has_offset() => {
+                pattern.instant(field).map(shown)
+            }
             How::Written(pattern) | How::Either(pattern, _) => pattern.instant(field),
-            How::Epoch(epoch) => epoch.instant(field.parse().ok()?),
-            How::Plain | How::DecimalComma => parse_iso(field),
+            How::Epoch(epoch) => epoch.instant(field.parse().ok()?).map(shown),
+            How::Plain | How::DecimalComma => parse_reading(field, self.zone),
         }
     }
 
@@ -1155,7 +1164,7 @@ impl Table {
     /// Counts a column of degrees in the km of an axis on the globe. On any other axis it stays.
     pub(crate) fn on_globe(&mut self, column: usize, axis: &Axis) {
         if axis.globe.is_some() {
-            self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value = inward(axis, *value));
+            self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value = place_inward(axis, *value));
         }
     }
 
@@ -1164,13 +1173,15 @@ impl Table {
         source: &str,
         wanted: &Wanted,
         mut rows: Rows,
-        unit: TimeUnit,
+        (unit, zone): (TimeUnit, Option<Zone>),
         counting: Counting,
         skipped: u64,
     ) -> Self {
         let earliest = rows.instants.iter().map(|instants| instants.iter().min());
         let time: Vec<_> = earliest.map(|first| Some(TimeAxis::starting_before(*first?, unit))).collect();
         rows.put_on(&time);
+        // Dates were read as the clocks of the zone show them.
+        let time = time.into_iter().map(|time| Some(TimeAxis { zone, ..time? })).collect();
         let Rows { values, lines, labels, left_out, .. } = rows;
         let (names, notes) = (wanted.names.clone(), wanted.notes.clone());
         let (dims, source) = (names.len(), source.to_string());
@@ -1404,7 +1415,7 @@ mod tests {
         fails("when\n5th of May\n6th of May\n", &["line 2", "3 fields", "`date_format`"]);
         fails("when\nMonday\nTuesday\n", &["no column of numbers", "`Monday`", "`date_format`"]);
         let format = |text: &str| ReadOptions {
-            dates: Dates { format: Some(Pattern::parse(text).unwrap()), epoch: None },
+            dates: Dates { format: Some(Pattern::parse(text).unwrap()), ..Dates::default() },
             ..ReadOptions::default()
         };
         let months = read_packed("when,n\n01/02/2025,7\n03/04/2025,8\n", &format("%m/%d/%Y")).unwrap();
@@ -1421,7 +1432,7 @@ mod tests {
     fn epochs_are_read_where_they_are_asked_for() {
         let text = "timestamp,x\n1700000000,5\n1700086400,6\n";
         let epoch = |epoch: Epoch, columns: Option<Vec<String>>| ReadOptions {
-            dates: Dates { format: None, epoch: Some(epoch) },
+            dates: Dates { epoch: Some(epoch), ..Dates::default() },
             columns,
             time_unit: TimeUnit::Hours,
             ..ReadOptions::default()

@@ -2,8 +2,9 @@
 //!
 //! Instants are whole microseconds since 1970-01-01T00:00:00Z in an `i64` until the last division, so that a sum of
 //! a large date and a small fraction loses nothing. The calendar is the Gregorian one, also before 1582, in UTC.
-//! There are no time zones by name, no week dates or ordinal dates, and a leap second is the second after it.
+//! Time zones by name are in `zone.rs`: an axis that has one counts what its clocks show. There are no week dates or ordinal dates, and a leap second is the second after it.
 
+use super::zone::Zone;
 use std::fmt;
 use std::str::FromStr;
 
@@ -89,12 +90,14 @@ pub struct TimeAxis {
     pub origin_unix_seconds: f64,
     /// The unit in which the axis counts.
     pub unit: TimeUnit,
+    /// Whose clocks it goes by, if not those of UTC: the origin is then what these clocks show.
+    pub zone: Option<Zone>,
 }
 
 impl TimeAxis {
     /// The axis that starts in 1970.
     pub fn epoch(unit: TimeUnit) -> Self {
-        Self { origin_unix_seconds: 0.0, unit }
+        Self { origin_unix_seconds: 0.0, unit, zone: None }
     }
 
     /// The axis in the same unit that starts at the midnight (UTC) before the instant at `value`.
@@ -108,10 +111,10 @@ impl TimeAxis {
     /// the numbers stay small and whole days stay whole.
     pub fn starting_before(earliest: i64, unit: TimeUnit) -> Self {
         let midnight = earliest.div_euclid(MICROS_PER_DAY) * MICROS_PER_DAY;
-        Self { origin_unix_seconds: (midnight / MICROS_PER_SECOND) as f64, unit }
+        Self { origin_unix_seconds: (midnight / MICROS_PER_SECOND) as f64, unit, zone: None }
     }
 
-    /// The date and time (UTC, to the microsecond) at `value`: `1851-03-15T00:00:00Z`.
+    /// The date and time (to the microsecond) at `value`: `1851-03-15T00:00:00Z`, or with the offset of its zone.
     ///
     /// Always the long form, so that a column of dates has one format. Years outside 0 to 9999 get a sign and six
     /// digits; a value that is not finite stays as it is.
@@ -119,33 +122,47 @@ impl TimeAxis {
         if !value.is_finite() {
             return value.to_string();
         }
-        let since_origin = (value * self.unit.micros() as f64).round() as i64;
-        format_iso(self.origin_micros().saturating_add(since_origin))
+        let reading = self.reading_at(value);
+        let text = format_iso(reading);
+        match self.zone {
+            None => text,
+            Some(zone) => text.trim_end_matches('Z').to_string() + &format_offset(zone.offset_of(reading)),
+        }
+    }
+
+    /// What the clocks of the axis show at a value, without their offset.
+    pub fn to_reading(self, value: f64) -> String {
+        format_iso(self.reading_at(value)).trim_end_matches('Z').to_string()
     }
 
     /// The value at an ISO 8601 date or date-time, or `None` if `text` is not one.
     #[allow(clippy::wrong_self_convention)] // the partner of `to_iso`
     pub fn from_iso(self, text: &str) -> Option<f64> {
-        parse_iso(text).map(|instant| self.value_at(instant))
+        parse_reading(text, self.zone).map(|reading| self.value_of_reading(reading))
     }
 
     /// The value at an instant in microseconds since 1970.
     pub fn value_at(self, instant: i64) -> f64 {
-        instant.saturating_sub(self.origin_micros()) as f64 / self.unit.micros() as f64
+        self.value_of_reading(self.zone.map_or(instant, |zone| zone.shown(instant)))
     }
 
-    /// The instant at a value, in microseconds since 1970.
-    pub fn instant_at(self, value: f64) -> i64 {
+    /// The value where the clocks of the axis show this, in microseconds since 1970.
+    pub fn value_of_reading(self, reading: i64) -> f64 {
+        reading.saturating_sub(self.origin_micros()) as f64 / self.unit.micros() as f64
+    }
+
+    /// What the clocks of the axis show at a value, in microseconds since 1970.
+    pub fn reading_at(self, value: f64) -> i64 {
         self.origin_micros().saturating_add((value * self.unit.micros() as f64).round() as i64)
     }
 
     /// Where the `i`th stretch of so many months after a value begins: months are counted from January of the year 0, and in UTC.
     pub fn month_after(self, value: f64, i: i64, months: u32) -> f64 {
-        let (year, month, _) = civil_from_days(self.instant_at(value).div_euclid(MICROS_PER_DAY));
+        let (year, month, _) = civil_from_days(self.reading_at(value).div_euclid(MICROS_PER_DAY));
         let months = i64::from(months);
         let number = ((12 * year + month - 1).div_euclid(months) + i) * months;
         let day = days_from_civil(number.div_euclid(12), number.rem_euclid(12) + 1, 1);
-        self.value_at(day.saturating_mul(MICROS_PER_DAY))
+        self.value_of_reading(day.saturating_mul(MICROS_PER_DAY))
     }
 
     fn origin_micros(self) -> i64 {
@@ -198,6 +215,24 @@ impl Epoch {
         let (first, last) = (315_532_800.0 * self.per_second(), 4_102_444_800.0 * self.per_second());
         first <= lo && hi <= last
     }
+}
+
+/// A date in microseconds since 1970 as clocks of a zone show it: a date with an offset is an instant, one without is what the clocks show.
+pub(super) fn parse_reading(text: &str, zone: Option<Zone>) -> Option<i64> {
+    let instant = parse_iso(text)?;
+    Some(zone.filter(|_| has_offset(text)).map_or(instant, |zone| zone.shown(instant)))
+}
+
+/// Whether a date says how far it is from UTC.
+pub(super) fn has_offset(text: &str) -> bool {
+    let clock = text.trim_ascii().get("2016-02-23".len()..).unwrap_or_default();
+    clock.contains(['Z', 'z', '+', '-'])
+}
+
+/// `+01:00`.
+fn format_offset(micros: i64) -> String {
+    let minutes = micros.abs() / (60 * MICROS_PER_SECOND);
+    format!("{}{:02}:{:02}", if micros < 0 { '-' } else { '+' }, minutes / 60, minutes % 60)
 }
 
 /// Reads `YYYY-MM-DD`, or that with `T` or a space and `HH:MM[:SS[.fff]]` and `Z`, `±HH:MM`, `±HHMM`, `±HH` or
@@ -315,7 +350,7 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 mod tests {
     use super::*;
 
-    const EPOCH: TimeAxis = TimeAxis { origin_unix_seconds: 0.0, unit: TimeUnit::Seconds };
+    const EPOCH: TimeAxis = TimeAxis { origin_unix_seconds: 0.0, unit: TimeUnit::Seconds, zone: None };
 
     #[test]
     fn the_calendar_agrees_with_counting_one_day_at_a_time() {
@@ -408,7 +443,7 @@ mod tests {
         assert_eq!(EPOCH.to_iso(-62_167_219_201.0), "-000001-12-31T23:59:59Z");
         assert_eq!(EPOCH.to_iso(253_402_300_800.0), "+010000-01-01T00:00:00Z");
         for origin_unix_seconds in [-1e300, 0.0, 1e300, f64::NAN] {
-            let axis = TimeAxis { origin_unix_seconds, unit: TimeUnit::Years };
+            let axis = TimeAxis { origin_unix_seconds, unit: TimeUnit::Years, zone: None };
             for value in [-1e300, 0.0, 1e300] {
                 assert!(axis.to_iso(value).ends_with('Z'));
                 assert!(axis.from_iso("2000-01-01").is_some());

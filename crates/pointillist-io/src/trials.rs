@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn dates_are_counted_from_the_origin_of_the_events() {
-        let dated = Axis { name: "t".into(), unit: Some("hours".into()), origin: Some(86_400.0), globe: None };
+        let dated = Axis { name: "t".into(), unit: Some("hours".into()), origin: Some(86_400.0), ..Axis::default() };
         let text = "trial,start,end\n1,1970-01-02,1970-01-03\n2,1970-01-02T12:00Z,1970-01-04\n";
         let trials = Trials::read("trials.csv", text.as_bytes(), &dated, true).unwrap();
         assert_eq!(trials.intervals(), [(0.0, 24.0), (12.0, 48.0)]);

@@ -4,7 +4,8 @@ use super::columns::number;
 use super::geography::{inward, outward, synonyms};
 use super::message::{Message, Setting};
 use super::table::{TWIN, Table};
-use super::time::{TimeAxis, TimeUnit, parse_iso};
+use super::time::{TimeAxis, TimeUnit, has_offset, parse_iso};
+use super::zone::{Zone, refuse_halves};
 use crate::message;
 use pointillist::window::Direction;
 use pointillist::{Axis, Window};
@@ -15,7 +16,9 @@ const MOST_BOXES_SHOWN: usize = 3;
 /// How the numbers of an axis stand for dates, if they do.
 pub fn time_axis(axis: &Axis) -> Option<TimeAxis> {
     let unit: TimeUnit = axis.unit.as_deref()?.parse().ok()?;
-    Some(TimeAxis { origin_unix_seconds: axis.origin?, unit })
+    // A name that was read from a file and is not known is refused there.
+    let zone = axis.zone.as_deref().and_then(|name| Zone::named(name).ok());
+    Some(TimeAxis { origin_unix_seconds: axis.origin?, unit, zone })
 }
 
 /// The column of a table in which an axis stands, if there is one: on an axis of time before all others the dates that this program writes beside
@@ -147,7 +150,9 @@ pub fn parse_box(given: Given<'_>, ends: &[&str], on: On<'_>) -> Result<Window, 
         spans.push((lo, hi));
     }
     let window = Window::new(&spans).and_then(|window| window.with_axes(axes.to_vec()));
-    window.map_err(|error| message![given.message(), ": {error}"])
+    let window = window.map_err(|error| message![given.message(), ": {error}"])?;
+    refuse_halves(&window).map_err(|why| message![given.message(), ": ", why])?;
+    Ok(window)
 }
 
 /// One end of a box on an axis; a reason if it is none.
@@ -162,13 +167,26 @@ fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
             false => Err(format!("{text} is not a finite number")),
         };
     }
-    match time_axis(axis) {
+    let time = time_axis(axis);
+    if let Some(zone) = time.and_then(|time| time.zone).filter(|zone| is_second(text, *zone)) {
+        let zone = zone.name();
+        return Err(format!(
+            "`{text}` is when the clocks of {zone} show a time again, which has no place of its own on them; take the end of what they show twice, without \
+             an offset"
+        ));
+    }
+    match time {
         Some(time) => {
             time.from_iso(text).ok_or_else(|| format!("`{text}` is neither a number nor a date like 2016-02-23"))
         }
         None if parse_iso(text).is_some() => Err(format!("`{text}` is a date, but axis `{name}` holds numbers")),
         None => Err(format!("`{text}` is not a number")),
     }
+}
+
+/// Whether a date with an offset is an instant at which clocks show something for the second time.
+fn is_second(text: &str, zone: Zone) -> bool {
+    has_offset(text) && parse_iso(text).is_some_and(|instant| zone.is_second(instant))
 }
 
 /// Brings a column of a table onto an axis: dates are counted from the axis's own origin, in whose unit they must have been read, and degrees in
@@ -200,7 +218,7 @@ mod tests {
     use super::*;
 
     fn axis(name: &str, origin: Option<f64>) -> Axis {
-        Axis { name: name.into(), unit: origin.map(|_| "days".into()), origin, globe: None }
+        Axis { name: name.into(), unit: origin.map(|_| "days".into()), origin, ..Axis::default() }
     }
 
     fn parse(text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, Message> {

@@ -6,10 +6,10 @@ use super::drawing::{Anchor, Attribute, Drawing, FRAME, INK, Point, QUIET_INK, R
 use super::frame::{Frame, LINE_HEIGHT, y_axis_room};
 use super::legend::{LEGEND_MIDDLE, LEGEND_ROW, SWATCH_GAP, places};
 use super::palette::curve_colour;
-use super::scale::{Axis, Range, count, finite_range, fitted_axis, log_range, usable, value_axis};
+use super::scale::{Axis, Range, count, finite_range, fitted_axis, labelled_axis, log_range, usable, value_axis};
 use super::style::{EventsShown, Style, caption, selection};
 use super::text::{LABEL_SIZE, TICK_SIZE, fit_text, in_two_lines, text_width};
-use super::{Band, Curve, CurveFigure, Mark};
+use super::{Band, Curve, CurveFigure, Mark, anomaly};
 
 const WIDTH: f64 = 900.0;
 /// The height of a picture: so much, and this part of its width.
@@ -70,6 +70,14 @@ pub(super) fn x_range(figure: &CurveFigure) -> Range {
     usable(positions.or_else(|| finite_range(figure.events.iter().copied())))
 }
 
+/// The x axis: with labels of its own, or with numbers or dates, about `most` of them.
+pub(super) fn x_axis(figure: &CurveFigure, x: Range, length: f64, most: usize, extent: impl Fn(&str) -> f64) -> Axis {
+    match figure.labels.is_empty() {
+        true => fitted_axis(x, figure.calendar.as_ref(), length, most, extent),
+        false => labelled_axis(&figure.labels, x, length, extent),
+    }
+}
+
 /// The y range: as asked for, or from zero, lower only if a curve is, to a little above everything.
 pub(super) fn y_range(figure: &CurveFigure, style: &Style) -> Range {
     if let Some(range) = style.given_range() {
@@ -109,12 +117,13 @@ pub(super) fn draw(figure: &CurveFigure, style: &Style) -> Drawing {
     // The legend needs the width of the frame, and the frame the height that the legend leaves.
     let legend = legend(figure, events.label.as_deref(), layout(1).frame.width);
     let Layout { frame, y_axis, y_title } = layout(legend.last().map_or(1, |entry| entry.row + 1));
-    let x_axis = fitted_axis(x, figure.calendar.as_ref(), frame.width, 9, |label| text_width(label, TICK_SIZE) + 18.0);
+    let x_axis = x_axis(figure, x, frame.width, 9, |label| text_width(label, TICK_SIZE) + 18.0);
 
     let mut drawing = Drawing::new(width, height).sized(style.size);
     drawing.title(frame.left, &figure.title);
     draw_gaps(&mut drawing, &frame, &figure.gaps);
     frame.grid(&mut drawing, &x_axis, &y_axis);
+    draw_anomalies(&mut drawing, &frame, figure);
     draw_inside(&mut drawing, &frame, figure, style);
     draw_marks(&mut drawing, &frame, &figure.marks);
     let axis_line = [Attribute::Line(FRAME), Attribute::LineWidth(1.2)];
@@ -257,6 +266,13 @@ fn draw_line(drawing: &mut Drawing, frame: &Frame, curve: &Curve, number: usize)
 }
 
 /// Upright lines with their labels at the top, each label in a row of its own where the last is in its way.
+fn draw_anomalies(drawing: &mut Drawing, frame: &Frame, figure: &CurveFigure) {
+    for one in figure.anomalies.iter().filter(|one| one.is_in(frame.x, frame.y)) {
+        let (left, right) = (frame.px(one.x.0.max(frame.x.0)), frame.px(one.x.1.min(frame.x.1)));
+        anomaly::column(drawing, [left, frame.top, right - left, frame.height], one.more);
+    }
+}
+
 fn draw_marks(drawing: &mut Drawing, frame: &Frame, marks: &[Mark]) {
     let mut ends: Vec<f64> = Vec::new();
     let mut sorted: Vec<&Mark> = marks.iter().filter(|mark| (frame.x.0..=frame.x.1).contains(&mark.x)).collect();
@@ -337,6 +353,7 @@ enum Sign {
     LineAndBand(usize),
     AllBands,
     Events,
+    Anomalies,
 }
 
 /// An entry of the legend and its place.
@@ -367,6 +384,7 @@ fn legend(figure: &CurveFigure, events: Option<&str>, room: f64) -> Vec<Entry> {
         }
     }
     signs.extend(events.map(|events| (Sign::Events, events.to_string())));
+    signs.extend((!figure.anomalies.is_empty()).then(|| (Sign::Anomalies, anomaly::LABEL.into())));
     let mut entries: Vec<Entry> = Vec::new();
     for (sign, label) in signs {
         let (label, size) = fit_text(&label, TICK_SIZE, room - SWATCH - SWATCH_GAP);
@@ -401,6 +419,7 @@ impl Entry {
             }
             Sign::AllBands => area(drawing, &BANDS_STYLE),
             Sign::Events => draw_event_marks(drawing, (x, middle), rug),
+            Sign::Anomalies => anomaly::swatch(drawing, (x, middle)),
         }
         let at = (x + SWATCH + SWATCH_GAP, middle + 0.35 * TICK_SIZE);
         drawing.text(Text::new(at, self.size, INK, &self.label));

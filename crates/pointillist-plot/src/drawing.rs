@@ -199,6 +199,66 @@ pub(super) enum Shape {
     },
 }
 
+impl Shape {
+    /// The same shape, so much lower.
+    fn lowered(self, by: f64) -> Self {
+        let place = |[x, y, width, height]: Place| [x, y + by, width, height];
+        let all = |shapes: Vec<Shape>| shapes.into_iter().map(|shape| shape.lowered(by)).collect();
+        match self {
+            Self::Rect { place: at, style } => Self::Rect { place: place(at), style },
+            Self::Path { steps, style } => {
+                Self::Path { steps: steps.into_iter().map(|step| step.lowered(by)).collect(), style }
+            }
+            Self::Circle { centre, radius, style } => Self::Circle { centre: (centre.0, centre.1 + by), radius, style },
+            Self::Text(text) => Self::Text(Text { at: (text.at.0, text.at.1 + by), ..text }),
+            Self::Image { place: at, image } => Self::Image { place: place(at), image },
+            Self::Ramp { place: at, colours } => Self::Ramp { place: place(at), colours },
+            Self::Group { style, shapes } => Self::Group { style, shapes: all(shapes) },
+            Self::Clip { place: at, shapes } => Self::Clip { place: place(at), shapes: all(shapes) },
+        }
+    }
+}
+
+impl Step {
+    fn lowered(self, by: f64) -> Self {
+        match self {
+            Self::Move((x, y)) => Self::Move((x, y + by)),
+            Self::Line((x, y)) => Self::Line((x, y + by)),
+            Self::Upright(y) => Self::Upright(y + by),
+            Self::Across(_) | Self::Down(_) | Self::Close => self,
+        }
+    }
+}
+
+/// What a picture can be painted on. Places and styles are as in SVG; what makes no sense is left out.
+pub(super) trait Canvas {
+    fn rect(&mut self, place: Place, look: &Look);
+    fn path(&mut self, steps: &[Step], look: &Look);
+    fn circle(&mut self, centre: Point, radius: f64, look: &Look);
+    fn text(&mut self, text: &Text);
+    fn image(&mut self, place: Place, image: &Image);
+    fn ramp(&mut self, place: Place, colours: &[Rgb]);
+
+    /// Only what lies in a rectangle shows of what `draw` draws, and in all rectangles around that.
+    fn clipped(&mut self, place: Place, draw: impl FnOnce(&mut Self));
+
+    /// Shapes with this look, but for what each says itself.
+    fn shapes(&mut self, shapes: &[Shape], look: &Look) {
+        for shape in shapes {
+            match shape {
+                Shape::Rect { place, style } => self.rect(*place, &look.with(style)),
+                Shape::Path { steps, style } => self.path(steps, &look.with(style)),
+                Shape::Circle { centre, radius, style } => self.circle(*centre, *radius, &look.with(style)),
+                Shape::Text(text) => self.text(text),
+                Shape::Image { place, image } => self.image(*place, image),
+                Shape::Ramp { place, colours } => self.ramp(*place, colours),
+                Shape::Group { style, shapes } => self.shapes(shapes, &look.with(style)),
+                Shape::Clip { place, shapes } => self.clipped(*place, |canvas| canvas.shapes(shapes, look)),
+            }
+        }
+    }
+}
+
 /// A picture under construction: its size, and its shapes, the last on top.
 pub(super) struct Drawing {
     pub width: f64,
@@ -273,6 +333,11 @@ impl Drawing {
         let before = std::mem::take(&mut self.shapes);
         let outcome = draw(self);
         (outcome, std::mem::replace(&mut self.shapes, before))
+    }
+
+    /// Another picture, so far below the top of this one.
+    pub fn place_below(&mut self, top: f64, other: Drawing) {
+        self.shapes.extend(other.shapes.into_iter().map(|shape| shape.lowered(top)));
     }
 
     /// The heading, made smaller or cut when it would not fit.

@@ -16,10 +16,12 @@
 //!     y_label: "events per second".into(),
 //!     curves: vec![Curve { label: "mean".into(), y: x.iter().map(|x| 2.0 + x.sin()).collect(), x, band: None }],
 //!     marks: vec![],
+//!     anomalies: vec![],
 //!     events: vec![1.0, 1.5, 2.0, 7.7],
 //!     trials: vec![],
 //!     gaps: vec![],
 //!     calendar: None,
+//!     labels: vec![],
 //! });
 //! assert!(figure.svg().starts_with("<svg"));
 //! assert!(figure.png(2.0)?.starts_with(b"\x89PNG"));
@@ -28,6 +30,7 @@
 //! # Ok::<(), pointillist_plot::PngError>(())
 //! ```
 
+mod anomaly;
 mod chart;
 mod curve;
 mod drawing;
@@ -40,11 +43,13 @@ mod panels;
 mod pdf;
 mod png;
 mod scale;
+mod stack;
 mod style;
 mod svg;
 mod terminal;
 mod text;
 
+pub use anomaly::Anomaly;
 use drawing::Drawing;
 pub use palette::Palette;
 pub use style::{EventsShown, Size, Style};
@@ -106,6 +111,8 @@ pub struct CurveFigure {
     pub curves: Vec<Curve>,
     /// Places to point at.
     pub marks: Vec<Mark>,
+    /// Parts whose counts are outside of their bands.
+    pub anomalies: Vec<Anomaly>,
     /// Event positions, drawn as a rug under the axis.
     pub events: Vec<f64>,
     /// For each event the number of its trial from 0: then they are drawn in a row for each trial. Empty without trials.
@@ -114,6 +121,8 @@ pub struct CurveFigure {
     pub gaps: Vec<(f64, f64)>,
     /// Present when x is time and the ticks should be dates.
     pub calendar: Option<Calendar>,
+    /// Places of the x axis with labels of their own, in place of numbers or dates; empty for the usual ones.
+    pub labels: Vec<(f64, String)>,
 }
 
 /// Values on a regular grid of the plane, with the events they were inferred from.
@@ -143,6 +152,8 @@ pub struct MapFigure {
     pub border: Vec<Vec<[f64; 2]>>,
     /// Event positions, drawn as points.
     pub events: Vec<[f64; 2]>,
+    /// Parts whose counts are outside of their bands.
+    pub anomalies: Vec<Anomaly>,
 }
 
 /// A figure of one intensity.
@@ -154,6 +165,8 @@ pub enum Figure {
     Map(MapFigure),
     /// Several heat maps with one scale.
     Panels(PanelsFigure),
+    /// Several curves, each with its own axes.
+    Stack(StackFigure),
 }
 
 /// A figure as it is drawn: ready to be written in one format or another.
@@ -261,6 +274,15 @@ pub struct PanelsFigure {
     pub panels: Vec<MapFigure>,
 }
 
+/// Curves one below the other, each with its own axes and heading.
+#[derive(Clone, Debug)]
+pub struct StackFigure {
+    /// Heading of the figure.
+    pub title: String,
+    /// The curves from the top.
+    pub panels: Vec<CurveFigure>,
+}
+
 /// Why there is no PNG of a figure.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -291,6 +313,7 @@ impl Figure {
             Figure::Curve(curve) => curve::draw(curve, style),
             Figure::Map(map) => map::draw(map, style),
             Figure::Panels(panels) => panels::draw(panels, style),
+            Figure::Stack(stack) => stack::draw(stack, style),
         };
         Picture { drawing }
     }
@@ -321,6 +344,7 @@ impl Figure {
             Figure::Curve(curve) => terminal::curve(curve, style, width, height, colour),
             Figure::Map(map) => terminal::map(map, style, width, height, colour),
             Figure::Panels(panels) => terminal::panels(panels, style, width, height, colour),
+            Figure::Stack(stack) => terminal::stack(stack, style, width, height, colour),
         }
     }
 }
@@ -372,10 +396,12 @@ pub(crate) mod samples {
             y_label: "events per second".into(),
             curves: vec![Curve { label: "mean".into(), x, y: mean, band: Some(band) }],
             marks: vec![],
+            anomalies: vec![],
             events,
             trials: vec![],
             gaps: vec![],
             calendar: None,
+            labels: vec![],
         }
     }
 
@@ -393,6 +419,7 @@ pub(crate) mod samples {
             inside: vec![],
             border: vec![],
             events: vec![[0.5, 0.5], [f64::NAN, 1.0]],
+            anomalies: vec![],
         }
     }
 

@@ -5,13 +5,14 @@
 //! shown.
 
 use super::MapFigure;
-use super::drawing::{Attribute, Drawing, FRAME, INK, Image, Place, QUIET_INK, Rgb, Step, Text, WHITE, polygon};
+use super::anomaly;
+use super::drawing::{Attribute, Drawing, FRAME, INK, Image, Place, Point, QUIET_INK, Rgb, Step, Text, WHITE, polygon};
 use super::frame::{Frame, LINE_HEIGHT, widest_label, y_axis_room};
 use super::legend::LEGEND_MIDDLE;
 use super::palette::Palette;
 use super::scale::{Axis, Range, Spread, fitted_axis, is_drawable, log_range, usable, value_axis};
 use super::style::{EventsShown, Size, Style, caption, selection};
-use super::text::{LABEL_SIZE, TICK_SIZE, in_two_lines, text_width};
+use super::text::{LABEL_SIZE, TICK_SIZE, fit_text, in_two_lines, text_width};
 
 const TOP: f64 = 66.0;
 const LARGEST_WIDTH: f64 = 640.0;
@@ -34,6 +35,8 @@ pub(super) const SMALLEST_WIDTH: f64 = 420.0;
 pub(super) const MOST_EVENTS: usize = 20_000;
 /// With more events than this on a map of the largest size their points become smaller and fainter.
 const CROWDED: f64 = 400.0;
+/// The room of two triangles in the legend.
+const ANOMALY_SWATCH: f64 = 30.0;
 /// What lies outside the border.
 const GROUND: Rgb = [0xee, 0xf0, 0xf3];
 /// The line around the point of an event.
@@ -168,13 +171,25 @@ pub(super) fn draw(figure: &MapFigure, style: &Style) -> Drawing {
     frame.x_axis(&mut drawing, &x_axis, &figure.x_label, TICK_GAP);
     frame.y_axis(&mut drawing, &y_axis, &figure.y_label);
     bar.draw(&mut drawing, &colours);
+    let mut left = frame.left;
     if !figure.events.is_empty() && style.events != EventsShown::Hidden {
+        left += 13.0 + text_width(&caption, TICK_SIZE) + 20.0;
         let style = [Attribute::Fill(WHITE), Attribute::Line(EVENT_LINE), Attribute::LineWidth(0.9)];
         drawing.circle((frame.left + 3.5, LEGEND_MIDDLE), 3.0, &style);
         let at = (frame.left + 13.0, LEGEND_MIDDLE + 0.35 * TICK_SIZE);
         drawing.text(Text::new(at, TICK_SIZE, INK, caption));
     }
+    if !figure.anomalies.is_empty() {
+        draw_anomaly_legend(&mut drawing, (left, LEGEND_MIDDLE), width - left);
+    }
     drawing
+}
+
+/// What boxes with triangles mean, in so much room.
+pub(super) fn draw_anomaly_legend(drawing: &mut Drawing, (left, middle): Point, room: f64) {
+    anomaly::swatch(drawing, (left, middle));
+    let (label, size) = fit_text(anomaly::LABEL, TICK_SIZE, room - ANOMALY_SWATCH);
+    drawing.text(Text::new((left + ANOMALY_SWATCH, middle + 0.35 * TICK_SIZE), size, INK, label));
 }
 
 /// Where the parts of a single map stand.
@@ -216,10 +231,20 @@ pub(super) fn draw_map(
         draw_cells(drawing, frame, figure, colours);
         draw_border(drawing, frame, figure);
         let visible = visible_events(figure, frame.x, frame.y);
-        draw_events(drawing, frame, &visible, crowded, most_events)
+        let caption = draw_events(drawing, frame, &visible, crowded, most_events);
+        draw_anomalies(drawing, frame, figure);
+        caption
     });
     draw_outline(drawing, frame);
     caption
+}
+
+fn draw_anomalies(drawing: &mut Drawing, frame: &Frame, figure: &MapFigure) {
+    for one in figure.anomalies.iter().filter(|one| one.is_in(frame.x, frame.y)) {
+        let y = one.y.unwrap_or(frame.y);
+        let (left, top) = (frame.px(one.x.0), frame.py(y.1));
+        anomaly::cell(drawing, [left, top, frame.px(one.x.1) - left, frame.py(y.0) - top], one.more);
+    }
 }
 
 fn place(frame: &Frame) -> Place {

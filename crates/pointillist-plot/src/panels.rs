@@ -5,8 +5,10 @@
 
 use super::drawing::{Anchor, Drawing, INK, QUIET_INK, Text};
 use super::frame::{Frame, widest_label, y_axis_room};
+use super::legend::{LEGEND_MIDDLE, LEGEND_ROW};
 use super::map::{
-    Bar, Colours, MOST_EVENTS, SMALLEST_WIDTH, TICK_GAP, crowded, draw_map, draw_ticks, map_axes, map_size,
+    Bar, Colours, MOST_EVENTS, SMALLEST_WIDTH, TICK_GAP, crowded, draw_anomaly_legend, draw_map, draw_ticks, map_axes,
+    map_size,
 };
 use super::scale::{Axis, Range, Spread, usable};
 use super::style::Style;
@@ -115,7 +117,8 @@ struct Grid {
 impl Grid {
     /// Columns are no narrower than the last.
     fn of<'a>(panels: &'a [Panel<'a>], columns: usize, narrowest: f64) -> Self {
-        let mut grid = Self { columns: Vec::new(), tops: Vec::new(), bottom: TOP, height: TOP };
+        let top = if is_marked(panels.iter().map(|panel| panel.figure)) { TOP + LEGEND_ROW } else { TOP };
+        let mut grid = Self { columns: Vec::new(), tops: Vec::new(), bottom: top, height: top };
         let mut x = 0.0;
         for first in 0..columns {
             let column = || panels.iter().skip(first).step_by(columns);
@@ -146,6 +149,11 @@ fn most<'a>(panels: impl IntoIterator<Item = &'a Panel<'a>>, length: impl Fn(&'a
     panels.into_iter().map(length).fold(0.0, f64::max)
 }
 
+/// Whether any map has parts whose counts are outside of their bands.
+fn is_marked<'a>(maps: impl IntoIterator<Item = &'a MapFigure>) -> bool {
+    maps.into_iter().any(|map| !map.anomalies.is_empty())
+}
+
 /// The figure as shapes.
 pub(super) fn draw(figure: &PanelsFigure, style: &Style) -> Drawing {
     let columns = figure.columns.clamp(1, figure.panels.len().max(1));
@@ -157,6 +165,9 @@ pub(super) fn draw(figure: &PanelsFigure, style: &Style) -> Drawing {
     let width = width.unwrap_or(bar.right().max(SMALLEST_WIDTH));
     let mut drawing = Drawing::new(width, height.unwrap_or(grid.height)).sized(style.size);
     drawing.title(frame.left, &figure.title);
+    if is_marked(&figure.panels) {
+        draw_anomaly_legend(&mut drawing, (frame.left, LEGEND_MIDDLE), width - frame.left);
+    }
     let events = figure.panels.iter().map(|panel| panel.events.len()).sum();
     for (i, panel) in panels.iter().enumerate() {
         let (left, room) = grid.columns[i % columns];

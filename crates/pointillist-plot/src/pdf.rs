@@ -3,7 +3,7 @@
 //! Only what the drawings need of PDF 1.4 is here. Text as outlines needs no font in the document, which journals ask for, and
 //! looks the same everywhere; it cannot be searched.
 
-use super::drawing::{Drawing, Image, Look, Place, Rgb, Shape, Text};
+use super::drawing::{Canvas, Drawing, Image, Look, Place, Point, Rgb, Step, Text};
 use super::font::Font;
 use super::png::{near, path, rect};
 use super::style::Size;
@@ -159,34 +159,8 @@ impl Page {
         )
     }
 
-    fn shapes(&mut self, shapes: &[Shape], look: &Look) {
-        shapes.iter().for_each(|shape| self.shape(shape, look));
-    }
-
-    fn shape(&mut self, shape: &Shape, look: &Look) {
-        match shape {
-            Shape::Rect { place, style } => self.path(rect(*place).map(PathBuilder::from_rect), &look.with(style)),
-            Shape::Path { steps, style } => self.path(path(steps), &look.with(style)),
-            Shape::Circle { centre: (x, y), radius, style } => {
-                self.path(circle((near(*x), near(*y)), near(*radius)), &look.with(style));
-            }
-            Shape::Text(text) => self.text(text),
-            Shape::Image { place, image } => self.image(*place, image),
-            Shape::Ramp { place, colours } => self.ramp(*place, colours),
-            Shape::Group { style, shapes } => self.shapes(shapes, &look.with(style)),
-            Shape::Clip { place, shapes } => {
-                let Some(window) = rect(*place) else { return };
-                let (left, top) = (number(window.x().into()), number(window.y().into()));
-                let (width, height) = (number(window.width().into()), number(window.height().into()));
-                self.say(&format!("q {left} {top} {width} {height} re W n"));
-                self.shapes(shapes, look);
-                self.say("Q");
-            }
-        }
-    }
-
     /// A shape, filled and its line drawn.
-    fn path(&mut self, path: Option<Path>, look: &Look) {
+    fn outline(&mut self, path: Option<Path>, look: &Look) {
         let Some(path) = path else { return };
         // A line has nothing to fill; viewers would paint it as thin as they can.
         let has_area = path.points().len() > 2 && path.bounds().width() > 0.0 && path.bounds().height() > 0.0;
@@ -220,6 +194,29 @@ impl Page {
             self.opacities.len() - 1
         });
         format!(" /O{i} gs")
+    }
+}
+
+impl Canvas for Page {
+    fn rect(&mut self, place: Place, look: &Look) {
+        self.outline(rect(place).map(PathBuilder::from_rect), look);
+    }
+
+    fn path(&mut self, steps: &[Step], look: &Look) {
+        self.outline(path(steps), look);
+    }
+
+    fn circle(&mut self, (x, y): Point, radius: f64, look: &Look) {
+        self.outline(circle((near(x), near(y)), near(radius)), look);
+    }
+
+    fn clipped(&mut self, place: Place, draw: impl FnOnce(&mut Self)) {
+        let Some(window) = rect(place) else { return };
+        let (left, top) = (number(window.x().into()), number(window.y().into()));
+        let (width, height) = (number(window.width().into()), number(window.height().into()));
+        self.say(&format!("q {left} {top} {width} {height} re W n"));
+        draw(self);
+        self.say("Q");
     }
 
     fn text(&mut self, text: &Text) {

@@ -4,7 +4,7 @@
 //! pictures are the same everywhere.
 
 use super::PngError;
-use super::drawing::{Drawing, Image, Look, Place, Point, Rgb, Shape, Step, Text};
+use super::drawing::{Canvas, Drawing, Image, Look, Place, Point, Rgb, Step, Text};
 use super::font::Font;
 use tiny_skia::{
     Color, FillRule, FilterQuality, GradientStop, IntSize, LineCap, LineJoin, LinearGradient, Mask, Paint, Path,
@@ -98,31 +98,8 @@ struct Painter {
 }
 
 impl Painter {
-    fn shapes(&mut self, shapes: &[Shape], look: &Look) {
-        shapes.iter().for_each(|shape| self.shape(shape, look));
-    }
-
-    fn shape(&mut self, shape: &Shape, look: &Look) {
-        match shape {
-            Shape::Rect { place, style } => self.path(rect(*place).map(PathBuilder::from_rect), &look.with(style)),
-            Shape::Path { steps, style } => self.path(path(steps), &look.with(style)),
-            Shape::Circle { centre: (x, y), radius, style } => {
-                self.path(PathBuilder::from_circle(near(*x), near(*y), near(*radius)), &look.with(style));
-            }
-            Shape::Text(text) => self.text(text),
-            Shape::Image { place, image } => {
-                self.image(*place, image);
-            }
-            Shape::Ramp { place, colours } => {
-                self.ramp(*place, colours);
-            }
-            Shape::Group { style, shapes } => self.shapes(shapes, &look.with(style)),
-            Shape::Clip { place, shapes } => self.clipped(*place, shapes, look),
-        }
-    }
-
     /// A shape, filled and then its line drawn.
-    fn path(&mut self, path: Option<Path>, look: &Look) {
+    fn outline(&mut self, path: Option<Path>, look: &Look) {
         let Some(path) = path else { return };
         // A line has nothing to fill.
         let has_area = path.bounds().width() > 0.0 && path.bounds().height() > 0.0;
@@ -137,15 +114,7 @@ impl Painter {
         }
     }
 
-    fn text(&mut self, text: &Text) {
-        let Some(path) = self.font.as_ref().and_then(|font| font.outline(text)) else { return };
-        let (x, y) = (text.at.0 as f32, text.at.1 as f32);
-        let turn = if text.is_upright { Transform::from_rotate_at(-90.0, x, y) } else { Transform::identity() };
-        let (paint, transform) = (plain(text.colour, 1.0), self.transform.pre_concat(turn));
-        self.pixels.fill_path(&path, &paint, FillRule::Winding, transform, self.clip.as_ref());
-    }
-
-    fn image(&mut self, place: Place, image: &Image) -> Option<()> {
+    fn cells(&mut self, place: Place, image: &Image) -> Option<()> {
         let (cells, target) = (pixmap(image)?, rect(place)?);
         let whole = Rect::from_xywh(0.0, 0.0, cells.width() as f32, cells.height() as f32)?;
         let (sx, sy) = (target.width() / whole.width(), target.height() / whole.height());
@@ -156,7 +125,7 @@ impl Painter {
         Some(())
     }
 
-    fn ramp(&mut self, place: Place, colours: &[Rgb]) -> Option<()> {
+    fn gradient(&mut self, place: Place, colours: &[Rgb]) -> Option<()> {
         let target = rect(place)?;
         let last = colours.len().saturating_sub(1).max(1) as f32;
         let stop = |(i, colour): (usize, &Rgb)| GradientStop::new(i as f32 / last, opaque(*colour));
@@ -168,9 +137,38 @@ impl Painter {
         self.pixels.fill_path(&path, &paint, FillRule::Winding, self.transform, self.clip.as_ref());
         Some(())
     }
+}
 
-    /// Shapes of which only what lies in a rectangle shows, and in all rectangles around that.
-    fn clipped(&mut self, place: Place, shapes: &[Shape], look: &Look) {
+impl Canvas for Painter {
+    fn rect(&mut self, place: Place, look: &Look) {
+        self.outline(rect(place).map(PathBuilder::from_rect), look);
+    }
+
+    fn path(&mut self, steps: &[Step], look: &Look) {
+        self.outline(path(steps), look);
+    }
+
+    fn circle(&mut self, (x, y): Point, radius: f64, look: &Look) {
+        self.outline(PathBuilder::from_circle(near(x), near(y), near(radius)), look);
+    }
+
+    fn image(&mut self, place: Place, image: &Image) {
+        self.cells(place, image);
+    }
+
+    fn ramp(&mut self, place: Place, colours: &[Rgb]) {
+        self.gradient(place, colours);
+    }
+
+    fn text(&mut self, text: &Text) {
+        let Some(path) = self.font.as_ref().and_then(|font| font.outline(text)) else { return };
+        let (x, y) = (text.at.0 as f32, text.at.1 as f32);
+        let turn = if text.is_upright { Transform::from_rotate_at(-90.0, x, y) } else { Transform::identity() };
+        let (paint, transform) = (plain(text.colour, 1.0), self.transform.pre_concat(turn));
+        self.pixels.fill_path(&path, &paint, FillRule::Winding, transform, self.clip.as_ref());
+    }
+
+    fn clipped(&mut self, place: Place, draw: impl FnOnce(&mut Self)) {
         let Some(window) = rect(place).map(PathBuilder::from_rect) else { return };
         let mut mask = self.clip.clone();
         match &mut mask {
@@ -181,7 +179,7 @@ impl Painter {
             }
         }
         let before = std::mem::replace(&mut self.clip, mask);
-        self.shapes(shapes, look);
+        draw(self);
         self.clip = before;
     }
 }

@@ -119,6 +119,15 @@ pub(super) fn fitted_axis(
     first_that_fits(axes, |value| length * fraction(value, range), extent)
 }
 
+/// The axis with labels that are given, all of them or every second, third and so on, so that they keep clear.
+pub(super) fn labelled_axis(labels: &[(f64, String)], range: Range, length: f64, extent: impl Fn(&str) -> f64) -> Axis {
+    let every = |step: usize| {
+        let ticks = labels.iter().step_by(step).filter(|(value, _)| (range.0..=range.1).contains(value));
+        Axis { ticks: ticks.map(|(value, label)| Tick { value: *value, label: label.clone() }).collect(), note: None }
+    };
+    first_that_fits((1..=labels.len().max(1)).map(every), |value| length * fraction(value, range), extent)
+}
+
 /// The axis of values that are spread so, as [`fitted_axis`].
 pub(super) fn value_axis(range: Range, spread: Spread, length: f64, most: usize, extent: impl Fn(&str) -> f64) -> Axis {
     match spread {

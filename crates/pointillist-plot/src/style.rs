@@ -58,6 +58,12 @@ impl Size {
         if self == Self::Screen { SCREEN_UNIT } else { PRINT_UNIT }
     }
 
+    /// The size with these lengths in units of the picture.
+    pub(super) fn of_units(width: f64, height: f64) -> Self {
+        let millimetres = |units: f64| units * PRINT_UNIT * MILLIMETRES_PER_INCH;
+        Self::Paper(millimetres(width), millimetres(height))
+    }
+
     /// Width and height in units of the picture, as far as they are given.
     pub(super) fn units(self) -> (Option<f64>, Option<f64>) {
         let units = |millimetres: f64| millimetres / MILLIMETRES_PER_INCH / PRINT_UNIT;

@@ -3,12 +3,12 @@
 //! Lines are built cell by cell and cut to the width before any escape sequence is written, so
 //! no line is ever wider than asked for. It does not ask the terminal for anything.
 
-use super::curve::{bin_counts, visible_events, x_range, y_range};
+use super::curve::{bin_counts, visible_events, x_axis, x_range, y_range};
 use super::drawing::Rgb;
 use super::map::{self, Colours};
 use super::scale::{Axis, Spread, event_count, fitted_axis, fraction, is_drawable, short, usable, value_axis};
 use super::style::{EventsShown, Style as FigureStyle};
-use super::{Curve, CurveFigure, MapFigure, PanelsFigure};
+use super::{Curve, CurveFigure, MapFigure, PanelsFigure, StackFigure};
 use std::fmt::Write;
 
 /// How a cell looks when colours are on.
@@ -203,6 +203,13 @@ fn closing_lines(label: &str, legend: Line, start: usize, width: usize) -> Vec<L
     vec![line, second]
 }
 
+/// Curves one below the other as text.
+pub(super) fn stack(figure: &StackFigure, style: &FigureStyle, width: usize, height: usize, colour: bool) -> String {
+    let title = Line::new(Style::Strong, &figure.title).cut(width).render(colour);
+    let panels = figure.panels.iter().map(|panel| curve(panel, style, width, height, colour));
+    std::iter::once(title + "\n").chain(panels).collect::<Vec<_>>().join("\n")
+}
+
 /// A figure of curves as text: the first in dots with its band, the others as rows of their numbers.
 pub(super) fn curve(figure: &CurveFigure, style: &FigureStyle, width: usize, height: usize, colour: bool) -> String {
     let (x, y) = (x_range(figure), Heights { range: y_range(figure, style), spread: style.spread() });
@@ -213,7 +220,7 @@ pub(super) fn curve(figure: &CurveFigure, style: &FigureStyle, width: usize, hei
     let start = margin + 2;
     let across = width.saturating_sub(start + 1).max(2);
     let extent = |label: &str| text_columns(label) as f64 + 2.0;
-    let x_axis = fitted_axis(x, figure.calendar.as_ref(), across as f64, 8, extent);
+    let x_axis = x_axis(figure, x, across as f64, 8, extent);
     let events: Vec<f64> = visible_events(figure, x).iter().map(|(event, _)| *event).collect();
 
     let mut lines = vec![Line::new(Style::Strong, &figure.title)];
@@ -276,9 +283,14 @@ fn curve_legend(figure: &CurveFigure, events: Option<usize>, colour: bool) -> Li
         legend.push(Style::Events, "   ▂▅█");
         legend.push(Style::Plain, &format!(" {}", event_count(events)));
     }
+    if !figure.anomalies.is_empty() {
+        legend.push(Style::Strong, ANOMALIES);
+    }
     legend
 }
 
+/// What the signs of counts outside of their bands mean.
+const ANOMALIES: &str = "   ▲▼ outside of its 95 % band";
 /// A marked place of the x axis.
 const MARK: char = '┊';
 
@@ -299,6 +311,11 @@ fn numbers_and_marks(
     for mark in figure.marks.iter().filter(|mark| (x.0..=x.1).contains(&mark.x)) {
         let column = ((fraction(mark.x, x) * across as f64) as usize).min(across - 1);
         cells.iter_mut().for_each(|row| row[column] = Some(MARK));
+    }
+    for one in figure.anomalies.iter().filter(|one| one.is_in(x, y.range)) {
+        let middle = 0.5 * (one.x.0 + one.x.1);
+        let column = ((fraction(middle, x).max(0.0) * across as f64) as usize).min(across - 1);
+        cells[0][column] = Some(one.sign());
     }
     for (number, curve) in figure.curves.iter().enumerate().skip(1) {
         for column in 0..across {
@@ -416,9 +433,14 @@ fn map_in(
     lines.push(Line::new(Style::Plain, &y_axis.title(&figure.y_label)));
     let halves = shrink(figure, across, 2 * rows);
     let share = |value: f64| colours.share(value).clamp(0.0, 1.0);
+    let signs = anomaly_signs(figure, (x, y), (across, rows));
     for row in 0..rows {
         let mut line = row_start(labels[row], margin);
         for column in 0..across {
+            if let Some(sign) = signs[row][column] {
+                line.0.push((sign, Style::Strong));
+                continue;
+            }
             let (upper, lower) = (halves[2 * row][column], halves[2 * row + 1][column]);
             line.0.push(if colour {
                 let ink = |value: f64| colours.colour(value);
@@ -450,8 +472,27 @@ fn map_in(
     let events = if style.events == EventsShown::Hidden { String::new() } else { event_count(events) };
     let closing = format!(" {} {}   {events}", short(colours.range.1), colours.label(&figure.value_label));
     legend.push(Style::Plain, closing.trim_end());
+    if !figure.anomalies.is_empty() {
+        legend.push(Style::Strong, ANOMALIES);
+    }
     lines.extend(closing_lines(&x_axis.title(&figure.x_label), legend, start, width));
     render(lines, width, colour)
+}
+
+/// The signs of counts outside of their bands, each in the middle of its box.
+fn anomaly_signs(
+    figure: &MapFigure,
+    (x, y): ((f64, f64), (f64, f64)),
+    (across, rows): (usize, usize),
+) -> Vec<Vec<Option<char>>> {
+    let mut signs = vec![vec![None; across]; rows];
+    for one in figure.anomalies.iter().filter(|one| one.is_in(x, y)) {
+        let place = |part: (f64, f64), whole: (f64, f64), count: usize| {
+            ((fraction(0.5 * (part.0 + part.1), whole).max(0.0) * count as f64) as usize).min(count - 1)
+        };
+        signs[rows - 1 - place(one.y.unwrap_or(y), y, rows)][place(one.x, x, across)] = Some(one.sign());
+    }
+    signs
 }
 
 /// Columns of a map of so many rows.

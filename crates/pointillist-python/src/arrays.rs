@@ -7,6 +7,7 @@ use numpy::{
 use pointillist::{Axis, Points};
 use pointillist_io::MOST_EVENTS;
 use pointillist_io::arrays::{Coordinates, points_on_axes};
+use pointillist_io::geography::{is_on_globe, points_inward, points_outward, refuse_no_degrees};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -47,8 +48,20 @@ impl Given<'_> {
         }
     }
 
-    /// Points on axes that are known.
+    /// Points on axes that are known; on the globe degrees become km.
     pub fn on_axes(&self, axes: &[Axis], source: &str) -> PyResult<Points> {
+        points_inward(self.as_given(axes, source)?, axes).map_err(errors::of_library)
+    }
+
+    /// The same for places that are asked for. What cannot be degrees is refused on the globe, where events of that kind lie outside the window.
+    pub fn places(&self, axes: &[Axis], source: &str) -> PyResult<Points> {
+        let given = self.as_given(axes, source)?;
+        refuse_no_degrees(&given, axes, source).map_err(errors::input)?;
+        points_inward(given, axes).map_err(errors::of_library)
+    }
+
+    /// Numbers as they are; dates are counted from the origin of their axis.
+    pub fn as_given(&self, axes: &[Axis], source: &str) -> PyResult<Points> {
         match self {
             Self::Rows(rows) if rows.shape()[1] == axes.len() => points(rows),
             Self::Rows(rows) => Err(errors::input(format!(
@@ -103,6 +116,14 @@ pub fn points(rows: &PyReadonlyArray2<'_, f64>) -> PyResult<Points> {
         Points::shared(dims, Arc::new(held))
     };
     points.map_err(errors::of_library)
+}
+
+/// Rows of points on axes: on the globe in degrees.
+pub fn rows_on<'py>(py: Python<'py>, points: &Points, axes: &[Axis]) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    match is_on_globe(axes) {
+        true => rows(py, &points_outward(points, axes).map_err(errors::of_library)?),
+        false => rows(py, points),
+    }
 }
 
 /// Rows of points.

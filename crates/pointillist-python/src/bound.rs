@@ -8,6 +8,7 @@ use pointillist::Kernel;
 use pointillist::internals::numerics::Matrix;
 use pointillist::internals::{Given, bound_at};
 use pointillist::settings::PriorMean;
+use pointillist_io::geography::points_inward;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -34,7 +35,8 @@ pub fn bound<'py>(
         }
     };
     let kernel = Kernel::squared_exponential(variance, &lengthscales).map_err(errors::of_library)?;
-    let places = arrays::points(&inducing)?;
+    let axes = events.0.events.window().axes();
+    let places = points_inward(arrays::points(&inducing)?, axes).map_err(errors::of_library)?;
     let [rows, columns] = [root.shape()[0], root.shape()[1]];
     let values = root.as_array();
     let q_root = Matrix::from_fn(rows, columns, |i, j| values[[i, j]]);

@@ -24,7 +24,7 @@ const STACK: usize = 8 << 20;
 enum Told {
     /// A part of it is done, from 0 to 1.
     Part(f64),
-    /// A fit, of which nobody knows the end.
+    /// A fit.
     Fit(Progress),
 }
 
@@ -63,8 +63,8 @@ impl Watch {
         match told {
             None => {}
             Some(Told::Part(done)) => drop(function.call1(py, (done,))?),
-            Some(Told::Fit(Progress { evaluations, bound, size, .. })) => {
-                drop(function.call1(py, (Option::<f64>::None, evaluations, bound, size))?);
+            Some(Told::Fit(Progress { part, evaluations, bound, size, .. })) => {
+                drop(function.call1(py, (part, evaluations, bound, size))?);
             }
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! What went wrong, as a Python exception: one type for each kind, defined in `pointillist._errors`, with settings spelled as arguments.
 
-use pointillist::{Axis, Error};
-use pointillist_io::geography::is_on_globe;
+use pointillist::Error;
 use pointillist_io::{Action, InputError, Message, ModelFileError, OutputError, Setting, Spelling, SummaryFileError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
@@ -150,13 +149,11 @@ pub fn of_summary_file(error: SummaryFileError) -> PyErr {
     }
 }
 
-/// Refuses what was made of degrees on the globe, whose axes are km: arrays of degrees would be taken for km.
-pub fn refuse_globe(axes: &[Axis], what: &str) -> PyResult<()> {
-    if !is_on_globe(axes) {
-        return Ok(());
-    }
-    let why = "was made of degrees on the globe, which the command alone understands; make it with --geography plane";
-    Err(raise("ModelFileError", format!("{what} {why}")))
+/// Refuses what goes by the clocks of a time zone: dates here are those of UTC inside.
+pub fn refuse_clocks(axes: &[pointillist::window::Axis], what: &str) -> PyResult<()> {
+    let Some(zone) = axes.iter().find_map(|axis| axis.zone.as_deref()) else { return Ok(()) };
+    let why = "which the command alone understands; fit without --time-zone";
+    Err(raise("ModelFileError", format!("{what} goes by the clocks of {zone}, {why}")))
 }
 
 /// What writing says.

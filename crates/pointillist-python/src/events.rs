@@ -4,14 +4,17 @@ use super::Reduced;
 use super::arrays::{self, Column, Given};
 use super::call;
 use super::errors;
-use super::window::{Window, Words, numbered, time_unit};
+use super::window::{Window, Words, geography, numbered, time_unit};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
-use pointillist::Points;
+use pointillist::{Axis, Points};
 use pointillist_io::arrays::{ArrayEvents, points_of_columns};
 use pointillist_io::datasets::{DATASETS, find};
-use pointillist_io::{Epoch, EventSettings, Geography, Loaded, RowSettings, TimeAxis, TimeUnit, time_axis};
+use pointillist_io::geography::{is_on_globe, onto, points_inward, points_outward};
+use pointillist_io::{Epoch, EventSettings, InputError, Loaded, RowSettings, TimeAxis, TimeUnit, message, time_axis};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+const HELD_OUT: &str = "the held-out events";
 
 /// Events in their window.
 #[pyclass(frozen, module = "pointillist._core")]
@@ -96,13 +99,30 @@ impl Events {
         repeats: Option<usize>,
         clip: bool,
     ) -> PyResult<Self> {
-        let (axes, source) = (window.0.axes().to_vec(), "the held-out events");
+        let (axes, source) = (window.0.axes().to_vec(), HELD_OUT);
         let points = given.on_axes(&axes, source)?;
         let dates = vec![false; axes.len()];
         let held_out = ArrayEvents { points, trials: numbers(trials)?, axes, dates, source: source.into() };
         let loaded = held_out.held_out(&window.0, repeats, clip).map_err(errors::of_input)?;
         errors::warn_of(py, &loaded.warnings)?;
         Ok(Self(loaded))
+    }
+
+    /// The same on the map of the globe that another window is on, or as they are if that is theirs.
+    fn on_the_map_of(&self, window: PyRef<'_, Window>) -> PyResult<Self> {
+        let (own, axes) = (self.0.events.window(), window.0.axes());
+        let maps = |axes: &[Axis]| axes.iter().map(|axis| axis.globe).collect::<Vec<_>>();
+        if maps(own.axes()) == maps(axes) {
+            return Ok(Self(self.0.clone()));
+        }
+        let moved = onto(own, axes).map_err(|error| match error {
+            InputError::Said(why) => errors::input(message!["{HELD_OUT}: ", why]),
+            error => errors::of_input(error),
+        })?;
+        let degrees = points_outward(self.0.events.points(), own.axes()).map_err(errors::of_library)?;
+        let points = points_inward(degrees, axes).map_err(errors::of_library)?;
+        let events = pointillist::Events::new(points, moved).map_err(errors::of_library)?;
+        Ok(Self(Loaded { events, ..self.0.clone() }))
     }
 
     /// As they were when they were pickled.
@@ -117,11 +137,14 @@ impl Events {
         let events = pointillist::Events::new(arrays::points(&given)?, window.0.clone()).map_err(errors::of_library)?;
         let has_dates = window.0.axes().iter().any(|axis| time_axis(axis).is_some());
         let warnings = warnings.into_iter().map(Into::into).collect();
-        Ok(Self(Loaded { events, trials: numbers(trials)?, has_dates, has_degrees: false, source, warnings }))
+        let has_degrees = is_on_globe(window.0.axes());
+        Ok(Self(Loaded { events, trials: numbers(trials)?, has_dates, has_degrees, source, warnings }))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let state = (self.points(py)?, self.trials(py), self.window(), self.source(), self.warnings());
+        // On the globe km, which are what they are to the last bit.
+        let points = arrays::rows(py, self.0.events.points())?;
+        let state = (points, self.trials(py), self.window(), self.source(), self.warnings());
         Ok((py.get_type::<Self>().getattr("restored")?, state.into_pyobject(py)?))
     }
 
@@ -129,9 +152,10 @@ impl Events {
         self.0.events.len()
     }
 
+    /// On the globe in degrees.
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        arrays::rows(py, self.0.events.points())
+        arrays::rows_on(py, self.0.events.points(), self.0.events.window().axes())
     }
 
     #[getter]
@@ -157,14 +181,14 @@ impl Events {
     }
 }
 
-/// Where points stand on the axes of a window: dates become numbers.
+/// Where points stand on the axes of a window: dates become numbers, degrees stay.
 #[pyfunction]
 pub fn points_on<'py>(
     py: Python<'py>,
     given: Given<'py>,
     window: PyRef<'_, Window>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    arrays::rows(py, &given.on_axes(window.0.axes(), "the points")?)
+    arrays::rows(py, &given.as_given(window.0.axes(), "the points")?)
 }
 
 /// How a table of events is read, by the arguments of `pointillist.read_events`.
@@ -183,6 +207,7 @@ pub struct Reading {
     time_unit: String,
     units: Vec<String>,
     skip_bad: u64,
+    geography: Option<String>,
 }
 
 impl Reading {
@@ -203,10 +228,10 @@ impl Reading {
             exposure: self.exposure,
             clip: self.clip,
             time_unit: time_unit(&self.time_unit)?,
+            time_zone: None,
             unit: self.units,
             skip_bad: self.skip_bad,
-            // Arrays in and out are plain numbers.
-            geography: Geography::Plane,
+            geography: geography(self.geography.as_deref())?,
         })
     }
 }

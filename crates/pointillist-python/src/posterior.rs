@@ -7,14 +7,16 @@ use super::errors::{self, Arguments};
 use super::events::Events;
 use super::settings::Settings;
 use super::summary::Summary;
-use super::window::{Window, Words};
+use super::window::{Window, Words, ends};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pointillist::exact::Sampling;
+use pointillist::parts::PartAtPlaces;
 use pointillist::{Fit, JointCounts, Model, Points};
+use pointillist_io::components::{Component, components};
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
 use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen};
 use pointillist_io::update::{Names, added, as_before};
-use pointillist_io::{FitSettings, Message, ModelFile, On, Reference, SummaryFile, show_window};
+use pointillist_io::{FitSettings, Message, ModelFile, On, Reference, SummaryFile, show_window, write_atomically};
 use pointillist_rivals::check::check;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -126,28 +128,35 @@ pub fn update(
 /// A text into a file, whole or not at all.
 #[pyfunction]
 pub fn write_whole(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
-    call::short(py, || pointillist_io::write_atomically(&path, text.as_bytes()).map_err(errors::of_output))
+    call::short(py, || write_atomically(&path, text.as_bytes()).map_err(errors::of_output))
 }
 
 /// A region of a count as Python gives it: words, or a text as the command takes it.
 #[derive(FromPyObject)]
+#[allow(clippy::large_enum_variant)] // one for each region, for a moment
 enum Asked<'py> {
     Text(String),
     Named(String, Words<'py>),
 }
 
 impl Posterior {
-    /// The file with how coordinates are meant.
-    fn referred(&self, crs: Option<String>, time_zone: Option<String>) -> ModelFile {
-        ModelFile { reference: Reference { crs, time_zone }, ..self.file.clone() }
-    }
-
     fn posterior(&self) -> &pointillist::Posterior {
         &self.file.posterior
     }
 
     fn place(&self, given: &Given<'_>) -> PyResult<Points> {
-        given.on_axes(self.posterior().window().axes(), "the points")
+        given.places(self.posterior().window().axes(), "the points")
+    }
+
+    /// Events that are given, or else those of the fit, as they are to the last bit.
+    fn own_or(&self, given: Option<&Given<'_>>) -> PyResult<Points> {
+        match (given, &self.file.events) {
+            (Some(given), _) => self.place(given),
+            (None, Some(events)) => Ok(events.points.clone()),
+            (None, None) => {
+                Err(errors::input("the model has not kept its events; give them, as in post.check(events)"))
+            }
+        }
     }
 
     /// The regions that are meant, each as it is counted.
@@ -202,11 +211,14 @@ impl Posterior {
 
     /// The text of the model file, with how coordinates are meant.
     fn to_json(&self, crs: Option<String>, time_zone: Option<String>) -> String {
-        self.referred(crs, time_zone).to_json()
+        self.file.to_json_referred(&Reference { crs, time_zone })
     }
 
     fn write(&self, py: Python<'_>, path: PathBuf, crs: Option<String>, time_zone: Option<String>) -> PyResult<()> {
-        call::short(py, || self.referred(crs, time_zone).write(&path).map_err(errors::of_output))
+        let reference = Reference { crs, time_zone };
+        call::short(py, || {
+            write_atomically(&path, self.file.to_json_referred(&reference).as_bytes()).map_err(errors::of_output)
+        })
     }
 
     /// The page to share.
@@ -218,7 +230,7 @@ impl Posterior {
         crs: Option<String>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        let model = self.referred(crs, None);
+        let model = ModelFile { reference: Reference { crs, time_zone: None }, ..self.file.clone() };
         call::long(py, &Manner { progress, threads: None }, |watch| {
             let told = |part| watch.part(part);
             let settings = pointillist_report::Settings { title, cells };
@@ -277,10 +289,11 @@ impl Posterior {
         self.posterior().weights()
     }
 
-    /// The events that were kept.
+    /// The events that were kept; on the globe in degrees.
     #[getter]
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        self.file.events.as_ref().map(|events| arrays::rows(py, &events.points)).transpose()
+        let axes = self.posterior().window().axes();
+        self.file.events.as_ref().map(|events| arrays::rows_on(py, &events.points, axes)).transpose()
     }
 
     /// The trials of those that were kept.
@@ -307,6 +320,31 @@ impl Posterior {
         })?;
         let quantiles = arrays::table(py, &quantiles, points.len())?;
         Ok((rate.mean.to_pyarray(py), rate.sd.to_pyarray(py), quantiles))
+    }
+
+    /// The components of f at points: each with its name, mean, standard deviation and quantiles, and the rate with all others at their average.
+    fn components<'py>(
+        &self,
+        py: Python<'py>,
+        given: Given<'py>,
+        probabilities: Vec<f64>,
+    ) -> PyResult<Vec<(String, Bands<'py>, Bands<'py>)>> {
+        let points = self.place(&given)?;
+        let sentence = "this model has no components: its rate is one part; fit with a sum as kernel=";
+        let found = components(self.posterior()).map_err(|_| errors::setting(sentence))?;
+        let answers = call::short(py, || {
+            let place = |row: &[f64]| Points::new(points.dims(), row.to_vec());
+            let places = points.rows().map(place).collect::<Result<Vec<_>, _>>().map_err(errors::of_library)?;
+            let of = |component: &Component| self.posterior().part(&component.part, &places, &probabilities);
+            found.iter().map(of).collect::<Result<Vec<_>, _>>().map_err(errors::of_library)
+        })?;
+        let told = |(component, at): (Component, PartAtPlaces)| -> PyResult<(String, Bands<'py>, Bands<'py>)> {
+            let own = arrays::table(py, &at.quantiles, points.len())?;
+            let rates = arrays::table(py, &at.rate_quantiles, points.len())?;
+            let rate = (at.rate.mean.to_pyarray(py), at.rate.sd.to_pyarray(py), rates);
+            Ok((component.name, (at.mean.to_pyarray(py), at.sd.to_pyarray(py), own), rate))
+        };
+        found.into_iter().zip(answers).map(told).collect()
     }
 
     fn exceedance<'py>(
@@ -356,7 +394,7 @@ impl Posterior {
             };
             (0..draws).map(one).collect::<PyResult<Vec<Points>>>()
         })?;
-        sets.iter().map(|points| arrays::rows(py, points)).collect()
+        sets.iter().map(|points| arrays::rows_on(py, points, self.posterior().window().axes())).collect()
     }
 
     /// Joint draws of the numbers of events in regions.
@@ -378,7 +416,7 @@ impl Posterior {
             self.posterior().joint_counts_watched(&windows, draws, seed, &mut told).map_err(errors::of_library)
         })?;
         errors::warn_of(py, &warnings)?;
-        let spans = |region: &Region| region.counted.bounding_box().iter().map(|span| (span.lo, span.hi)).collect();
+        let spans = |region: &Region| ends(&region.counted.bounding_box(), region.counted.axes());
         let boxes = regions.iter().map(spans).collect();
         let seen = regions.iter().map(|region| seen(region, &self.file)).collect();
         Ok(Counts {
@@ -432,12 +470,12 @@ impl Posterior {
     fn check(
         &self,
         py: Python<'_>,
-        given: Given<'_>,
+        given: Option<Given<'_>>,
         draws: usize,
         seed: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        let events = self.place(&given)?;
+        let events = self.own_or(given.as_ref())?;
         let sampling = Sampling { draws: draws.div_ceil(Sampling::default().chains), seed, ..Sampling::default() };
         let checked = call::long(py, &Manner { progress, threads: None }, |watch| {
             let told = |part| watch.part(part);
@@ -447,8 +485,8 @@ impl Posterior {
     }
 
     /// Whether events look like events drawn from it; JSON, if that can be told.
-    fn goodness_of_fit(&self, py: Python<'_>, given: Given<'_>) -> PyResult<Option<String>> {
-        let events = self.place(&given)?;
+    fn goodness_of_fit(&self, py: Python<'_>, given: Option<Given<'_>>) -> PyResult<Option<String>> {
+        let events = self.own_or(given.as_ref())?;
         let found = call::short(py, || self.posterior().goodness_of_fit(&events).map_err(errors::of_library))?;
         Ok(found.map(|found| serde_json::to_string(&GoodnessSummary::new(&found)).unwrap_or_default()))
     }
@@ -456,7 +494,7 @@ impl Posterior {
 
 impl Posterior {
     fn of(file: ModelFile) -> PyResult<Self> {
-        errors::refuse_globe(file.posterior.window().axes(), &format!("the model of {}", file.source))?;
+        errors::refuse_clocks(file.posterior.window().axes(), &format!("the model of {}", file.source))?;
         let mut summary = FitSummary::deserialize(&file.summary).map_err(|error| {
             errors::input(format!("the summary of {} makes no sense ({error}); fit again", file.source))
         })?;

@@ -16,7 +16,6 @@ use pointillist_rivals::sgcp::{self, SgcpPosterior, Thinning};
 use pointillist_rivals::{EdgeCorrection, KernelSmoother};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::ops::ControlFlow;
 
 /// Kernel smoothing, with what it was made of.
 #[pyclass(frozen, module = "pointillist._core")]
@@ -74,7 +73,7 @@ impl Smoother {
     }
 
     fn rate<'py>(&self, py: Python<'py>, given: Given<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let points = given.on_axes(self.0.window().axes(), "the points")?;
+        let points = given.places(self.0.window().axes(), "the points")?;
         Ok(call::short(py, || self.0.rate(&points).map_err(errors::of_library))?.to_pyarray(py))
     }
 
@@ -227,7 +226,7 @@ impl Sgcp {
         draws: usize,
         seed: u64,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
-        let points = given.on_axes(self.posterior.window().axes(), "the points")?;
+        let points = given.places(self.posterior.window().axes(), "the points")?;
         let (rate, quantiles) = call::long(py, &Manner::default(), |_| {
             self.posterior.rate_and_quantiles(&points, &probabilities, draws, seed).map_err(errors::of_library)
         })?;
@@ -241,7 +240,7 @@ impl Sgcp {
         draws: usize,
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let points = given.on_axes(self.posterior.window().axes(), "the points")?;
+        let points = given.places(self.posterior.window().axes(), "the points")?;
         let drawn = call::long(py, &Manner::default(), |_| {
             self.posterior.rate_draws(&points, draws, seed).map_err(errors::of_library)
         })?;
@@ -320,12 +319,9 @@ pub fn compare<'py>(
                 None => halves(events, seed, number).map_err(errors::of_library)?,
             };
             for (place, contender) in contenders.iter().enumerate() {
-                let _ = watch.part((number as f64 * contenders.len() as f64 + place as f64) / all);
                 watch.check().map_err(errors::of_library)?;
-                let go_on = || match watch.check() {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()),
-                };
+                let before = number as f64 * contenders.len() as f64 + place as f64;
+                let go_on = |part: f64| watch.part((before + part) / all);
                 let performed = contender.perform_watched(&train, &test, &nowhere, (draws, seed), &go_on);
                 performances[place].push(performed.map_err(errors::of_library)?);
             }

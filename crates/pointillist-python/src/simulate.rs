@@ -4,7 +4,8 @@ use super::call::{self, Manner, Watch};
 use super::window::Window;
 use super::{arrays, errors};
 use numpy::{PyArray2, ToPyArray};
-use pointillist::{Error, Intensity, Points, Simulation};
+use pointillist::{Axis, Error, Intensity, Points, Simulation};
+use pointillist_io::geography::{outward, row_outward};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::{Mutex, PoisonError};
@@ -37,7 +38,8 @@ pub fn simulate<'py>(
                 errors::setting(format!("intensity=: {error}\n{pointing}"))
             })?;
             call::long(py, &Manner::default(), |watch| {
-                let simulation = Simulation::new(window, |point| parsed.at(point)).map_err(errors::of_library)?;
+                let simulation = Simulation::new(window, |point| parsed.at(&row_outward(point, window.axes())))
+                    .map_err(errors::of_library)?;
                 drawn(&simulation, window.dims(), draws, seed, watch)
             })?
         }
@@ -45,7 +47,7 @@ pub fn simulate<'py>(
             // What the function raises is kept here while the library unwinds.
             let raised = Mutex::new(None);
             let rates = |points: &Points| {
-                Python::attach(|py| rates_of(py, &function, points)).map_err(|error| {
+                Python::attach(|py| rates_of(py, &function, points, window.axes())).map_err(|error| {
                     raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                     Error::Cancelled
                 })
@@ -62,12 +64,12 @@ pub fn simulate<'py>(
             }
         }
     };
-    sets.iter().map(|points| arrays::rows(py, points)).collect()
+    sets.iter().map(|points| arrays::rows_on(py, points, window.axes())).collect()
 }
 
-/// The rates that a function of Python gives for one array for each axis.
-fn rates_of(py: Python<'_>, function: &Py<PyAny>, points: &Points) -> PyResult<Vec<f64>> {
-    let column = |r: usize| points.rows().map(|row| row[r]).collect::<Vec<f64>>().to_pyarray(py);
+/// The rates that a function of Python gives for one array for each axis; on the globe of degrees.
+fn rates_of(py: Python<'_>, function: &Py<PyAny>, points: &Points, axes: &[Axis]) -> PyResult<Vec<f64>> {
+    let column = |r: usize| points.rows().map(|row| outward(&axes[r], row[r])).collect::<Vec<f64>>().to_pyarray(py);
     let columns = PyTuple::new(py, (0..points.dims()).map(column))?;
     let found = function.bind(py).call1(columns)?;
     let shape = (points.len(),);

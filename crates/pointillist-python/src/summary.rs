@@ -4,7 +4,7 @@ use super::arrays::Given;
 use super::window::{Window, Words, numbered};
 use super::{Reduced, call, errors};
 use pointillist_io::arrays::ArrayEvents;
-use pointillist_io::{On, Opened, SummaryFile, SummaryFileError};
+use pointillist_io::{Opened, SummaryFile};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -32,9 +32,8 @@ pub fn summarise(
         }
     };
     let mut warnings = Vec::new();
-    let window = meant
-        .on(On { axes: &axes, dates_only: &dates, north_first: false }, &mut warnings)
-        .map_err(errors::of_window)?;
+    let window = meant.of_events(&axes, &dates, None, &mut warnings).map_err(errors::of_window)?;
+    let axes = window.axes().to_vec();
     let points = given.on_axes(&axes, source)?;
     let cells = cells.unwrap_or_else(|| pointillist::Summary::usual_cells(window.dims()));
     let count = points.len();
@@ -59,26 +58,17 @@ pub fn summarise(
     Ok(Summary(file))
 }
 
-impl Summary {
-    /// What was read, if Python can make use of it.
-    fn of(read: Result<SummaryFile, SummaryFileError>, name: &str) -> PyResult<Self> {
-        let file = read.map_err(errors::of_summary_file)?;
-        errors::refuse_globe(file.summary.window().axes(), name)?;
-        Ok(Self(file))
-    }
-}
-
 #[pymethods]
 impl Summary {
     #[staticmethod]
     fn from_bytes(bytes: &[u8], name: &str) -> PyResult<Self> {
-        Self::of(SummaryFile::from_bytes(name, bytes), name)
+        SummaryFile::from_bytes(name, bytes).map(Self).map_err(errors::of_summary_file)
     }
 
     #[staticmethod]
     fn read(path: &str) -> PyResult<Self> {
         let opened = Opened::open(path).map_err(errors::of_input)?;
-        Self::of(SummaryFile::read(opened), path)
+        SummaryFile::read(opened).map(Self).map_err(errors::of_summary_file)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

@@ -2,12 +2,22 @@
 
 use super::{Reduced, arrays, errors};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
-use pointillist::Axis;
+use pointillist::window::{Direction, Piece, Span};
+use pointillist::{Axis, Points};
 use pointillist_io::arrays::{ArrayExposure, Looked, WindowPart, WindowWords};
+use pointillist_io::geography::{inward, outward, rings_outward};
 use pointillist_io::observed::ExposureTable;
-use pointillist_io::{On, TimeUnit, show_window};
+use pointillist_io::{Geography, TimeUnit, show_window};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+/// The unit of numbers on the globe.
+const DEGREES: &str = "degrees";
+
+/// Ends on axes: on the globe in degrees.
+pub fn ends(spans: &[Span], axes: &[Axis]) -> Vec<(f64, f64)> {
+    spans.iter().zip(axes).map(|(span, axis)| (outward(axis, span.lo), outward(axis, span.hi))).collect()
+}
 
 /// A window on its axes.
 #[pyclass(frozen, module = "pointillist._core")]
@@ -42,6 +52,8 @@ pub struct Words<'py> {
     /// Units of axes, as in `t=s`.
     pub units: Vec<String>,
     time_unit: String,
+    /// Whether coordinates are degrees on the globe, if it is known.
+    meant_geography: Option<String>,
 }
 
 impl Words<'_> {
@@ -65,7 +77,8 @@ impl Words<'_> {
             (None, None) => Looked::Once,
         };
         let exposure = self.exposure.as_ref().map(Exposure::meant).transpose()?;
-        Ok(WindowWords { parts: self.parts.iter().map(part).collect(), looked, exposure })
+        let geography = geography(self.meant_geography.as_deref())?;
+        Ok(WindowWords { parts: self.parts.iter().map(part).collect(), looked, exposure, geography })
     }
 
     /// The axes that a window has which was on axes before.
@@ -101,6 +114,22 @@ pub fn time_unit(name: &str) -> PyResult<TimeUnit> {
     name.parse().map_err(|error| errors::setting(format!("time_unit=: {error}")))
 }
 
+/// Whether coordinates are degrees on the globe, by its name.
+pub fn geography(name: Option<&str>) -> PyResult<Geography> {
+    match name {
+        None => Ok(Geography::Recognised),
+        Some("sphere") => Ok(Geography::Sphere),
+        Some("plane") => Ok(Geography::Plane),
+        Some(other) => Err(errors::setting(format!("geography='{other}' is not known; take one of sphere, plane"))),
+    }
+}
+
+/// What a column may be called as well, if this is what a longitude or a latitude may be called.
+#[pyfunction]
+pub fn synonyms(name: &str) -> Vec<&'static str> {
+    pointillist_io::geography::synonyms(&name.trim().to_lowercase()).to_vec()
+}
+
 /// A window by itself: on its own axes, of which there are so many.
 #[pyfunction]
 pub fn resolve_window(py: Python<'_>, words: Words<'_>, dims: usize) -> PyResult<Window> {
@@ -108,9 +137,7 @@ pub fn resolve_window(py: Python<'_>, words: Words<'_>, dims: usize) -> PyResult
     let names = words.names.clone().unwrap_or_else(|| numbered(dims));
     let (axes, dates) = meant.own_axes(&names, &words.units, words.time_unit()?).map_err(errors::setting)?;
     let mut warnings = Vec::new();
-    let window = meant
-        .on(On { axes: &axes, dates_only: &dates, north_first: false }, &mut warnings)
-        .map_err(errors::of_window)?;
+    let window = meant.of_events(&axes, &dates, None, &mut warnings).map_err(errors::of_window)?;
     errors::warn_of(py, &warnings)?;
     Ok(Window(window))
 }
@@ -166,29 +193,40 @@ impl Window {
         self.0.exposure().is_some()
     }
 
+    /// On the globe in degrees.
     #[getter]
     fn bounding_box(&self) -> Vec<(f64, f64)> {
-        self.0.bounding_box().iter().map(|span| (span.lo, span.hi)).collect()
+        ends(&self.0.bounding_box(), self.0.axes())
     }
 
-    /// Name, unit and origin (seconds since 1970) of each axis.
+    /// Name, unit and origin (seconds since 1970) of each axis, as numbers are given and taken there: on the globe in degrees.
     #[getter]
     fn axes(&self) -> Vec<(String, Option<String>, Option<f64>)> {
-        self.0.axes().iter().map(|axis| (axis.name.clone(), axis.unit.clone(), axis.origin)).collect()
+        let unit = |axis: &Axis| if axis.globe.is_some() { Some(DEGREES.into()) } else { axis.unit.clone() };
+        self.0.axes().iter().map(|axis| (axis.name.clone(), unit(axis), axis.origin)).collect()
+    }
+
+    /// The numbers of the axes of longitude and latitude, on the globe.
+    #[getter]
+    fn globe(&self) -> Option<(usize, usize)> {
+        let along = |direction: Direction| {
+            self.0.axes().iter().position(|axis| axis.globe.is_some_and(|globe| globe.direction == direction))
+        };
+        Some((along(Direction::East)?, along(Direction::North)?))
     }
 
     /// Boxes around its pieces, each with how often it was looked at.
     #[getter]
     #[allow(clippy::type_complexity)]
     fn pieces(&self) -> Vec<(Vec<(f64, f64)>, f64)> {
-        let spans = |piece: &pointillist::window::Piece| piece.spans.iter().map(|span| (span.lo, span.hi)).collect();
+        let spans = |piece: &Piece| ends(&piece.spans, self.0.axes());
         self.0.pieces().iter().map(|piece| (spans(piece), piece.repeats)).collect()
     }
 
     /// The rings of each polygon of its borders.
     #[getter]
     fn outlines(&self) -> Vec<Vec<Vec<[f64; 2]>>> {
-        self.0.outlines().flat_map(|outline| outline.rings()).map(|rings| rings.to_vec()).collect()
+        self.0.outlines().flat_map(|outline| rings_outward(outline.rings(), self.0.axes())).collect()
     }
 
     fn show(&self) -> String {
@@ -213,7 +251,9 @@ impl Window {
                 points.dims()
             )));
         }
-        Ok(PyArray1::from_iter(py, points.rows().map(|row| self.0.contains(row))))
+        let ends: Vec<_> = self.bounding_box().into_iter().zip(self.0.bounding_box()).collect();
+        let place = |row: &[f64]| -> Vec<f64> { (0..row.len()).map(|r| self.placed(r, row[r], ends[r])).collect() };
+        Ok(PyArray1::from_iter(py, points.rows().map(|row| self.0.contains(&place(row)))))
     }
 
     fn grid<'py>(&self, py: Python<'py>, counts: Vec<usize>) -> PyResult<Bound<'py, PyArray2<f64>>> {
@@ -225,6 +265,18 @@ impl Window {
                 "grid={counts:?} needs {dims} numbers above 0, and at most {MOST} points"
             )));
         }
-        arrays::rows(py, &self.0.grid(&counts))
+        let (lo, hi): (Vec<f64>, Vec<f64>) = self.bounding_box().into_iter().unzip();
+        arrays::rows(py, &Points::grid(&lo, &hi, &counts))
+    }
+}
+
+impl Window {
+    /// A number on an axis as it is counted there. One end of the window in degrees, which are rounded, is its end in km.
+    fn placed(&self, axis: usize, value: f64, (rounded, exact): ((f64, f64), Span)) -> f64 {
+        match value {
+            lo if lo == rounded.0 => exact.lo,
+            hi if hi == rounded.1 => exact.hi,
+            value => inward(&self.0.axes()[axis], value),
+        }
     }
 }

@@ -155,6 +155,137 @@
   };
   const clamp = (v, lo, hi) => Math.min(Math.max(v, lo), hi);
 
+  // ---- Bins whose counts are outside of their bands
+
+  const bins = data.bins || [], outside = bins.filter(bin => bin.outside).sort((a, b) => a.p - b.p);
+  // Of Okabe and Ito; shape says the same as colour.
+  const MORE = "#d55e00", FEWER = "#0072b2";
+  const triangle = (c, x, y, half, more) => {
+    const up = more ? -half : half;
+    c.beginPath(); c.moveTo(x - half, y - 0.9 * up); c.lineTo(x + half, y - 0.9 * up); c.lineTo(x, y + 0.9 * up); c.closePath();
+    c.fillStyle = more ? MORE : FEWER; c.strokeStyle = "#ffffff"; c.lineWidth = 1.5;
+    c.stroke(); c.fill();
+  };
+  let chosen = null;
+  const anomalies = { box: null, redraw: () => {} };
+  const markSwitch = redraw => {
+    anomalies.redraw = redraw;
+    anomalies.box = element("input", { type: "checkbox", id: "anomalies", checked: true, onchange: redraw });
+    return element("label", {}, anomalies.box, "Anomalies");
+  };
+  const areMarked = () => outside.length > 0 && anomalies.box && anomalies.box.checked;
+  const near = (axis, v) => axis.time ? iso(axis, v, 16) : String(Number(degrees(axis, v).toPrecision(5)));
+  const whereIs = bin => bin.at.map(([lo, hi], r) => `${data.axes[r].name} ${near(data.axes[r], lo)} to ${near(data.axes[r], hi)}`).join(", ");
+  const told = bin => `${bin.seen} seen, ${short(bin.expected)} expected, 95 % band ${bin.lower} to ${bin.upper}`;
+  // The list of them; each row leads to its place in the picture.
+  const listAnomalies = (section, goTo) => {
+    const by_chance = short(0.05 * bins.length);
+    const words = `${outside.length} of ${bins.length} parts have a count outside of their band of 95 %; about ${by_chance} would by chance`;
+    if (!outside.length) {
+      section.append(element("p", { id: "outside", className: "hint", textContent: words }));
+      return;
+    }
+    const holder = element("details", { id: "outside", open: outside.length <= 12 }, element("summary", { textContent: words }));
+    const body = element("tbody");
+    for (const bin of outside.slice(0, 50)) {
+      const go = button(whereIs(bin), "Show it in the picture: " + whereIs(bin), () => { chosen = bin; if (!anomalies.box.checked) anomalies.box.checked = true; goTo(bin); });
+      go.className = "where";
+      body.append(element("tr", {}, element("td", {}, go), ...[`${bin.more ? "▲" : "▼"} ${bin.seen}`, short(bin.expected), `${bin.lower} to ${bin.upper}`, short(bin.p)].map(text => element("td", { textContent: text }))));
+    }
+    const head = element("tr", {}, ...["where", "seen", "expected", "95 % band", "p"].map(text => element("th", { textContent: text, scope: "col" })));
+    holder.append(element("div", { className: "wide" }, element("table", {}, element("thead", {}, head), body)));
+    if (outside.length > 50) holder.append(element("p", { className: "hint", textContent: `… and ${outside.length - 50} more` }));
+    section.append(holder);
+  };
+
+  // ---- Small panels: do the events look like events of this rate?
+
+  const panels = element("div", { className: "panels" });
+  const panel = (id, label, hint, draw) => {
+    const section = document.getElementById("residuals");
+    if (section.hidden) {
+      section.hidden = false;
+      section.append(element("h2", { textContent: "Do the events look like events of this rate?" }), panels);
+    }
+    const holder = element("figure", { id });
+    panels.append(holder);
+    canvasIn(holder, label, width => clamp(0.8 * width, 230, 330), draw);
+    holder.append(element("figcaption", { className: "hint", textContent: hint }));
+  };
+  const inside = (c, box, draw) => {
+    c.save();
+    c.beginPath(); c.rect(box.left, box.top, box.right - box.left, box.bottom - box.top); c.clip();
+    draw();
+    c.restore();
+  };
+
+  // Counts less what is expected, with the bands of new counts: along a line, else from the fewest expected to the most.
+  const residuals = () => {
+    if (!bins.length) return;
+    const isLine = data.axes.length === 1;
+    const shown = isLine ? bins : [...bins].sort((a, b) => a.expected - b.expected);
+    const ends = isLine ? shown.map(bin => bin.at[0]) : shown.map((_, i) => [i, i + 1]);
+    const [x0, x1] = [ends[0][0], ends[ends.length - 1][1]];
+    const low = Math.min(-1, ...shown.map(bin => Math.min(bin.lower, bin.seen) - bin.expected)), high = Math.max(1, ...shown.map(bin => Math.max(bin.upper, bin.seen) - bin.expected));
+    const order = isLine ? "" : " Parts stand in the order of what is expected.";
+    panel("bins", `Events seen less events expected in ${bins.length} parts, with bands of 95 %: ${outside.length} outside`, `Events seen less events expected in each part; bars: 95 % of new counts. ${outside.length} of ${bins.length} are outside, where at most about ${short(0.05 * bins.length)} are by chance (counts are whole, and the fit has followed the events).${order}`, (c, width, height) => {
+      const yTicks = numberTicks(1.06 * low, 1.06 * high, 5);
+      const box = { left: widest(c, yTicks) + 14, right: width - 12, top: 28, bottom: height - 46 };
+      const toX = v => box.left + (box.right - box.left) * (v - x0) / (x1 - x0), toY = v => box.bottom - (box.bottom - box.top) * (v - 1.06 * low) / (1.06 * (high - low));
+      inside(c, box, () => {
+        c.strokeStyle = colour("faint"); c.lineWidth = 1;
+        c.beginPath(); c.moveTo(box.left, toY(0)); c.lineTo(box.right, toY(0)); c.stroke();
+        shown.forEach((bin, i) => {
+          const [a, b] = ends[i].map(toX), gap = Math.min(1, 0.1 * (b - a));
+          c.fillStyle = colour("band"); c.globalAlpha = 0.25;
+          c.fillRect(a + gap, toY(bin.upper - bin.expected), b - a - 2 * gap, toY(bin.lower - bin.expected) - toY(bin.upper - bin.expected));
+          c.globalAlpha = 1;
+        });
+        shown.forEach((bin, i) => {
+          const x = 0.5 * (toX(ends[i][0]) + toX(ends[i][1])), y = toY(bin.seen - bin.expected);
+          if (bin.outside) { triangle(c, x, y, 5, bin.more); return; }
+          c.fillStyle = colour("accent");
+          c.beginPath(); c.arc(x, y, 2.5, 0, 7); c.fill();
+        });
+      });
+      axesAround(c, box, [isLine ? ticksOf(data.axes[0], x0, x1, Math.max(2, width / 110)) : [], isLine ? data.axes[0].label : "parts, fewest expected first", toX], [yTicks, "events seen − expected", toY]);
+    });
+  };
+
+  // K of the events over that of drawn sets, with the envelope.
+  const pairs = () => {
+    if (!data.pairs) return;
+    const { distances, seen, lower, upper, p, p_fewer, nearness, most_within, fewest_within, closest } = data.pairs;
+    const name = data.axes[0].degrees ? "km" : data.axes[0].unit, unit = name ? " (" + name + ")" : "", apart = r => short(r) + (name ? " " + name : "");
+    const low = Math.min(...lower, ...seen), high = Math.max(...upper, ...seen), pad = 0.06 * (high - low);
+    const words = {
+      usual: `There are no more pairs than such events have, p = ${short(p)}`,
+      closer: `There are more pairs within ${apart(most_within)} than the rate explains, p = ${short(p)}`,
+      apart: `Events keep a distance: less than half of the pairs within ${apart(fewest_within)} are there, p = ${short(p_fewer)}`,
+      followed: "There are fewer pairs than such events have, since the rate follows the events closely: they tell little",
+    }[nearness];
+    const close = closest.p < 0.05 && closest.seen >= 3 ? ` ${closest.seen} pairs are within ${apart(closest.distance)} of each other, where ${short(closest.expected)} are usual: duplicates?` : "";
+    panel("pairs", `Pairs of events within a distance, over what is expected, with an envelope of 95 %. ${words}`, `Pairs of events within a distance (K function), over the mean of sets of independent events at the mean rate; shaded: 95 % of the sets. ${words}.${close}`, (c, width, height) => {
+      const yTicks = numberTicks(low - pad, high + pad, 5), x1 = distances[distances.length - 1], x0 = distances[0];
+      const box = { left: widest(c, yTicks) + 14, right: width - 12, top: 28, bottom: height - 46 };
+      const toX = v => box.left + (box.right - box.left) * (v - x0) / (x1 - x0), toY = v => box.bottom - (box.bottom - box.top) * (v - low + pad) / (high - low + 2 * pad);
+      inside(c, box, () => {
+        c.fillStyle = colour("band"); c.globalAlpha = 0.22;
+        c.beginPath();
+        distances.forEach((r, i) => c.lineTo(toX(r), toY(upper[i])));
+        for (let i = distances.length - 1; i >= 0; i--) c.lineTo(toX(distances[i]), toY(lower[i]));
+        c.fill();
+        c.globalAlpha = 1; c.strokeStyle = colour("faint"); c.lineWidth = 1; c.setLineDash([4, 3]);
+        c.beginPath(); c.moveTo(box.left, toY(1)); c.lineTo(box.right, toY(1)); c.stroke();
+        c.setLineDash([]); c.strokeStyle = colour("accent"); c.lineWidth = 2;
+        c.beginPath();
+        distances.forEach((r, i) => c.lineTo(toX(r), toY(seen[i])));
+        c.stroke();
+      });
+      axesAround(c, box, [numberTicks(x0, x1, Math.max(2, width / 110)), "distance" + unit, toX], [yTicks, "pairs seen / expected", toY]);
+    });
+  };
+
   // ---- A line
 
   const line = async () => {
@@ -199,12 +330,19 @@
       c.beginPath(); c.rect(box.left, box.top, box.right - box.left, height - box.top); c.clip();
       c.fillStyle = colour("gap");
       for (const [from, to] of data.gaps) c.fillRect(toX(from), box.top, toX(to) - toX(from), box.bottom - box.top);
+      if (areMarked()) for (const bin of outside) {
+        const [a, b] = bin.at[0].map(toX);
+        c.fillStyle = bin.more ? MORE : FEWER; c.globalAlpha = bin === chosen ? 0.35 : 0.16;
+        c.fillRect(a, box.top, b - a, box.bottom - box.top);
+        c.globalAlpha = 1;
+      }
       c.fillStyle = colour("band");
       c.globalAlpha = 0.22; paths(c, layers.q05, layers.q95, toY);
       c.globalAlpha = 0.34; paths(c, layers.q25, layers.q75, toY);
       c.globalAlpha = 1;
       c.strokeStyle = colour("accent"); c.lineWidth = 2;
       paths(c, null, layers.mean, toY);
+      if (areMarked()) for (const bin of outside) triangle(c, 0.5 * (toX(bin.at[0][0]) + toX(bin.at[0][1])), box.top + 9, bin === chosen ? 8 : 6, bin.more);
       c.strokeStyle = colour("ink"); c.lineWidth = 1; c.globalAlpha = events.length > 2000 ? 0.35 : 0.8;
       const foot = height - rug - 2, tall = rows ? rug / rows : rug;
       c.beginPath();
@@ -232,7 +370,8 @@
     section.insertBefore(canvas, values);
     const say = () => {
       const v = name => short(layers[name][cursor]);
-      values.textContent = cursor === null ? "" : `${named(axis, x[cursor])}: mean ${v("mean")}, sd ${v("sd")}, 50 % from ${v("q25")} to ${v("q75")}, 90 % from ${v("q05")} to ${v("q95")} ${data.rate_unit}`;
+      const here = cursor === null ? null : outside.find(bin => x[cursor] >= bin.at[0][0] && x[cursor] < bin.at[0][1]);
+      values.textContent = cursor === null ? "" : `${named(axis, x[cursor])}: mean ${v("mean")}, sd ${v("sd")}, 50 % from ${v("q25")} to ${v("q75")}, 90 % from ${v("q05")} to ${v("q95")} ${data.rate_unit}` + (here && areMarked() ? `; anomaly: ${told(here)}` : "");
     };
     const nearest = v => {
       let low = 0, high = x.length - 1;
@@ -268,36 +407,33 @@
     });
     const move = part => show(view[0] + part * (view[1] - view[0]), view[1] + part * (view[1] - view[0]));
     controls.append(button("+", "Zoom in", () => zoom(0.5)), button("−", "Zoom out", () => zoom(2)), button("←", "Earlier", () => move(-0.3)), button("→", "Later", () => move(0.3)), button("All", "Show all", () => show(lo, hi)));
+    if (outside.length) controls.append(markSwitch(() => { say(); redraw(); }));
     section.append(controls, element("p", { className: "hint", textContent: "Line: mean. Dark band: 50 %, light band: 90 %, at each place by itself. Drag over a part to see it larger." + (data.events_note ? " " + data.events_note : "") }));
+    if (bins.length) listAnomalies(section, bin => { show(lo, hi); look(nearest(0.5 * (bin.at[0][0] + bin.at[0][1]))); canvas.scrollIntoView({ block: "nearest" }); });
     if (data.rescaled) rescaled(await floats(data.rescaled.expected), await floats(data.rescaled.seen));
+    residuals();
+    pairs();
   };
 
   // Rescaled times beside even ones.
   const rescaled = (expected, seen) => {
-    const section = document.getElementById("residuals");
-    section.hidden = false;
-    section.append(element("h2", { textContent: "Do the events look like events of this rate?" }));
-    const holder = element("div", { id: "qq" });
-    section.append(holder);
     const band = data.rescaled.band;
     let largest = 0;
     for (let i = 0; i < expected.length; i++) largest = Math.max(largest, Math.abs(expected[i] - seen[i]));
-    canvasIn(holder, `Parts of the events that were seen beside parts that are expected; largest distance ${short(largest)}, band ${short(band)}`, width => width, (c, width, height) => {
+    panel("qq", `Parts of the events that were seen beside parts that are expected; largest distance ${short(largest)}, band ${short(band)}`, `Times rescaled by the mean rate: even if the rate is right. The largest distance is ${short(largest)}; the band of 95 % for a rate that is known is ±${short(band)}, and a fitted rate, which has followed its events, should stay well inside.`, (c, width, height) => {
       const ticks = numberTicks(0, 1, 5);
       const box = { left: widest(c, ticks) + 14, right: width - 12, top: 28, bottom: height - 46 };
       const toX = v => box.left + (box.right - box.left) * v, toY = v => box.bottom - (box.bottom - box.top) * v;
-      c.save();
-      c.beginPath(); c.rect(box.left, box.top, box.right - box.left, box.bottom - box.top); c.clip();
-      c.fillStyle = colour("band"); c.globalAlpha = 0.22;
-      c.beginPath(); c.moveTo(toX(0), toY(-band)); c.lineTo(toX(1), toY(1 - band)); c.lineTo(toX(1), toY(1 + band)); c.lineTo(toX(0), toY(band)); c.fill();
-      c.globalAlpha = 1; c.strokeStyle = colour("accent"); c.lineWidth = 2;
-      c.beginPath(); c.moveTo(toX(0), toY(0));
-      for (let i = 0; i < expected.length; i++) c.lineTo(toX(expected[i]), toY(seen[i]));
-      c.stroke();
-      c.restore();
+      inside(c, box, () => {
+        c.fillStyle = colour("band"); c.globalAlpha = 0.22;
+        c.beginPath(); c.moveTo(toX(0), toY(-band)); c.lineTo(toX(1), toY(1 - band)); c.lineTo(toX(1), toY(1 + band)); c.lineTo(toX(0), toY(band)); c.fill();
+        c.globalAlpha = 1; c.strokeStyle = colour("accent"); c.lineWidth = 2;
+        c.beginPath(); c.moveTo(toX(0), toY(0));
+        for (let i = 0; i < expected.length; i++) c.lineTo(toX(expected[i]), toY(seen[i]));
+        c.stroke();
+      });
       axesAround(c, box, [ticks, "part of the events expected", toX], [ticks, "part of the events seen", toY]);
     });
-    section.append(element("p", { className: "hint", textContent: `Times rescaled by the mean rate: even if the rate is right. The largest distance is ${short(largest)}; the band of 95 % for a rate that is known is ±${short(band)}, and a fitted rate, which has followed its events, should stay well inside.` }));
   };
 
   // ---- A map
@@ -347,6 +483,7 @@
     const dots = element("input", { type: "checkbox", id: "events", checked: true, onchange: () => redraw() });
     if (points) controls.append(element("label", {}, dots, "Events"));
     const logs = element("input", { type: "checkbox", id: "log", onchange: () => { log = logs.checked; update(); } });
+    if (outside.length) controls.append(markSwitch(() => { say(); redraw(); }));
     controls.append(element("label", {}, logs, "Logarithmic"), of_threshold);
     section.append(controls);
 
@@ -363,6 +500,8 @@
       c.putImageData(image, 0, 0);
     };
     let box, toX, toY;
+    // Over time a part is shown in the slices that it holds.
+    const isShown = bin => nt === 1 || (centre(2, slice) >= bin.at[2][0] && centre(2, slice) < bin.at[2][1]);
     const { canvas, redraw } = canvasIn(section, "A map of the rate. Arrow keys move the reading, plus and minus zoom, 0 shows all.", width => clamp((width - 80) * data.aspect + 70, 220, 900), (c, width, height) => {
       const yTicks = ticksOf(data.axes[1], view.y, view.y + view.h, height / 70);
       const left = widest(c, yTicks) + 14;
@@ -390,6 +529,13 @@
           if (times && Math.abs(times[i] - middle) > half) continue;
           c.beginPath(); c.arc(toX(points[0][i]), toY(points[1][i]), size, 0, 7); c.fill(); c.stroke();
         }
+      }
+      if (areMarked()) for (const bin of outside.filter(isShown)) {
+        const [[a, b], [d, e]] = bin.at, place = [toX(a), toY(e), toX(b) - toX(a), toY(d) - toY(e)];
+        c.strokeStyle = "#ffffff"; c.lineWidth = bin === chosen ? 6 : 4; c.strokeRect(...place);
+        c.strokeStyle = "#000000"; c.lineWidth = bin === chosen ? 3 : 1.5; c.setLineDash(bin.more ? [] : [5, 3]); c.strokeRect(...place);
+        c.setLineDash([]);
+        triangle(c, place[0] + 11, place[1] + 11, bin === chosen ? 8 : 6, bin.more);
       }
       if (cursor !== null) {
         const [i, j] = [cursor % nx, Math.floor(cursor / nx)], [cw, ch] = [(x1 - x0) / nx, (y1 - y0) / ny];
@@ -420,8 +566,10 @@
       if (cursor === null) { values.textContent = "Point at the map, or move over it with the arrow keys, to read its values."; return; }
       const v = name => short(valueAt(name, cursor)), x = centre(0, cursor % nx), y = centre(1, Math.floor(cursor / nx));
       const where = [named(data.axes[0], x), named(data.axes[1], y), ...(nt > 1 ? [named(data.axes[2], centre(2, slice))] : [])].join(", ");
+      const here = outside.find(bin => isShown(bin) && x >= bin.at[0][0] && x < bin.at[0][1] && y >= bin.at[1][0] && y < bin.at[1][1]);
+      const odd = here && areMarked() ? `; anomaly: ${told(here)}` : "";
       const chance = exceed ? `, probability of more than ${short(data.exceed.thresholds[threshold])}: ${v("exceed")}` : "";
-      values.textContent = Number.isFinite(layers.mean[slice * area + cursor]) ? `${where}: mean ${v("mean")}, sd ${v("sd")}, median ${v("q50")}, 90 % from ${v("q05")} to ${v("q95")}${chance} (${data.rate_unit})` : `${where}: outside the window`;
+      values.textContent = Number.isFinite(layers.mean[slice * area + cursor]) ? `${where}: mean ${v("mean")}, sd ${v("sd")}, median ${v("q50")}, 90 % from ${v("q05")} to ${v("q95")}${chance} (${data.rate_unit})${odd}` : `${where}: outside the window`;
     };
     const update = () => {
       of_threshold.hidden = layer !== "exceed";
@@ -467,6 +615,14 @@
     const sorted = Float32Array.from(layers.mean.filter(v => v > 0)).sort();
     log = logs.checked = sorted.length > 0 && sorted[sorted.length - 1] > 30 * sorted[sorted.length >> 1];
     update();
+    const cellOf = (r, v) => clamp(Math.floor((v - data.box[r][0]) / (data.box[r][1] - data.box[r][0]) * data.cells[r]), 0, data.cells[r] - 1);
+    const middle = ([lo, hi]) => 0.5 * (lo + hi);
+    if (bins.length) listAnomalies(section, bin => {
+      if (nt > 1) { slice = cellOf(2, middle(bin.at[2])); clock.value = slice; }
+      show(x0, y0, 1); update(); look(cellOf(0, middle(bin.at[0])), cellOf(1, middle(bin.at[1]))); canvas.scrollIntoView({ block: "nearest" });
+    });
+    residuals();
+    pairs();
   };
 
   // ---- Light and dark

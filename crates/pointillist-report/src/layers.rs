@@ -1,6 +1,6 @@
 //! The numbers of a page: the rate along a line, or on the cells of a map, with its uncertainty; events; rescaled times.
 
-use super::pack;
+use super::{looked_at, pack};
 use pointillist::watch::PartWatch;
 use pointillist::window::Span;
 use pointillist::{Axis, Points, Posterior, Rate, Result, Window};
@@ -20,6 +20,8 @@ const THRESHOLDS: usize = 15;
 const LOWEST_THRESHOLD: f64 = 1e-4;
 /// Steps of a probability in the page.
 const SHARES: f64 = 200.0;
+/// How long the layers take, beside the bins and pairs.
+const LAYERS: f64 = 0.4;
 /// Most events that a page shows.
 const MOST_EVENTS: usize = 5000;
 
@@ -30,12 +32,17 @@ pub fn of(model: &ModelFile, cells: usize, watch: &PartWatch<'_>) -> Result<Valu
     data.insert("rate_unit".into(), rate_unit(window).into());
     let spans = window.bounding_box();
     data.insert("axes".into(), window.axes().iter().zip(&spans).map(|(one, span)| axis(one, span)).collect());
+    let first = |done: f64| watch(LAYERS * done);
     match window.dims() {
-        1 => line(model, &mut data, watch)?,
-        2 | 3 => map(model, cells, &mut data, watch)?,
+        1 => line(model, &mut data, &first)?,
+        2 | 3 => map(model, cells, &mut data, &first)?,
         _ => {
             data.insert("kind".into(), "none".into());
         }
+    }
+    if let Some(events) = &model.events {
+        let rest = |done: f64| watch(LAYERS + (1.0 - LAYERS) * done);
+        looked_at::add(&model.posterior, &events.points, &mut data, &rest)?;
     }
     Ok(data.into())
 }
@@ -50,7 +57,7 @@ fn axis(axis: &Axis, span: &Span) -> Value {
     let globe = axis.globe.map(|_| degrees());
     let label = match (&time, &axis.unit) {
         _ if globe.is_some() => format!("{} (degrees)", axis.name),
-        (Some(_), _) => "date (UTC)".to_string(),
+        (Some(_), _) => format!("date ({})", axis.zone.as_deref().unwrap_or("UTC")),
         (None, Some(unit)) if unit.trim_end_matches('s') != axis.name => format!("{} ({unit})", axis.name),
         _ => axis.name.clone(),
     };

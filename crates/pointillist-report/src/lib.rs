@@ -1,10 +1,11 @@
 //! The page to share: an intensity with its uncertainty as one HTML file that opens offline.
 //!
 //! [`page`] asks the posterior for its numbers on a line or on cells of a map (`layers.rs`), puts them as compressed text into the page (`pack.rs`), beside a card of what
-//! the fit said of itself (`card.rs`). What is drawn is drawn by the page's own script (`page/script.js`): nothing is loaded from elsewhere.
+//! the fit said of itself (`card.rs`). Where the model keeps its events, counts in bins and pairs stand beside what is expected of them (`looked_at.rs`). What is drawn is drawn by the page's own script (`page/script.js`): nothing is loaded from elsewhere.
 
 mod card;
 mod layers;
+mod looked_at;
 mod pack;
 
 use pointillist::Result;

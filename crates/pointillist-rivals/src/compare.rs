@@ -12,6 +12,7 @@ use pointillist::Posterior;
 use pointillist::estimates::LogMean;
 use pointillist::internals::{parallel, sample};
 use pointillist::settings::PriorMean;
+use pointillist::watch::PartWatch;
 use pointillist::{Error, Family, InducingPoints, Result};
 use rand::RngExt;
 use std::ops::ControlFlow;
@@ -23,6 +24,8 @@ pub const SAMPLES: usize = 10_000;
 /// ones, fewer still.
 const DEARER: usize = 10;
 const DEARER_FOR_RATES: usize = 25;
+/// What part of a performance is the fit, about.
+const FITTING: f64 = 0.8;
 
 /// The band of a rate: these quantiles.
 const BAND: [f64; 2] = [0.05, 0.95];
@@ -148,9 +151,6 @@ fn sampled(score: &SgcpScore) -> Scores {
     Scores { m_p: Some(score.log_predictive), l_p: Some(score.expected_log), ..plain(score.plug_in) }
 }
 
-/// Asked whether to go on. It may be called from any thread.
-pub type GoOn<'a> = dyn Fn() -> ControlFlow<()> + Sync + 'a;
-
 impl Contender {
     /// Fits to `train` and scores on `held_out`, whose window lies inside that of `train`, with so many draws; the rate at `at` too.
     pub fn perform(
@@ -161,41 +161,45 @@ impl Contender {
         samples: usize,
         seed: u64,
     ) -> Result<Performance> {
-        self.perform_watched(train, held_out, at, (samples, seed), &|| ControlFlow::Continue(()))
+        self.perform_watched(train, held_out, at, (samples, seed), &|_| ControlFlow::Continue(()))
     }
 
-    /// The same with (draws, seed), asking `watch` now and then whether to go on.
+    /// The same with (draws, seed), telling `watch` now and then how far it is, and asking whether to go on.
     pub fn perform_watched(
         &self,
         train: &Events,
         held_out: &Events,
         at: &Points,
         (samples, seed): (usize, u64),
-        watch: &GoOn<'_>,
+        watch: &PartWatch<'_>,
     ) -> Result<Performance> {
-        let fitted = self.fit_watched(train, watch)?;
-        let (scores, rates) = (fitted.score_watched(held_out, samples, seed, watch)?, fitted.rates(at, samples, seed)?);
+        let fitted = self.fit_watched(train, &|part| watch(FITTING * part))?;
+        let scores = fitted.score_watched(held_out, samples, seed, &|part| watch(FITTING + (1.0 - FITTING) * part))?;
+        let rates = fitted.rates(at, samples, seed)?;
         let r_hat = fitted.diagnostics().map(Diagnostics::worst_r_hat);
         Ok(Performance { scores, rates, seconds: fitted.seconds, converged: fitted.converged, r_hat })
     }
 
     /// Sees the events.
     pub fn fit(&self, train: &Events) -> Result<Fitted> {
-        self.fit_watched(train, &|| ControlFlow::Continue(()))
+        self.fit_watched(train, &|_| ControlFlow::Continue(()))
     }
 
-    fn fit_watched(&self, train: &Events, watch: &GoOn<'_>) -> Result<Fitted> {
+    fn fit_watched(&self, train: &Events, watch: &PartWatch<'_>) -> Result<Fitted> {
         let started = Instant::now();
         let (answer, converged) = match self {
             Contender::Variational(model) => {
                 // A fit that is compared with others says nothing of itself.
-                let fit = Model { checked: false, ..model.clone() }.fit_watched(train, &mut |_| watch())?;
+                let fit = Model { checked: false, ..model.clone() }
+                    .fit_watched(train, &mut |progress| watch(progress.part))?;
                 (Answer::Variational(Box::new(fit.posterior)), fit.report.stop.converged())
             }
             Contender::Smoother(edges) => (Answer::Smoother(Box::new(KernelSmoother::fit(train, *edges)?)), true),
             Contender::Homogeneous => (Answer::Homogeneous(Homogeneous::fit(train)?), true),
             Contender::Sgcp(settings) => {
-                let posterior = Sgcp::fit(train, settings, &mut |_, _| watch())?;
+                let posterior = Sgcp::fit(train, settings, &mut |_, progress| {
+                    watch((progress.sweeps as f64 / settings.most_sweeps.max(1) as f64).min(1.0))
+                })?;
                 let converged = posterior.diagnostics().converged;
                 (Answer::Sgcp(Box::new(posterior)), converged)
             }
@@ -219,13 +223,13 @@ impl Fitted {
 
     /// Scores one set.
     pub fn score(&self, held_out: &Events, samples: usize, seed: u64) -> Result<Scores> {
-        self.score_watched(held_out, samples, seed, &|| ControlFlow::Continue(()))
+        self.score_watched(held_out, samples, seed, &|_| ControlFlow::Continue(()))
     }
 
-    fn score_watched(&self, held_out: &Events, samples: usize, seed: u64, watch: &GoOn<'_>) -> Result<Scores> {
+    fn score_watched(&self, held_out: &Events, samples: usize, seed: u64, watch: &PartWatch<'_>) -> Result<Scores> {
         Ok(match &self.answer {
             Answer::Variational(posterior) => {
-                let score = posterior.score_watched(held_out, samples, seed, &|_| watch())?;
+                let score = posterior.score_watched(held_out, samples, seed, watch)?;
                 Scores {
                     log_likelihood: posterior.log_likelihood(held_out)?,
                     m_p: Some(score.m_p),

@@ -77,12 +77,17 @@ pub mod settings {
     pub use crate::infer::{Inducing, Method};
 }
 
+/// The parts of an f whose kernel is a sum, for [`Posterior::part`].
+pub mod parts {
+    pub use crate::posterior::{PartAtPlaces, PartOfF};
+}
+
 /// What a [`Report`] is made of, and what a [`Posterior`] says of its lattice.
 pub mod report {
     pub use crate::bound::Bound;
     pub use crate::exact::Coverage;
     pub use crate::infer::{Alone, AtBound, Bounded, RangeEnd, StandardError, Stop, Summarised, Tried};
-    pub use crate::posterior::{Goodness, LatticeSummary, Misfit, Pairs, Residuals};
+    pub use crate::posterior::{Bin, Closest, Goodness, LatticeSummary, Misfit, Nearness, Pairs, Residuals};
 }
 
 /// Numbers that are known by draws, with their errors: what a [`Contrast`] and a [`Score`] are made of.

@@ -1,7 +1,7 @@
 //! Functions that are told how far a call is, and may end it with [`Error::Cancelled`]. A call that can take long has a variant that
 //! takes one (`…_watched`), with the same answer to the last bit.
 
-pub use crate::infer::FitWatch;
+pub use crate::infer::{FitStage, FitWatch};
 pub use crate::posterior::{CountProgress, CountStage, CountWatch};
 
 use crate::error::{Error, Result};

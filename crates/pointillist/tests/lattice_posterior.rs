@@ -66,11 +66,13 @@ fn draws_have_the_moments_of_rates_and_counts() {
         let posterior = on_lattice(&[14, 9], smoothness, &plane()).posterior;
         let at = Points::from_rows(&[[0.05, 0.5], [1.0, 0.3], [1.95, 0.9]]).unwrap();
         let draws = posterior.sample(&at, 4000, 5).unwrap();
-        let rate = posterior.rate(&at).unwrap();
+        let (rate, f) = (posterior.rate(&at).unwrap(), posterior.marginals(&at).unwrap());
         for i in 0..at.len() {
             let (mean, sd) = mean_and_sd(draws.iter().map(|draw| draw[i]));
             assert!((mean - rate.mean[i]).abs() < 5.0 * sd / 4000f64.sqrt(), "{mean} {}", rate.mean[i]);
-            assert!((sd / rate.sd[i] - 1.0).abs() < 0.07, "{sd} {}", rate.sd[i]);
+            // Of q itself: what bands show does not follow the pattern of so coarse a lattice.
+            let of_square = (2.0 * f.variance[i].powi(2) + 4.0 * f.mean[i].powi(2) * f.variance[i]).sqrt();
+            assert!((sd / of_square - 1.0).abs() < 0.07, "{sd} {of_square}");
         }
         let left = Window::new(&[(0.0, 0.7), (0.0, 1.0)]).unwrap();
         let right = Window::new(&[(0.7, 2.0), (0.0, 1.0)]).unwrap();
@@ -306,4 +308,58 @@ fn axes_that_share_a_unit_share_a_range_unless_the_events_speak_against_it() {
     assert!((even[0] / even[1] - 1.0).abs() < 1e-9 && (free[0] / free[1] - 1.0).abs() > 1e-3, "{even:?} {free:?}");
     let [striped, _] = fit(&[0.1, 0.6], 4);
     assert!(striped[1] > 2.0 * striped[0], "{striped:?}");
+}
+
+/// f at one place of a posterior of the log link, as its band shows it: mean and variance.
+fn shown(posterior: &Posterior, at: &Points) -> Vec<(f64, f64)> {
+    let band = posterior.quantiles(at, &[0.05, 0.5, 0.95]).unwrap();
+    let of = |n: usize| {
+        let sd = (band[2][n] / band[0][n]).ln() / (2.0 * 1.6448536269514722);
+        (band[1][n].ln(), sd * sd)
+    };
+    (0..at.len()).map(of).collect()
+}
+
+/// Between nodes f is a mean of its values there, which varies less: bands must not show that.
+#[test]
+fn bands_do_not_show_the_lattice() {
+    let fitted = |nodes: usize, smoothness: Smoothness| {
+        let family = LatticeChoice {
+            nodes: Some(vec![nodes]),
+            smoothness: Some(smoothness),
+            links: vec![Link::Log],
+            ..LatticeChoice::default()
+        };
+        let fixed = vec![("lengthscale".to_string(), 0.2), ("variance".to_string(), 1.0)];
+        let model = Model { family: family.into(), fixed, average: false, ..Model::default() };
+        let times: Vec<f64> = (0..60).map(|i| (0.5 + 0.618034 * f64::from(i)).fract().powf(1.5)).collect();
+        let events = Events::new(Points::line(&times).unwrap(), Window::interval(0.0, 1.0).unwrap()).unwrap();
+        model.fit(&events).unwrap().posterior
+    };
+    for smoothness in [Smoothness::One, Smoothness::Two] {
+        let (coarse, fine) = (fitted(31, smoothness), fitted(481, smoothness));
+        let state = coarse.state();
+        let BasisState::Lattice(state) = &state.components[0].basis else { panic!("a lattice") };
+        let step = (1.0 + 2.0 * state.margin[0]) / (state.nodes[0] - 1) as f64;
+        let node = |x: f64| ((x + state.margin[0]) / step).floor() * step - state.margin[0];
+        let (mut off, mut was_off) = (0.0, 0.0);
+        for x in [0.15, 0.3, 0.5, 0.7, 0.85] {
+            let at = Points::line(&[0.0, 0.5, 1.0].map(|t| node(x) + t * step)).unwrap();
+            let (shown, plain) = (shown(&coarse, &at), coarse.marginals(&at).unwrap());
+            let arch = |v: [f64; 3]| (v[1] - 0.5 * (v[0] + v[2])).abs();
+            let was = arch([0, 1, 2].map(|n| plain.variance[n]));
+            // So coarse a lattice loses more than half of the variance under smoothness 1, too much to give all of it back.
+            assert!(arch([0, 1, 2].map(|n| shown[n].1)) < 0.35 * was, "{shown:?} {plain:?}");
+            // The mean rate stays that of q.
+            let mean = (plain.mean[1] + 0.5 * plain.variance[1]).exp();
+            assert!((coarse.rate(&at).unwrap().mean[1] / mean - 1.0).abs() < 1e-12);
+            let exact = fine.marginals(&at).unwrap().variance;
+            for n in 0..3 {
+                off += (shown[n].1 - exact[n]).powi(2);
+                was_off += (plain.variance[n] - exact[n]).powi(2);
+            }
+        }
+        // Nearer to what a fine lattice says.
+        assert!(off < 0.5 * was_off, "{smoothness:?}: {off} of {was_off}");
+    }
 }

@@ -1,8 +1,8 @@
 //! Calls that tell how far they are: the same answers to the last bit, and an early end where that is asked for.
 
 use pointillist::settings::{Inducing, Smoothness};
-use pointillist::watch::PartWatch;
-use pointillist::{Error, Events, LatticeChoice, Model, Points, Posterior, Result, Window, simulate};
+use pointillist::watch::{FitStage, PartWatch};
+use pointillist::{Error, Events, LatticeChoice, Model, Points, Posterior, Progress, Result, Window, simulate};
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -58,6 +58,35 @@ fn check<T: Debug + PartialEq + Send>(
         assert_eq!(stopped, Err(Error::Cancelled), "{what}");
         assert_eq!(calls.into_inner().unwrap(), last, "{what}: it went on");
     }
+}
+
+#[test]
+fn a_fit_tells_how_far_it_is_and_never_goes_back() {
+    // A map that takes some seconds: a finer lattice in two of its families, averages over many hyper-parameters in all.
+    let window = Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
+    let rate = |x: &[f64]| 1500.0 * (1.0 + (12.0 * x[0]).sin() * (12.0 * x[1]).cos());
+    let events = Events::new(simulate(&window, rate, 3, 0).unwrap(), window).unwrap();
+    let mut told: Vec<Progress> = vec![];
+    let fit = Model::default().fit_watched(&events, &mut |progress| {
+        told.push(*progress);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(fit.unwrap().posterior.state(), Model::default().fit(&events).unwrap().posterior.state());
+    assert!(told.windows(2).all(|pair| pair[0].part <= pair[1].part), "it went back");
+    assert!(told[0].part < 0.05 && told.last().unwrap().part == 1.0, "{:?} {:?}", told[0], told.last());
+    assert!(told[..told.len() - 1].iter().all(|progress| progress.part < 1.0), "an end before the end");
+    // A step costs about the square of its unknowns. When half of all that is done, about a half is said to be.
+    let search: Vec<&Progress> = told.iter().filter(|progress| progress.stage != FitStage::Check).collect();
+    assert!(search.windows(2).all(|pair| pair[0].evaluations <= pair[1].evaluations));
+    let work = |pair: &[&Progress]| (pair[1].evaluations - pair[0].evaluations) as f64 * (pair[1].size as f64).powi(2);
+    let all: f64 = search.windows(2).map(work).sum();
+    let mut done = 0.0;
+    let half = search.windows(2).find(|pair| {
+        done += work(pair);
+        done >= 0.5 * all
+    });
+    let part = half.unwrap()[1].part;
+    assert!((0.2..0.8).contains(&part), "{part}");
 }
 
 #[test]

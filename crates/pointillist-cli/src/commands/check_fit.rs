@@ -1,31 +1,30 @@
 //! `check --fit`: whether the events look like events of the model, where they do not, and what to try.
 
-use super::count::{joint_counts, regions};
+use super::count::{counting, regions};
 use super::meter::shown;
-use super::summary::{GoodnessSummary, brief, is_repeated};
+use super::summary::{GoodnessSummary, brief};
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
-use crate::io::{self, Column, KeptEvents, ModelFile, Region, Written};
-use pointillist::report::{Goodness, Pairs};
-use pointillist::{Axis, Points, Window};
+use crate::io::{self, Column, ModelFile, Written};
+use pointillist::report::{Bin, Closest, Goodness, Nearness, Pairs};
+use pointillist::window::Span;
+use pointillist::{Axis, Points, Posterior, Window};
 use serde::Serialize;
 
-/// Bins on a line and boxes on each side of a map have about so many events, …
-const EVENTS_PER_BIN: f64 = 8.0;
-/// … and there are at most so many of them along an axis, on a line and elsewhere.
-const MOST_BINS: [usize; 2] = [64, 8];
-/// Draws of the intensity for the bands of counts.
-const DRAWS: usize = 2000;
-/// A count with a lower p is outside of its band.
-const OUTSIDE: f64 = 0.05;
 /// Pairs, or rescaled times, with a lower p are amiss.
 const AMISS: f64 = 0.05;
-/// So many anomalies are printed.
+/// Fewer pairs that are very close are no pattern: one tie of rounded dates is none.
+const FEWEST_CLOSE: usize = 3;
+/// So many anomalies are printed, …
 const MOST_SHOWN: usize = 12;
+/// … and so many named in a sentence.
+const MOST_NAMED: usize = 3;
+/// A bin as far out as the least likely one, in fewer than this part of such sets, is pointed at even where it may be chance.
+const WORTH_A_LOOK: f64 = 0.2;
 
 /// What is said of one bin.
 #[derive(Serialize)]
-struct Bin {
+struct BinTold {
     #[serde(skip)]
     name: String,
     /// `[lo, hi]` on each axis.
@@ -37,11 +36,15 @@ struct Bin {
     upper: f64,
     /// How often a new count is as far out.
     p: f64,
+    outside: bool,
 }
 
-impl Bin {
-    fn is_outside(&self) -> bool {
-        self.p < OUTSIDE
+impl BinTold {
+    fn new(name: String, bin: &Bin) -> Self {
+        let outside = bin.is_outside();
+        let region = bin.region.bounding_box().iter().map(|span| [span.lo, span.hi]).collect();
+        let Bin { seen, expected, lower, upper, p, .. } = *bin;
+        Self { name, region, seen, expected, lower, upper, p, outside }
     }
 }
 
@@ -56,26 +59,56 @@ struct Told {
     rescaled_times: Option<[f64; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pairs: Option<PairsTold>,
-    bins: Vec<Bin>,
+    bins: Vec<BinTold>,
 }
 
 #[derive(Serialize)]
 struct PairsTold {
+    /// How often independent events at the rate have so many more pairs at any distance, …
     p: f64,
-    /// The distance at which pairs are furthest from what is expected, and whether there are more of them.
+    /// … and how often they lack half of them, and so many.
+    p_fewer: f64,
+    /// What that says, and the distance that it is said of.
+    #[serde(serialize_with = "named")]
+    nearness: Nearness,
     distance: f64,
-    more: bool,
     distances: Vec<f64>,
     seen: Vec<f64>,
     expected: Vec<f64>,
     envelope: Vec<(f64, f64)>,
+    closest: ClosestTold,
+}
+
+fn named<S: serde::Serializer>(nearness: &Nearness, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(nearness.name())
+}
+
+/// Pairs that are much closer together than the first distance.
+#[derive(Serialize)]
+struct ClosestTold {
+    p: f64,
+    distance: f64,
+    seen: usize,
+    expected: f64,
+}
+
+impl ClosestTold {
+    fn is_amiss(&self) -> bool {
+        self.p < AMISS && self.seen >= FEWEST_CLOSE
+    }
 }
 
 impl From<Pairs> for PairsTold {
     fn from(pairs: Pairs) -> Self {
-        let (distance, more) = pairs.furthest;
-        let Pairs { distances, seen, expected, envelope, p, .. } = pairs;
-        Self { p, distance, more, distances, seen, expected, envelope }
+        let nearness = pairs.nearness();
+        let Pairs { distances, seen, expected, envelope, p, p_fewer, most_within, closest, .. } = pairs;
+        let distance = match nearness {
+            Nearness::Closer(within) | Nearness::Apart(within) => within,
+            _ => most_within,
+        };
+        let Closest { p: of_closest, distance: within, seen: close, expected: usual, .. } = closest;
+        let closest = ClosestTold { p: of_closest, distance: within, seen: close, expected: usual };
+        Self { p, p_fewer, nearness, distance, distances, seen, expected, envelope, closest }
     }
 }
 
@@ -85,18 +118,22 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
         io::check_name(path, if context.json() { Written::Json } else { Written::Csv })?;
         io::check_target(path)?;
     }
-    let mut model = ModelFile::read(&args.model)?;
+    let model = ModelFile::read(&args.model)?;
     let points = events(args, &model, context)?;
-    model.events = Some(KeptEvents { points: points.clone(), trials: None });
+    if points.len() != model.event_count {
+        let (found, fitted) = (points.len(), model.event_count);
+        context.note(&format!("the model was fitted to {fitted} events and there are {found}: others are looked at"));
+    }
     let posterior = &model.posterior;
-    let goodness: Option<Goodness> = posterior.goodness_of_fit(&points)?;
+    let goodness: Option<Goodness> =
+        shown("counts at several scales", context, |watch| posterior.goodness_of_fit_watched(&points, watch))?;
     let pairs = shown("pairs of events", context, |watch| posterior.pairs(&points, context.seed(), watch))?;
     let told = Told {
         events: points.len(),
         goodness: goodness.as_ref().map(GoodnessSummary::new),
         rescaled_times: rescaled(&model, &points)?,
         pairs: pairs.map(PairsTold::from),
-        bins: bins(args, &model, context)?,
+        bins: bins(args, &model, &points, context)?,
     };
     let json = json_line(&told)?;
     if let Some(path) = &args.output {
@@ -130,61 +167,31 @@ fn rescaled(model: &ModelFile, points: &Points) -> Result<Option<[f64; 2]>, Fail
 }
 
 /// Counts beside their bands: in the regions asked for, or in even bins.
-fn bins(args: &CheckArgs, model: &ModelFile, context: &Context) -> Result<Vec<Bin>, Failure> {
-    let posterior = &model.posterior;
-    if is_repeated(posterior.window()) {
-        context.note("several trials were seen, and counts are of one: no bins are compared");
-        return Ok(vec![]);
+fn bins(args: &CheckArgs, model: &ModelFile, points: &Points, context: &Context) -> Result<Vec<BinTold>, Failure> {
+    let (posterior, window) = (&model.posterior, model.posterior.window());
+    if args.regions.is_empty() && args.every.is_none() {
+        let named = |bin: &Bin| BinTold::new(place_of(bin, window.axes()), bin);
+        return Ok(even_bins(posterior, points, context)?.iter().map(named).collect());
     }
-    let asked = match (&args.regions[..], &args.every) {
-        ([], None) => even_boxes(model)?,
-        (texts, every) => regions(texts, every.as_deref(), posterior, context)?,
-    };
-    let known: Vec<(Region, u64)> =
-        asked.into_iter().filter_map(|region| io::regions::seen(&region, model).map(|seen| (region, seen))).collect();
-    if known.is_empty() {
-        return Ok(vec![]);
-    }
-    let list: Vec<Region> = known.iter().map(|(region, _)| region.clone()).collect();
-    let counts = joint_counts(posterior, &list, DRAWS, context.seed(), context)?;
-    let bin = |(number, (region, seen)): (usize, &(Region, u64))| {
-        let band = counts.new_count_quantiles(number, &[0.5 * OUTSIDE, 1.0 - 0.5 * OUTSIDE], context.seed());
-        Bin {
-            name: region.name.clone(),
-            region: region.counted.bounding_box().iter().map(|span| [span.lo, span.hi]).collect(),
-            seen: *seen,
-            expected: counts.moments()[number].mean,
-            lower: band[0],
-            upper: band[1],
-            p: counts.surprise(number, *seen),
-        }
-    };
-    Ok(known.iter().enumerate().map(bin).collect())
+    // What reaches beyond the window was not looked at there.
+    let asked = regions((&args.regions, args.every.as_deref(), None), posterior, context)?;
+    let known = asked.iter().filter(|region| io::regions::is_within(&region.counted, window));
+    let (names, parts): (Vec<&String>, Vec<Window>) =
+        known.filter_map(|region| Some((&region.name, window.looked_at(&region.window)?))).unzip();
+    let bins = counting(context, |watch| posterior.bins(&parts, points, context.seed(), watch))?;
+    Ok(names.into_iter().zip(&bins).map(|(name, bin)| BinTold::new(name.clone(), bin)).collect())
 }
 
-/// Even boxes over the window, each cut to it.
-fn even_boxes(model: &ModelFile) -> Result<Vec<Region>, Failure> {
-    let (posterior, window) = (&model.posterior, model.posterior.window());
-    let dims = window.dims();
-    let most = MOST_BINS[usize::from(dims > 1)];
-    let each =
-        (model.events.as_ref().map_or(0, |events| events.points.len()) as f64 / EVENTS_PER_BIN).powf(1.0 / dims as f64);
-    let each = (each as usize).clamp(2, most);
-    let spans = window.bounding_box();
-    let mut all = Vec::new();
-    for number in 0..each.pow(dims as u32) {
-        let end = |r: usize, by: usize| {
-            let place = number / each.pow(r as u32) % each + by;
-            if place == each { spans[r].hi } else { spans[r].lo + spans[r].length() * place as f64 / each as f64 }
-        };
-        let ends: Vec<(f64, f64)> = (0..dims).map(|r| (end(r, 0), end(r, 1))).collect();
-        let part = Window::new(&ends)?.with_axes(window.axes().to_vec())?;
-        let Some(counted) = posterior.counted(&part) else { continue };
-        let shown = |(axis, (lo, hi)): (&Axis, &(f64, f64))| format!("{},{}", said(axis, *lo), said(axis, *hi));
-        let name: Vec<String> = window.axes().iter().zip(&ends).map(shown).collect();
-        all.push(Region { counted, ..Region::plain(name.join(","), part) });
-    }
-    Ok(all)
+/// Counts in even bins over the window beside their bands.
+pub(super) fn even_bins(posterior: &Posterior, points: &Points, context: &Context) -> Result<Vec<Bin>, Failure> {
+    let parts = posterior.even_bins(points.len())?;
+    counting(context, |watch| posterior.bins(&parts, points, context.seed(), watch))
+}
+
+/// Where a bin is.
+fn place_of(bin: &Bin, axes: &[Axis]) -> String {
+    let shown = |(axis, span): (&Axis, &Span)| format!("{},{}", said(axis, span.lo), said(axis, span.hi));
+    axes.iter().zip(&bin.region.bounding_box()).map(shown).collect::<Vec<_>>().join(",")
 }
 
 /// A value on an axis, in few digits, or a date.
@@ -195,8 +202,8 @@ fn said(axis: &Axis, value: f64) -> String {
     }
 }
 
-fn columns(bins: &[Bin], axes: &[Axis]) -> Vec<Column> {
-    let numbers = |name: String, of: &dyn Fn(&Bin) -> f64| Column::Numbers(name, bins.iter().map(of).collect());
+fn columns(bins: &[BinTold], axes: &[Axis]) -> Vec<Column> {
+    let numbers = |name: String, of: &dyn Fn(&BinTold) -> f64| Column::Numbers(name, bins.iter().map(of).collect());
     let mut columns = vec![Column::Texts("region".into(), bins.iter().map(|bin| bin.name.clone()).collect())];
     for (r, axis) in axes.iter().enumerate() {
         columns.push(numbers(format!("{}_lo", axis.name), &|bin| bin.region[r][0]));
@@ -207,7 +214,7 @@ fn columns(bins: &[Bin], axes: &[Axis]) -> Vec<Column> {
     columns.push(numbers("new_q0.025".into(), &|bin| bin.lower));
     columns.push(numbers("new_q0.975".into(), &|bin| bin.upper));
     columns.push(numbers("p".into(), &|bin| bin.p));
-    columns.push(Column::Whole("outside".into(), bins.iter().map(|bin| bin.is_outside().into()).collect()));
+    columns.push(Column::Whole("outside".into(), bins.iter().map(|bin| bin.outside.into()).collect()));
     columns
 }
 
@@ -223,20 +230,39 @@ impl Told {
             row("rescaled times", format!("{apart:.3} apart at most, {words} the band of 95 %, ±{band:.3}"));
         }
         if let Some(pairs) = &self.pairs {
-            let words = match (pairs.p < AMISS, pairs.more) {
-                (false, _) => "as close together as those of events drawn from the model".to_string(),
-                (true, true) => format!("more of them within {} than the rate explains", brief(pairs.distance)),
-                (true, false) => format!("fewer of them within {} than the rate explains", brief(pairs.distance)),
+            let words = match pairs.nearness {
+                Nearness::Closer(within) => {
+                    format!("more of them within {} than the rate explains, p = {:.2}", apart(within, axes), pairs.p)
+                }
+                Nearness::Apart(within) => {
+                    let within = apart(within, axes);
+                    format!("less than half as many within {within} as the rate explains, p = {:.2}", pairs.p_fewer)
+                }
+                Nearness::Followed => {
+                    "fewer than independent events have, since the rate follows the events closely: they tell little"
+                        .into()
+                }
+                _ => format!("no more of them than independent events at this rate have, p = {:.2}", pairs.p),
             };
-            row("pairs", format!("{words}, p = {:.2}", pairs.p));
+            row("pairs", words);
+            if pairs.closest.is_amiss() {
+                let ClosestTold { distance, seen, expected, p } = &pairs.closest;
+                let close = spec::plural(*seen, "pair", "pairs");
+                let (distance, expected) = (apart(*distance, axes), brief(*expected));
+                row(
+                    "closest pairs",
+                    format!("{close} within {distance}, where {expected} are usual, p = {p:.2}: duplicates?"),
+                );
+            }
         }
         if !self.bins.is_empty() {
-            let outside = self.bins.iter().filter(|bin| bin.is_outside()).count();
-            let chance = OUTSIDE * self.bins.len() as f64;
+            let outside = self.bins.iter().filter(|bin| bin.outside).count();
+            // At most: counts are whole, so that bands hold more than 95 %, and the fit has followed the events.
+            let chance = Bin::OUTSIDE * self.bins.len() as f64;
             row(
                 "bins",
                 format!(
-                    "{outside} of {} outside of their bands of 95 %, where about {} are by chance",
+                    "{outside} of {} outside of their bands of 95 %, where at most about {} are by chance",
                     self.bins.len(),
                     brief(chance)
                 ),
@@ -247,7 +273,7 @@ impl Told {
 
     /// The bins that are outside of their bands, the most surprising first.
     fn anomalies(&self) -> String {
-        let mut outside: Vec<&Bin> = self.bins.iter().filter(|bin| bin.is_outside()).collect();
+        let mut outside: Vec<&BinTold> = self.bins.iter().filter(|bin| bin.outside).collect();
         if outside.is_empty() {
             return String::new();
         }
@@ -272,26 +298,81 @@ impl Told {
         if let Some(goodness) = goodness.filter(|goodness| goodness.p < AMISS) {
             advice.push(goodness.sentence(axes, said));
         }
-        if let Some(pairs) = self.pairs.as_ref().filter(|pairs| pairs.p < AMISS) {
-            advice.push(match pairs.more {
-                true => "events come in clusters that the rate does not explain: events that bring about others, places that were counted twice, or a rate that changes \
-                    faster than the model can; try more nodes, or --smoothness 1 on a line"
-                    .into(),
-                false => "events keep a distance from each other, which no rate explains: bands of counts are too wide".to_string(),
-            });
-        }
-        let surprises = self.bins.iter().filter(|bin| bin.p < OUTSIDE / self.bins.len() as f64).count();
-        if surprises > 0 {
-            let words = spec::plural(surprises, "bin is", "bins are");
+        if let Some(pairs) = self.pairs.as_ref().filter(|pairs| pairs.closest.is_amiss()) {
             advice.push(format!(
-                "{words} beyond chance even among {}: an anomaly there, or a rate that is smoothed too much",
-                self.bins.len()
+                "events within {} of each other may be one event that was written down twice (duplicates), twins, or places that were rounded; leave out what is double",
+                apart(pairs.closest.distance, axes)
             ));
         }
+        match self.pairs.as_ref().map(|pairs| pairs.nearness) {
+            Some(Nearness::Closer(_)) => advice.push(
+                "events come in clusters that the rate does not explain: events that bring about others, places that were counted twice, or a rate that changes \
+                 faster than the model can; try more nodes, or --smoothness 1 on a line"
+                    .into(),
+            ),
+            Some(Nearness::Apart(_)) => advice.push(
+                "events keep a distance from each other, which no rate explains: bands of counts are too wide".to_string(),
+            ),
+            _ => {}
+        }
+        advice.extend(self.surprises());
         if advice.is_empty() {
-            "  nothing speaks against the model; the fit has seen these events, so that this is no proof\n".into()
+            let doubt = self.doubt().map(|one| format!("  {one}\n")).unwrap_or_default();
+            doubt + "  nothing speaks against the model; the fit has seen these events, so that this is no proof\n"
         } else {
             advice.iter().map(|one| format!("  {one}\n")).collect()
         }
     }
+
+    /// How often a bin as far out as this one is among so many by chance, at most (Bonferroni).
+    fn chance(&self, bin: &BinTold) -> f64 {
+        bin.p * self.bins.len() as f64
+    }
+
+    /// Bins that are beyond chance even among so many: where they are, and what to do about them.
+    fn surprises(&self) -> Vec<String> {
+        let beyond = self.bins.iter().filter(|bin| self.chance(bin) < AMISS);
+        let (empty, others): (Vec<&BinTold>, Vec<&BinTold>) = beyond.partition(|bin| bin.seen == 0);
+        let mut found = Vec::new();
+        if !empty.is_empty() {
+            let words = spec::plural(empty.len(), "bin is empty", "bins are empty");
+            found.push(format!(
+                "{words} beyond chance ({}): if nothing could be recorded there (an outage), say so in the fit, by a --window with a gap or an --exposure of 0, and not by another model",
+                places(empty)
+            ));
+        }
+        if !others.is_empty() {
+            let words = spec::plural(others.len(), "bin is", "bins are");
+            found.push(format!(
+                "{words} beyond chance even among {} ({}): an event or a burst that the rate does not show; fit a shorter window about it, and look closer by --every",
+                self.bins.len(),
+                places(others)
+            ));
+        }
+        found
+    }
+
+    /// The least likely bin, where it may be chance and is worth a look.
+    fn doubt(&self) -> Option<String> {
+        let least = self.bins.iter().min_by(|a, b| a.p.total_cmp(&b.p))?;
+        let chance = Some(self.chance(least)).filter(|chance| *chance < WORTH_A_LOOK)?;
+        let (place, percent) = (&least.name, (100.0 * chance).ceil());
+        Some(format!(
+            "one of {} bins is as far out as {place} by chance in at most {percent} % of such sets: worth a look",
+            self.bins.len()
+        ))
+    }
+}
+
+/// A distance between events, with its unit.
+fn apart(distance: f64, axes: &[Axis]) -> String {
+    let unit = axes.first().and_then(|axis| axis.unit.as_ref());
+    brief(distance) + &unit.map(|unit| format!(" {unit}")).unwrap_or_default()
+}
+
+/// Where bins are, the least likely first.
+fn places(mut bins: Vec<&BinTold>) -> String {
+    bins.sort_by(|a, b| a.p.total_cmp(&b.p));
+    let named: Vec<&str> = bins.iter().take(MOST_NAMED).map(|bin| bin.name.as_str()).collect();
+    named.join("; ") + if bins.len() > MOST_NAMED { "; …" } else { "" }
 }

@@ -1,6 +1,7 @@
 //! `compare`: every method on the same events, scored in the same way.
 
 use super::input;
+use super::meter::Meter;
 use super::score::check_draws;
 use super::summary::brief;
 use super::{Context, Failure, Outcome, json_line, spec};
@@ -11,6 +12,8 @@ use pointillist::{Axis, Events, Model, Points};
 use pointillist_rivals::compare::{Contender, Performance, as_in_the_paper, halves, on_inducing, paired};
 use pointillist_rivals::{EdgeCorrection, sgcp};
 use serde::Serialize;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 /// Most random halves.
 const MOST_SPLITS: u64 = 100_000;
@@ -78,14 +81,28 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     let nowhere = Points::new(events.window().dims(), vec![])?;
     let at = truth.as_ref().map_or(&nowhere, |truth| &truth.points);
     let (mut count, mut trained, mut tested) = (0, 0.0, 0.0);
+    let meter = Mutex::new(Meter::new(context));
+    let mut shares = Shares::new(&contenders, if args.heldout.is_some() { 1 } else { args.splits as usize });
     for split in splits(args, &events, context)? {
         let (train, test) = split?;
         (count, trained, tested) = (count + 1, trained + train.len() as f64, tested + test.len() as f64);
-        for ((name, contender), list) in contenders.iter().zip(&mut performances) {
+        for (place, (name, contender)) in contenders.iter().enumerate() {
             context.detail(&format!("split {count}: {name}"));
-            list.push(contender.perform(&train, &test, at, args.draws, context.seed())?);
+            let stage = format!("split {count}: {name}");
+            let show = |part: f64| {
+                if let Ok(mut meter) = meter.try_lock() {
+                    meter.show_part(&stage, shares.done(count - 1, place, part));
+                }
+                ControlFlow::Continue(())
+            };
+            let _ = show(0.0);
+            let performed = contender.perform_watched(&train, &test, at, (args.draws, context.seed()), &show);
+            let performed = performed.inspect_err(|_| clear(&meter))?;
+            performances[place].push(performed);
         }
+        shares.learn(performances.iter().map(|list| list[count - 1].seconds));
     }
+    clear(&meter);
     if let Some(path) = &args.csv {
         io::write_atomically(path, io::csv_text(&every_row(&contenders, &performances, truth.as_ref()))?.as_bytes())?;
         context.note(&format!("wrote {}", path.display()));
@@ -103,6 +120,38 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     let json = json_line(&comparison)?;
     io::stdout_text(&if context.json() { json } else { comparison.table() })?;
     Ok(Outcome::Done)
+}
+
+fn clear(meter: &Mutex<Meter>) {
+    meter.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
+/// What part of a split each method takes: guessed at first, then as in the last split.
+struct Shares {
+    seconds: Vec<f64>,
+    splits: f64,
+}
+
+impl Shares {
+    fn new(contenders: &[(String, Contender)], splits: usize) -> Self {
+        let guess = |(_, contender): &(String, Contender)| match contender {
+            Contender::Sgcp(_) => 10.0,
+            Contender::Variational(_) => 1.0,
+            _ => 0.01,
+        };
+        Self { seconds: contenders.iter().map(guess).collect(), splits: splits.max(1) as f64 }
+    }
+
+    fn learn(&mut self, seconds: impl Iterator<Item = f64>) {
+        self.seconds = seconds.collect();
+    }
+
+    /// The part of everything that is done when a part of what one method does in a split is.
+    fn done(&self, split: usize, place: usize, part: f64) -> f64 {
+        let all: f64 = self.seconds.iter().sum();
+        let so_far = self.seconds[..place].iter().sum::<f64>() + part * self.seconds[place];
+        (split as f64 + so_far / all.max(f64::MIN_POSITIVE)) / self.splits
+    }
 }
 
 /// Refuses options that mean nothing for these methods, or without held-out events.
@@ -185,7 +234,9 @@ fn truth(path: &str, events: &Events) -> Result<Truth, Failure> {
     let own_column = |axis: &Axis| io::column_of(&header, axis).unwrap_or(&axis.name).to_string();
     let columns: Vec<String> = axes.iter().map(own_column).chain([rate.clone()]).collect();
     let time_unit = axes.iter().find_map(io::time_axis).map(|time| time.unit).unwrap_or_default();
-    let options = io::ReadOptions { columns: Some(columns), time_unit, ..Default::default() };
+    let zone = axes.iter().find_map(io::time_axis).and_then(|time| time.zone);
+    let dates = io::Dates { zone, ..Default::default() };
+    let options = io::ReadOptions { columns: Some(columns), time_unit, dates, ..Default::default() };
     let mut table = io::read_bytes(io::source_name(path), &bytes, &options)?;
     for (column, axis) in axes.iter().enumerate() {
         io::onto_axis(&mut table, column, axis, false)?;

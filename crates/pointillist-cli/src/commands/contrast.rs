@@ -1,6 +1,7 @@
 //! `contrast`: two regions of a model, or two models, beside each other.
 
 use super::count::{self, Answer, Moments};
+use super::figure::zones_apart;
 use super::score::check_draws;
 use super::summary::{brief, is_repeated};
 use super::{Context, Failure, Outcome, json_line, spec};
@@ -8,7 +9,7 @@ use crate::args::ContrastArgs;
 use crate::io::{self, ModelFile, Region};
 use pointillist::{Contrast, JointCounts, Posterior, Window};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The probability of the quantile that stands for a ratio in words.
 const MIDDLE: f64 = 0.5;
@@ -73,7 +74,7 @@ impl Asked<'_> {
             return Err(format!("{path} alone needs two regions; give --in twice, or another model").into());
         }
         let posterior = ModelFile::read(path)?.posterior;
-        let regions = count::regions(&self.args.regions, None, &posterior, self.context)?;
+        let regions = count::regions((&self.args.regions, None, None), &posterior, self.context)?;
         let [a, b] = &regions[..] else {
             let found = spec::plural(regions.len(), "region", "regions");
             return Err(format!("--in gives {found} of {path}; with one model there must be two in all").into());
@@ -91,20 +92,27 @@ impl Asked<'_> {
 
     /// Two models in one region; and the median of their ratio.
     fn two_models(&self, first: &str, second: &str) -> Result<(Report, f64), Failure> {
-        let [one, other] = [ModelFile::read(first)?.posterior, ModelFile::read(second)?.posterior];
+        let files = [ModelFile::read(first)?, ModelFile::read(second)?];
+        let [one, other] = files.each_ref().map(|file| &file.posterior);
         self.check_comparable([(first, one.window()), (second, other.window())])?;
         if one.fingerprint() == other.fingerprint() {
             return Err(format!("{first} and {second} are the same model, whose counts are not independent; give one, and two regions with --in").into());
         }
-        let (a, of_a) = self.one_of_two(first, &one)?;
-        let (b, of_b) = self.one_of_two(second, &other)?;
+        if let Some(share) = shared(&files) {
+            self.context.warn(&format!(
+                "{first} and {second} were learned from {share}, and are compared as if each had its own: what is said of their difference does not hold; \
+                 `compare` and `score` judge models of the same events"
+            ));
+        }
+        let (a, of_a) = self.one_of_two(first, one)?;
+        let (b, of_b) = self.one_of_two(second, other)?;
         let contrast = of_a.contrast_with(0, &of_b, 0, &self.with_middle())?;
         Ok(self.report([a, b], contrast, of_a.draws()))
     }
 
     fn one_of_two(&self, path: &str, posterior: &Posterior) -> Result<(Side, JointCounts), Failure> {
         let seed = self.context.seed();
-        let regions = count::regions(&self.args.regions, None, posterior, self.context)?;
+        let regions = count::regions((&self.args.regions, None, None), posterior, self.context)?;
         let [region] = &regions[..] else {
             let found = spec::plural(regions.len(), "region", "regions");
             return Err(format!("--in gives {found} of {path}; two models are compared in one").into());
@@ -120,6 +128,11 @@ impl Asked<'_> {
         if one.dims() != other.dims() {
             let [one, other] = [one, other].map(|window| spec::plural(window.dims(), "axis", "axes"));
             return Err(format!("{first} has {one} and {second} {other}; compare models of the same axes").into());
+        }
+        if let Some(why) = zones_apart(one, other) {
+            return Err(
+                format!("{second} cannot be held beside {first}: {why}; fit both with the same --time-zone").into()
+            );
         }
         let units = |window: &Window| {
             window.axes().iter().map(|a| (a.name.clone(), a.unit.clone(), a.globe.is_some())).collect::<Vec<_>>()
@@ -162,11 +175,39 @@ impl Asked<'_> {
     }
 }
 
+/// The events that two models share, in words, if they share more than a few by chance.
+fn shared([one, other]: &[ModelFile; 2]) -> Option<String> {
+    let (Some(left), Some(right)) = (&one.events, &other.events) else {
+        // They are too many to be kept.
+        let is_same = one.source == other.source && one.event_count == other.event_count;
+        return is_same.then(|| {
+            format!("{} each, from a file of the same name", spec::plural(one.event_count, "event", "events"))
+        });
+    };
+    let origins = |file: &ModelFile| file.posterior.window().axes().iter().map(|axis| axis.origin).collect::<Vec<_>>();
+    if left.points.dims() != right.points.dims() || origins(one) != origins(other) {
+        return None;
+    }
+    let bits = |row: &[f64]| row.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+    let known: HashSet<Vec<u64>> = left.points.rows().map(bits).collect();
+    let common = right.points.rows().filter(|row| known.contains(&bits(row))).count();
+    let fewer = left.points.len().min(right.points.len());
+    match common {
+        common if 2 * common <= fewer => None,
+        common if common == fewer && left.points.len() == right.points.len() => {
+            Some(format!("the same {}", spec::plural(common, "event", "events")))
+        }
+        common => Some(format!("{common} events that are the same")),
+    }
+}
+
 /// Where a window is, in words that do not depend on the zero of its dates.
 fn boxes(window: &Window) -> Vec<String> {
     let boxed =
         |spans: &[pointillist::window::Span]| io::show_box(spans.iter().map(|span| (span.lo, span.hi)), window.axes());
-    match is_repeated(window) {
+    // Trials cut time where their number changes; what matters here is where they reach.
+    let looks = io::looks(window);
+    match looks.iter().any(|often| *often != looks[0]) {
         true => vec![boxed(&window.bounding_box())],
         false => window.pieces().iter().map(|piece| boxed(&piece.spans)).collect(),
     }

@@ -8,7 +8,7 @@ use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::CountArgs;
 use crate::io::{self, Column, ModelFile, Region, Written};
 use crate::spelling::spelled;
-use pointillist::watch::{CountProgress, CountStage};
+use pointillist::watch::{CountProgress, CountStage, CountWatch};
 use pointillist::window::Span;
 use pointillist::{Axis, JointCounts, Posterior, Window};
 use serde::Serialize;
@@ -55,7 +55,8 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     if let (Format::GeoJson, Some(path)) = (format, &args.output) {
         layers::check_axes(posterior.window(), path, usize::MAX)?;
     }
-    let regions = regions(&args.regions, args.every.as_deref(), posterior, context)?;
+    let beyond = args.exposure_beyond;
+    let regions = regions((&args.regions, args.every.as_deref(), beyond), posterior, context)?;
     let counts = joint_counts(posterior, &regions, args.draws, context.seed(), context)?;
     let answer = |(number, region): (usize, &Region)| Answer {
         seen: io::regions::seen(region, &model),
@@ -104,8 +105,16 @@ pub(super) fn joint_counts(
     context: &Context,
 ) -> Result<JointCounts, Failure> {
     let windows: Vec<Window> = regions.iter().map(|region| region.window.clone()).collect();
+    counting(context, |watch| posterior.joint_counts_watched(&windows, samples, seed, watch))
+}
+
+/// Work on counts, with a meter.
+pub(super) fn counting<T>(
+    context: &Context,
+    work: impl FnOnce(&mut CountWatch<'_>) -> pointillist::Result<T>,
+) -> Result<T, Failure> {
     let mut meter = Meter::new(context);
-    let counts = posterior.joint_counts_watched(&windows, samples, seed, &mut |progress| {
+    let found = work(&mut |progress| {
         let CountProgress { stage, done } = progress;
         let what = match stage {
             CountStage::Draws => "counting, draws of the intensity",
@@ -116,18 +125,21 @@ pub(super) fn joint_counts(
         ControlFlow::Continue(())
     });
     meter.clear();
-    Ok(counts?)
+    Ok(found?)
 }
 
 /// The regions asked for, each as it is counted; the whole window if none is.
 pub(super) fn regions(
-    texts: &[String],
-    every: Option<&str>,
+    (texts, every, exposure_beyond): (&[String], Option<&str>, Option<f64>),
     posterior: &Posterior,
     context: &Context,
 ) -> Result<Vec<Region>, Failure> {
     let mut regions = Vec::new();
-    for group in io::regions::regions(texts, every, posterior.window())? {
+    let mut groups = io::regions::regions(texts, every, posterior.window())?;
+    if let Some(exposure) = exposure_beyond {
+        io::regions::expose_beyond(&mut groups, exposure, posterior)?;
+    }
+    for group in groups {
         let (counted, said) = io::regions::counted(group, posterior)?;
         said.iter().for_each(|message| context.warn(&spelled(message)));
         regions.extend(counted);
@@ -186,7 +198,7 @@ fn columns(
     axes: &[Axis],
     format: Format,
 ) -> Vec<Column> {
-    let mut columns = vec![Column::Texts("region".into(), regions.iter().map(|region| region.name.clone()).collect())];
+    let mut columns = vec![Column::Texts("region".into(), regions.iter().map(row_name).collect())];
     let numbers = |name: String, of: &dyn Fn(&Answer) -> f64| Column::Numbers(name, answers.iter().map(of).collect());
     let mut results = Vec::new();
     for (r, axis) in axes.iter().enumerate() {
@@ -218,6 +230,22 @@ fn columns(
     columns.extend(properties(regions, &results));
     columns.extend(results);
     columns
+}
+
+/// The name of a region in a row: one that is a place without commas, which would have to be quoted, as in `8 to 9 by 47 to 48`.
+fn row_name(region: &Region) -> String {
+    if region.is_named {
+        return region.name.clone();
+    }
+    let spans = |window: &Window| {
+        let span =
+            |(span, axis): (&Span, &Axis)| format!("{} to {}", io::place(axis, span.lo), io::place(axis, span.hi));
+        window.bounding_box().iter().zip(window.axes()).map(span).collect::<Vec<_>>().join(" by ")
+    };
+    match region.window.is_one_box() {
+        true => spans(&region.window),
+        false => format!("within {}", spans(&region.window)),
+    }
 }
 
 /// What the columns with this prefix tell of.

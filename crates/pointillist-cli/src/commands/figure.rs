@@ -5,9 +5,10 @@ use super::quantity::Quantity;
 use super::summary::rate_unit;
 use crate::io::{self, KeptEvents, ModelFile, TimeAxis};
 use pointillist::kernel::Part;
-use pointillist::window::Piece;
+use pointillist::report::Bin;
+use pointillist::window::{Piece, Span};
 use pointillist::{Axis, Points, Posterior, Window};
-use pointillist_plot::{Band, Calendar, Curve, CurveFigure, Figure, MapFigure, Mark, PanelsFigure};
+use pointillist_plot::{Anomaly, Band, Calendar, Curve, CurveFigure, Figure, MapFigure, Mark, PanelsFigure};
 
 /// Positions along a curve.
 const CURVE_POINTS: usize = 601;
@@ -36,6 +37,8 @@ pub struct Look {
     pub y_label: Option<String>,
     /// Places of a line to point at.
     pub marks: Vec<Mark>,
+    /// Parts whose counts are outside of their bands.
+    pub anomalies: Vec<Bin>,
     /// Where the last of three axes is cut; without this a figure shows at most two.
     pub times: Option<Times>,
     /// How many maps stand in a row.
@@ -51,6 +54,7 @@ impl Default for Look {
             x_label: None,
             y_label: None,
             marks: Vec::new(),
+            anomalies: Vec::new(),
             times: None,
             columns: 3,
         }
@@ -110,10 +114,7 @@ pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) ->
     let posterior = &model.posterior;
     let (window, axis) = (posterior.window(), &posterior.window().axes()[0]);
     let time = io::time_axis(axis);
-    let calendar = time.map(|time| Calendar {
-        origin_unix_days: time.origin_unix_seconds / 86_400.0,
-        unit_days: time.unit.seconds() / 86_400.0,
-    });
+    let (x_label, calendar) = line_axis(axis);
     let stretches = window.stretches();
     let mut curves = vec![curve(posterior, look)?];
     for (name, other) in others {
@@ -125,7 +126,6 @@ pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) ->
     }
     // What one of several models has not seen, another may have.
     let gaps = if others.is_empty() { &stretches[..] } else { &[] };
-    let x_label = if calendar.is_some() { "date (UTC)".into() } else { label(axis) };
     let events = model.events.as_ref();
     Ok(CurveFigure {
         title: look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source)),
@@ -133,11 +133,36 @@ pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) ->
         y_label: look.y_label.clone().unwrap_or_else(|| look.show.label(&rate_unit(window))),
         curves,
         marks: look.marks.clone(),
+        anomalies: anomalies(look, None),
         events: events.map(|events| events.points.coordinates().to_vec()).unwrap_or_default(),
         trials: events.and_then(|events| events.trials.clone()).unwrap_or_default(),
         gaps: gaps.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect(),
         calendar,
+        labels: Vec::new(),
     })
+}
+
+/// The label of an axis under a curve, and the dates on it if it is time.
+pub fn line_axis(axis: &Axis) -> (String, Option<Calendar>) {
+    let calendar = io::time_axis(axis).map(|time| Calendar {
+        origin_unix_days: time.origin_unix_seconds / 86_400.0,
+        unit_days: time.unit.seconds() / 86_400.0,
+    });
+    (if calendar.is_some() { format!("date{}", clock(axis)) } else { label(axis) }, calendar)
+}
+
+/// Whose clock an axis of dates goes by, in parentheses.
+pub fn clock(axis: &Axis) -> String {
+    match (&axis.zone, axis.origin) {
+        (Some(zone), _) => format!(" ({zone})"),
+        (None, Some(_)) => " (UTC)".into(),
+        (None, None) => String::new(),
+    }
+}
+
+/// What the legend calls a band.
+pub fn band_name((lower, upper): (f64, f64)) -> String {
+    format!("{} % credible band", (1000.0 * (upper - lower)).round() / 10.0)
 }
 
 /// The ends of the axis on which a model and others are drawn.
@@ -159,8 +184,21 @@ pub fn mismatch(window: &Window, other: &Window) -> Option<String> {
     if other.dims() != 1 || !is_same(&window.axes()[0], &other.axes()[0]) {
         return Some(format!("it is on {}, not on {}", axes(other), axes(window)));
     }
+    if let Some(zones) = zones_apart(window, other) {
+        return Some(zones);
+    }
     let (unit, other_unit) = (rate_unit(window), rate_unit(other));
     (unit != other_unit).then(|| format!("its rate is in {other_unit}, not in {unit}"))
+}
+
+/// That two models go by the clocks of different time zones, if they do: the same place on their axes is then another time.
+pub fn zones_apart(window: &Window, other: &Window) -> Option<String> {
+    let zone = |window: &Window| {
+        let time = window.axes().iter().find(|axis| io::time_axis(axis).is_some())?;
+        Some(time.zone.clone().unwrap_or_else(|| "UTC".into()))
+    };
+    let (own, others) = (zone(window)?, zone(other)?);
+    (own != others).then(|| format!("it goes by the clocks of {others}, not by those of {own}"))
 }
 
 /// What to add to places on an axis of dates to count them as the first axis does; both have the same unit.
@@ -178,10 +216,8 @@ fn curve(posterior: &Posterior, look: &Look) -> Result<Curve, Failure> {
     let points = Points::line(&places.concat())?;
     let [values, lower, upper] = values_and_band(posterior, &points, look)?;
     [&values, &lower, &upper].into_iter().try_for_each(|values| refuse_non_numbers(values))?;
-    let percent = 100.0 * (look.band.1 - look.band.0);
     let interrupted = |values: &[f64]| interrupted(values, &places);
-    let label = format!("{} % credible band", (10.0 * percent).round() / 10.0);
-    let band = Band { lower: interrupted(&lower), upper: interrupted(&upper), label };
+    let band = Band { lower: interrupted(&lower), upper: interrupted(&upper), label: band_name(look.band) };
     Ok(Curve {
         label: look.show.name(),
         x: with_gaps(&stretches, &places),
@@ -222,6 +258,11 @@ fn sampling(posterior: &Posterior) -> (usize, usize) {
     (usual.max(needed.min(MOST_PERIODIC_POINTS)), needed)
 }
 
+/// How many points a line needs not to show waves that are not there; none with more axes.
+pub fn points_needed(posterior: &Posterior) -> usize {
+    if posterior.window().dims() == 1 { sampling(posterior).1 } else { 0 }
+}
+
 /// The shortest period of the kernels of a posterior, on its first axis.
 fn shortest_period(posterior: &Posterior) -> Option<f64> {
     let components = (0..posterior.weights().len()).filter_map(|number| posterior.component(number));
@@ -253,7 +294,7 @@ fn refuse_non_numbers(rates: &[f64]) -> Result<(), Failure> {
 }
 
 /// About `count` places along the stretches, by their lengths, both ends of each among them.
-fn along(stretches: &[(f64, f64)], count: usize) -> Vec<Vec<f64>> {
+pub fn along(stretches: &[(f64, f64)], count: usize) -> Vec<Vec<f64>> {
     let total: f64 = stretches.iter().map(|(lo, hi)| hi - lo).sum();
     let places = |&(lo, hi): &(f64, f64)| {
         let count = ((count as f64 * (hi - lo) / total).round() as usize).max(2);
@@ -263,14 +304,14 @@ fn along(stretches: &[(f64, f64)], count: usize) -> Vec<Vec<f64>> {
 }
 
 /// The places, and one in the middle of each gap.
-fn with_gaps(stretches: &[(f64, f64)], places: &[Vec<f64>]) -> Vec<f64> {
+pub fn with_gaps(stretches: &[(f64, f64)], places: &[Vec<f64>]) -> Vec<f64> {
     let middle = |i: usize| 0.5 * (stretches[i].1 + stretches[i + 1].0);
     let gaps = (0..places.len()).map(|i| (i + 1 < places.len()).then(|| middle(i)));
     places.iter().zip(gaps).flat_map(|(places, gap)| places.iter().copied().chain(gap)).collect()
 }
 
 /// Values at all places, and none in the gaps.
-fn interrupted(values: &[f64], places: &[Vec<f64>]) -> Vec<f64> {
+pub fn interrupted(values: &[f64], places: &[Vec<f64>]) -> Vec<f64> {
     let mut rest = values;
     let mut all = Vec::with_capacity(values.len() + places.len());
     for places in places {
@@ -321,7 +362,19 @@ fn plane(
         inside: points.rows().map(|point| window.contains(point)).collect(),
         border: border(window, third),
         events: events.map(|events| events.points.rows().map(|row| [row[0], row[1]]).collect()).unwrap_or_default(),
+        anomalies: anomalies(look, third),
     })
+}
+
+/// The marked parts, or those at a place of the third axis.
+fn anomalies(look: &Look, third: Option<f64>) -> Vec<Anomaly> {
+    let anomaly = |bin: &Bin| {
+        let spans = bin.region.bounding_box();
+        let ends = |span: &Span| (span.lo, span.hi);
+        let is_there = third.zip(spans.get(2)).is_none_or(|(at, span)| (span.lo..span.hi).contains(&at));
+        is_there.then(|| Anomaly { x: ends(&spans[0]), y: spans.get(1).map(ends), more: bin.has_more() })
+    };
+    look.anomalies.iter().filter_map(anomaly).collect()
 }
 
 /// Maps at places of the last axis. Each shows the events that are nearest to its place.

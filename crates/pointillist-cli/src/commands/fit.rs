@@ -191,8 +191,8 @@ fn watched(
 ) -> Result<Fit, Error> {
     let mut meter = Meter::new(context);
     let mut watch = |progress: &Progress| {
-        let Progress { evaluations, bound, size, .. } = progress;
-        meter.show(|| format!("fitting: {evaluations} evaluations, bound {bound:.4}, {size} unknowns"));
+        let Progress { stage, size, part, .. } = progress;
+        meter.show_part(&format!("{}, {size} unknowns", stage.as_str()), *part);
         ControlFlow::Continue(())
     };
     let fit = fit(&mut watch);

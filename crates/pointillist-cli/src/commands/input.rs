@@ -62,6 +62,7 @@ impl EventOptions {
             exposure: self.exposure.clone(),
             clip: self.clip,
             time_unit: self.time_unit,
+            time_zone: self.time_zone.clone(),
             unit: self.unit.clone(),
             skip_bad: self.skip_bad,
             geography: match self.geography {

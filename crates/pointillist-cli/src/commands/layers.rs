@@ -28,8 +28,7 @@ impl Format {
     /// By the end of the name; refuses what a verb does not write.
     pub fn of(output: Option<&Path>, written: Written, context: &Context) -> Result<Self, Failure> {
         let Some(path) = output.filter(|path| *path != Path::new("-")) else { return Ok(Self::Table) };
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        let format = match ending.as_deref() {
+        let format = match io::ending(path).as_deref() {
             Some("tif" | "tiff") if written == Written::Rates => Self::GeoTiff,
             Some("geojson") => Self::GeoJson,
             _ => Self::Table,

@@ -31,13 +31,15 @@ pub struct Meter {
     wanted: bool,
     started: Instant,
     shown: Option<Instant>,
+    /// How much was done when last asked.
+    done: f64,
 }
 
 impl Meter {
     /// Silent where nobody looks, or nobody wants to.
     pub fn new(context: &Context) -> Self {
         let wanted = !context.quiet() && std::io::stderr().is_terminal();
-        Self { wanted, started: Instant::now(), shown: None }
+        Self { wanted, started: Instant::now(), shown: None, done: 0.0 }
     }
 
     /// Shows what `line` says and the time so far, unless it is too early.
@@ -51,9 +53,11 @@ impl Meter {
         self.shown = Some(Instant::now());
     }
 
-    /// The same for work of which a part is done: how much, and about how long the rest will take.
+    /// The same for work of which a part is done: how much, and about how long the rest will take. It never seems to go back.
     pub fn show_part(&mut self, what: &str, done: f64) {
         let so_far = self.started.elapsed().as_secs_f64();
+        self.done = done.max(self.done);
+        let done = self.done;
         self.show(|| {
             let left =
                 if done > 0.0 { format!(", about {:.0} s left", so_far * (1.0 - done) / done) } else { String::new() };

@@ -5,6 +5,7 @@ mod check;
 mod check_fit;
 mod compare;
 mod completions;
+mod components;
 mod contrast;
 mod count;
 mod data;

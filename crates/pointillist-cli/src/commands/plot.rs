@@ -1,12 +1,15 @@
 //! `plot`: a figure of a model, or of events, which are fitted first.
 
+use super::check_fit::even_bins;
 use super::figure::{self, Look};
 use super::quantity::Quantity;
-use super::{Context, Failure, Outcome, colour, fit, input, json_line, plot_options, spec, terminal};
+use super::summary::brief;
+use super::{Context, Failure, Outcome, colour, components, fit, input, json_line, plot_options, spec, terminal};
 use crate::args::PlotArgs;
 use crate::io::{self, KeptEvents, ModelFile};
 use crate::options::Mode;
 use pointillist::Window;
+use pointillist::report::Bin;
 use pointillist_plot::{Figure, Picture, Size, Style};
 use std::path::Path;
 
@@ -44,8 +47,12 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
         let points = input::points(path, None, model.posterior.window().axes(), &args.options.events.rows)?.points;
         model.events = Some(KeptEvents { points, trials: None });
     }
-    let look = look(args, show, band, &style, model.posterior.window())?;
+    let mut look = look(args, show, band, &style, model.posterior.window())?;
+    if args.figure.mark_anomalies {
+        look.anomalies = anomalies(args, &model, context)?;
+    }
     let figure = match model.posterior.window().dims() {
+        _ if args.components => components::picture(&model, band, args.title.clone())?,
         1 => Figure::Curve(overlaid(args, &model, others, look, context)?),
         _ => figure::of_model(&model, &look)?,
     };
@@ -76,6 +83,9 @@ fn refuse_early(args: &PlotArgs, context: &Context) -> Result<Quantity, Failure>
     if show.is_probability() {
         context.refuse_idle(Mode::Probabilities)?;
     }
+    if args.components {
+        context.refuse_idle(Mode::Components)?;
+    }
     Ok(show)
 }
 
@@ -101,9 +111,31 @@ fn look(args: &PlotArgs, show: Quantity, band: (f64, f64), style: &Style, window
         x_label: args.figure.xlabel.clone(),
         y_label: args.figure.ylabel.clone(),
         marks: Vec::new(),
+        anomalies: Vec::new(),
         times,
         columns,
     })
+}
+
+/// The bins that are outside of their bands.
+fn anomalies(args: &PlotArgs, model: &ModelFile, context: &Context) -> Result<Vec<Bin>, Failure> {
+    let Some(kept) = &model.events else {
+        return Err(format!(
+            "--mark-anomalies needs the events, which {} has not kept; give them with --events",
+            args.subject
+        )
+        .into());
+    };
+    let mut bins = even_bins(&model.posterior, &kept.points, context)?;
+    let all = bins.len();
+    bins.retain(Bin::is_outside);
+    let by_chance = Bin::OUTSIDE * all as f64;
+    context.note(&format!(
+        "{} of {all} bins outside of their bands of 95 %, where about {} are by chance",
+        bins.len(),
+        brief(by_chance)
+    ));
+    Ok(bins)
 }
 
 /// The models to draw over the subject, with their names.
@@ -154,8 +186,7 @@ fn overlaid(
 
 /// By the end of the name.
 fn format(path: &Path) -> Result<Format, Failure> {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension.as_deref() {
+    match io::ending(path).as_deref() {
         Some("svg") => Ok(Format::Svg),
         Some("pdf") => Ok(Format::Pdf),
         Some("png") => Ok(Format::Png),
@@ -175,13 +206,15 @@ fn band(text: &str) -> Result<(f64, f64), Failure> {
 fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), Failure> {
     let path = &args.subject;
     let opened = input::open(path)?;
-    if opened.is_json() {
-        let model = ModelFile::from_bytes(io::source_name(path), &opened.document(io::MODEL_GROWTH)?)?;
+    let is_json = opened.is_json();
+    let bytes = if is_json { opened.document(io::MODEL_GROWTH)? } else { opened.table()? };
+    if is_json && !io::is_geojson(&bytes) {
+        let model = ModelFile::from_bytes(io::source_name(path), &bytes)?;
         context.refuse_idle(Mode::ModelPlotted(path))?;
         refuse_for_axes(model.posterior.window().dims(), context)?;
         return Ok((model, Outcome::Done));
     }
-    let loaded = input::events_from(path, &opened.table()?, &args.options.events)?;
+    let loaded = input::events_from(path, &bytes, &args.options.events)?;
     if loaded.events.window().dims() > 3 {
         let dims = loaded.events.window().dims();
         return Err(format!("a figure shows up to three axes, and there are {dims}; choose some with --columns").into());

@@ -2,7 +2,7 @@
 
 use super::layers::{self, Cells, Format};
 use super::meter::shown;
-use super::{Context, Failure, Outcome, input, spec};
+use super::{Context, Failure, Outcome, components, figure, input, spec};
 use crate::args::{Places, PredictArgs};
 use crate::io::{self, Column, Given, ModelFile, Setting, Written};
 use crate::options::Mode;
@@ -24,7 +24,10 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     if let (Format::GeoTiff | Format::GeoJson, Some(path)) = (format, output) {
         layers::check_axes(posterior.window(), path, 2)?;
     }
-    let answers = |points: &Points| answers(posterior, points, &quantiles, &thresholds, context);
+    let answers = |points: &Points| match args.components {
+        true => components::columns(posterior, points, &args.quantiles),
+        false => answers(posterior, points, &quantiles, &thresholds, context),
+    };
     if let (Format::GeoTiff | Format::GeoJson, None, Some(path)) = (format, &places.at, output) {
         let cells = Cells::new(&model, places.grid.as_deref(), MOST_POINTS)?;
         let columns = answers(&cells.points)?;
@@ -40,7 +43,9 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
             .to_string()
             .into());
     }
-    let points = place(places, args.place.columns.as_deref(), posterior.window(), MOST_POINTS, context)?;
+    // So many that a cycle is not seen as a slower one.
+    let fine = figure::points_needed(posterior);
+    let points = place(places, args.place.columns.as_deref(), (posterior.window(), fine), MOST_POINTS, context)?;
     let columns: Vec<Column> = answers(&points)?.into_iter().chain(inside(&points, posterior.window())).collect();
     match output.filter(|_| format == Format::GeoJson) {
         Some(path) => context.emit_file(path, layers::points(&model, &points, &columns, context)?.as_bytes())?,
@@ -83,11 +88,11 @@ fn rates(
     Ok(columns)
 }
 
-/// The points asked for: from (these columns of) a file, on a grid, or on a grid of the usual size.
+/// The points asked for: from (these columns of) a file, on a grid, or on a grid of the usual size, on a line with at least `fine` points.
 pub fn place(
     places: &Places,
     columns: Option<&[String]>,
-    window: &Window,
+    (window, fine): (&Window, usize),
     most: usize,
     context: &Context,
 ) -> Result<Points, Failure> {
@@ -105,6 +110,7 @@ pub fn place(
     }
     let counts = match &places.grid {
         Some(text) => io::spec::counts(Given { setting: Setting::Grid, text }, axes)?,
+        None if axes.len() == 1 => vec![fine.clamp(200, 20_000)],
         None => vec![[200, 50, 20].get(axes.len() - 1).copied().unwrap_or(8); axes.len()],
     };
     let total: usize = counts.iter().product();

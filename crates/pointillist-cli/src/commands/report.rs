@@ -25,8 +25,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<Outcome, Failure> {
 
 /// Browsers go by the end of the name.
 fn check_name(path: &Path) -> Result<(), Failure> {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension.as_deref() {
+    match io::ending(path).as_deref() {
         Some("html" | "htm") => Ok(()),
         _ => Err(format!("{}: the name of a page must end in .html", path.display()).into()),
     }

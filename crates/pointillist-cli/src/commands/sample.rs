@@ -1,7 +1,7 @@
 //! `sample`: intensities, or whole sets of events, drawn from the posterior.
 
 use super::meter::shown;
-use super::{Context, Failure, Outcome, predict};
+use super::{Context, Failure, Outcome, figure, predict};
 use crate::args::SampleArgs;
 use crate::io::{Column, ModelFile};
 use crate::options::Mode;
@@ -31,7 +31,7 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
         let points = predict::place(
             &args.place.places,
             args.place.columns.as_deref(),
-            posterior.window(),
+            (posterior.window(), figure::points_needed(&posterior)),
             MOST_POINTS,
             context,
         )?;

@@ -177,7 +177,7 @@ fn sample(run: &mut Sgcp, checkpoint: Option<&Path>, context: &Context) -> Resul
 }
 
 fn rates(rival: &RivalOptions, posterior: &SgcpPosterior, window: &Window, context: &Context) -> Result<(), Failure> {
-    let points = predict::place(&rival.place, None, window, MOST_POINTS, context)?;
+    let points = predict::place(&rival.place, None, (window, 0), MOST_POINTS, context)?;
     let probabilities = [0.05, 0.5, 0.95];
     let rate = posterior.rate(&points, DRAWS, context.seed())?;
     let quantiles = posterior.quantiles(&points, &probabilities, DRAWS, context.seed())?;

@@ -165,7 +165,7 @@ fn grid(args: &SimulateArgs, window: &Window, context: &Context) -> Result<Optio
         return Ok(None);
     }
     let places = Places { at: None, grid: args.grid.clone() };
-    let grid = predict::place(&places, None, window, MOST_POINTS, context)?;
+    let grid = predict::place(&places, None, (window, 0), MOST_POINTS, context)?;
     let inside = grid.filter(|row| window.contains(row));
     if inside.is_empty() {
         return Err("no point of the grid lies inside the window; ask for more with --grid".to_string().into());
@@ -302,7 +302,7 @@ fn usual_names(window: &str) -> Result<Vec<String>, Failure> {
 /// Axis number r: one of time, counted from the first midnight, if a window's end on it is a date.
 fn axis(name: &str, r: usize, windows: &[String], unit: TimeUnit) -> Axis {
     let origin = observed::first_midnight(r, windows);
-    Axis { name: name.into(), unit: origin.map(|_| unit.to_string()), origin, globe: None }
+    Axis { name: name.into(), unit: origin.map(|_| unit.to_string()), origin, ..Axis::default() }
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
             .warn("an event is so far from all others that without it none is expected there: the bandwidth is narrow");
     }
     if rival.asks_for_rates() {
-        let points = predict::place(&rival.place, None, events.window(), MOST_POINTS, context)?;
+        let points = predict::place(&rival.place, None, (events.window(), 0), MOST_POINTS, context)?;
         let mut columns = predict::coordinates(&points, events.window());
         columns.push(Column::Numbers("mean".into(), smoother.rate(&points)?));
         columns.extend(predict::inside(&points, events.window()));

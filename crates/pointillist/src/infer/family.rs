@@ -2,6 +2,7 @@
 //!
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared.
 
+use super::course::Courses;
 use super::on_lattice::learn::Rival;
 use super::{Asked, AskedKind, Fit, FitWatch, LatticeChoice, Progress, Report};
 use crate::data::seen::Data;
@@ -25,6 +26,12 @@ const CONSTANT_LOG_ODDS: f64 = -1.0;
 /// A lattice is tried unasked up to so many axes.
 const MOST_AXES: usize = 3;
 
+/// For what is foreseen: what other families cost beside the first, and the checks of the answer.
+const OTHER_SMOOTHNESS_COSTS: f64 = 0.7;
+const OTHER_LINK_COSTS: f64 = 0.25;
+const CONSTANT_COSTS: f64 = 0.02;
+const CHECKS_COST: f64 = 0.1;
+
 /// One family that was tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tried {
@@ -36,6 +43,9 @@ pub struct Tried {
 
 /// What a fit sees: the events, and an earlier fit from which it goes on.
 type Given<'a> = (Data<'a>, Option<&'a Posterior>);
+
+/// How far each family is, and who is told of it.
+type Watched<'a, 'w> = (&'a Courses, &'a mut FitWatch<'w>);
 
 /// What can be tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +62,16 @@ impl Trial {
             Trial::Inducing => "inducing points".into(),
             Trial::Lattice(smoothness, link) => format!("{link} link, smoothness {}", smoothness.alpha()),
             Trial::Constant => "constant rate".into(),
+        }
+    }
+
+    /// About what it costs beside the first, where all are compared with that one.
+    fn cost(self, first: Trial) -> f64 {
+        match (self, first) {
+            (Trial::Constant, _) => CONSTANT_COSTS,
+            (Trial::Lattice(_, link), Trial::Lattice(_, of_first)) if link != of_first => OTHER_LINK_COSTS,
+            (own, first) if own != first => OTHER_SMOOTHNESS_COSTS,
+            _ => 1.0,
         }
     }
 
@@ -99,9 +119,10 @@ impl Asked {
         watch: &mut FitWatch<'_>,
     ) -> Result<Fit> {
         let trials = self.trials(data);
+        let courses = Courses::new(trials.iter().map(|trial| trial.cost(trials[0])).collect(), CHECKS_COST);
         let outcomes = match data.window().dims() == 1 && data.len() <= FEW_EVENTS {
-            true => self.side_by_side(&trials, (data, before), watch),
-            false => self.one_by_one(&trials, (data, before), watch),
+            true => self.side_by_side(&trials, (data, before), (&courses, watch)),
+            false => self.one_by_one(&trials, (data, before), (&courses, watch)),
         };
         let mut fitted = Fitted::default();
         for (trial, fit) in trials.into_iter().zip(outcomes) {
@@ -122,15 +143,19 @@ impl Asked {
             let why = "there are no standard errors: the bound has no maximum in all hyper-parameters, as at the end of a range, or the scheme is the joint one";
             report.warnings.push(why.into());
         }
-        Ok(Fit { posterior: posterior.without_lighter_than(UNHEARD), report })
+        let fit = Fit { posterior: posterior.without_lighter_than(UNHEARD), report };
+        fit.tell(courses.all_ended(), watch)?;
+        Ok(fit)
     }
 
     /// Each family after the others, which it need not follow where they are far ahead.
-    fn one_by_one(&self, trials: &[Trial], given: Given<'_>, watch: &mut FitWatch<'_>) -> Vec<Result<Fit>> {
+    fn one_by_one(&self, trials: &[Trial], given: Given<'_>, (courses, watch): Watched<'_, '_>) -> Vec<Result<Fit>> {
         let mut rival: Option<Rival> = None;
         let mut outcomes = Vec::with_capacity(trials.len());
-        for trial in trials {
-            let found = self.fit_trial(*trial, given, rival.clone(), watch);
+        for (i, trial) in trials.iter().enumerate() {
+            let mut tell = |progress: &Progress| watch(&courses.whole(i, progress));
+            let found = self.fit_trial(*trial, given, rival.clone(), &mut tell);
+            courses.ended(i);
             let is_cancelled = matches!(found, Err(Error::Cancelled));
             outcomes.push(found.map(|(fit, found)| {
                 let best = rival.as_ref().map_or(f64::NEG_INFINITY, |rival| rival.best);
@@ -145,21 +170,34 @@ impl Asked {
     }
 
     /// Families that are quickly fitted, two at a time. The watcher sees those on its own thread, and can cancel all.
-    fn side_by_side(&self, trials: &[Trial], given: Given<'_>, watch: &mut FitWatch<'_>) -> Vec<Result<Fit>> {
+    fn side_by_side(&self, trials: &[Trial], given: Given<'_>, (courses, watch): Watched<'_, '_>) -> Vec<Result<Fit>> {
         let cancelled = AtomicBool::new(false);
-        let mut own = |progress: &Progress| {
-            let answer = if cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { watch(progress) };
-            cancelled.fetch_or(answer.is_break(), Ordering::Relaxed);
-            answer
-        };
-        let other = |_: &Progress| match cancelled.load(Ordering::Relaxed) {
+        let go_on = || match cancelled.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
+        let fitted = |i: usize, watch: &mut FitWatch<'_>| {
+            let fit = self.fit_trial(trials[i], given, None, watch).map(|found| found.0);
+            courses.ended(i);
+            fit
+        };
         parallel::beside(
             trials.len(),
-            |i| self.fit_trial(trials[i], given, None, &mut own).map(|found| found.0),
-            |i| self.fit_trial(trials[i], given, None, &mut { other }).map(|found| found.0),
+            |i| {
+                let mut own = |progress: &Progress| {
+                    let answer = if go_on().is_break() { go_on() } else { watch(&courses.whole(i, progress)) };
+                    cancelled.fetch_or(answer.is_break(), Ordering::Relaxed);
+                    answer
+                };
+                fitted(i, &mut own)
+            },
+            |i| {
+                let mut other = |progress: &Progress| {
+                    courses.whole(i, progress);
+                    go_on()
+                };
+                fitted(i, &mut other)
+            },
         )
     }
 

@@ -160,7 +160,7 @@ impl OnInducing<'_> {
     }
 
     /// About the entries that a natural step with so many inducing points touches.
-    fn work(&self, size: usize) -> f64 {
+    pub(super) fn work(&self, size: usize) -> f64 {
         let size = size as f64;
         match &self.observed.seen {
             Seen::Points(points, _) => points.len() as f64 * size * size,
@@ -309,6 +309,13 @@ impl Kind for OnInducing<'_> {
 
     fn cost(&self, level: &PointsLevel) -> f64 {
         self.work(level.locations.len())
+    }
+
+    fn cost_of(&self, places: &Places) -> f64 {
+        self.work(match places {
+            Places::Grid(counts) => counts.iter().product(),
+            Places::At(points) => points.len(),
+        })
     }
 
     fn last_gain(&self, _: &PointsLevel) -> f64 {

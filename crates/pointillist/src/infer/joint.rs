@@ -28,7 +28,7 @@ pub(super) fn maximise<'a>(
     let set = |locations: Points| if layout.moves() { Scattered::moving(locations) } else { Scattered::new(locations) };
     let basis = set(locations.clone()).basis(&base, on.prior_mean, on.jitter)?;
     let size = basis.size() + usize::from(on.constant.is_some());
-    tally.resize(size);
+    tally.resize(size, on.work(size));
     // A flat f of the right height, somewhat uncertain.
     let (_, offset) = basis.prior();
     let mut mean = vec![on.level - offset; basis.size()];

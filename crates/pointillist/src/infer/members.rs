@@ -6,8 +6,8 @@
 //! are cheap); if the first ring does not, the best Θ alone is the answer. A point costs a few natural steps: where q has one optimum, the first ring begins with sites that were moved as
 //! the curvature's looks say.
 
-use super::StandardError;
 use super::search::{Curved, Found, Kind, Look, Run, Search, Sides};
+use super::{FitStage, StandardError};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::gaussian::Sites;
@@ -43,6 +43,8 @@ const MANY_PLACES: f64 = 1000.0;
 /// Rings after the first are added as long as all members together cost at most so many times what the search did, or so many seconds.
 const MOST_WORK: f64 = 1.5;
 const LITTLE_WORK: f64 = 0.1;
+/// About so many natural steps are made for each of them.
+const STEPS_PER_POINT: f64 = 4.0;
 /// A family this far (nats) below another has no say: its best Θ is enough.
 const NO_SAY: f64 = 12.0;
 
@@ -60,6 +62,13 @@ impl<M> Members<M> {
     pub(crate) fn none(standard_errors: Option<Vec<StandardError>>) -> Self {
         Self { list: vec![], standard_errors, alone: None }
     }
+}
+
+/// About so many natural steps are made for members with so many hyper-parameters and events: some for each of the looks to either side, and for the points of
+/// two rings.
+pub(super) fn steps(free: usize, events: usize) -> f64 {
+    let free = if events > MANY_EVENTS { 0.0 } else { free as f64 };
+    STEPS_PER_POINT * (1.0 + 2.0 * free + 2.0 * free * (1.0 + free))
 }
 
 /// log Σ exp of the weights: about log p(events), in the coordinates of the unit box.
@@ -113,6 +122,8 @@ impl<K: Kind> Search<'_, '_, K> {
             _ => None,
         };
         let searched = self.work.get();
+        let steps = if alone.is_some() { STEPS_PER_POINT } else { steps(self.kind.free(), self.events) };
+        self.tally.foresee(FitStage::Average, steps * self.kind.cost(&run.level));
         let grid = Grid::new(self, run)?;
         let middle = self.points(run, &grid, vec![(vec![0; grid.root.rows()], run.sites.clone())])?.pop();
         let Some(middle) = middle else { return Err(Error::NotANumber { parameters: vec![] }) };

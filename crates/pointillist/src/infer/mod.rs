@@ -7,6 +7,7 @@
 mod at_bound;
 mod beliefs;
 mod checked;
+mod course;
 mod family;
 mod given;
 mod inducing;
@@ -154,6 +155,39 @@ pub struct Progress {
     pub bound: f64,
     /// Inducing points, or nodes of the lattice, in use.
     pub size: usize,
+    /// What it is at.
+    pub stage: FitStage,
+    /// The part of the work that is done, from 0 to 1, as far as can be foreseen: it never falls, is about linear in time, and 1 at the end.
+    pub part: f64,
+}
+
+impl Progress {
+    /// Nothing is done.
+    #[cfg(test)]
+    const BEGUN: Self = Self { evaluations: 0, bound: f64::NAN, size: 0, stage: FitStage::Search, part: 0.0 };
+}
+
+/// What a fit is at. With several families to try, the first two follow each other for each of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FitStage {
+    /// It looks for the best hyper-parameters.
+    Search,
+    /// It looks at others about them.
+    Average,
+    /// It compares its answer with the exact posterior, and the events with its answer.
+    Check,
+}
+
+impl FitStage {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FitStage::Search => "looking for the best hyper-parameters",
+            FitStage::Average => "averaging over hyper-parameters",
+            FitStage::Check => "checking the answer",
+        }
+    }
 }
 
 /// What stood for events in a fit.
@@ -263,6 +297,18 @@ pub struct Fit {
     pub report: Report,
 }
 
+impl Fit {
+    /// Tells that there is an answer, which is checked.
+    fn tell(&self, part: f64, watch: &mut FitWatch<'_>) -> Result<()> {
+        let (evaluations, bound) = (self.report.evaluations, self.report.bound.total());
+        let size = self.posterior.components()[0].field().size();
+        match watch(&Progress { evaluations, bound, size, stage: FitStage::Check, part }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Cancelled),
+        }
+    }
+}
+
 /// Events on a line that are counted in cells first.
 const MANY_ON_A_LINE: usize = 100_000;
 /// The logarithm of a ratio of length-scales that is 1 but for rounding.
@@ -344,6 +390,7 @@ impl Asked {
         if self.checked {
             fit.report.check(&fit.posterior, data)?;
         }
+        fit.tell(1.0, watch)?;
         fit.report.seconds = started.elapsed().as_secs_f64();
         Ok(fit)
     }
@@ -401,6 +448,7 @@ impl Asked {
             PosteriorBasis::Lattice(_) => None,
         });
         let mut search = Search::new(on, &tally, data.len());
+        search.averages = self.average;
         let is_new = again.is_none();
         if let Some(start) = again.as_ref().filter(|_| self.isotropy() == Isotropy::Tied) {
             // What the evidence was for before.

@@ -6,10 +6,10 @@
 //! docs/derivation.md (19)), and L-BFGS moves Θ alone. What differs between families is behind [`Kind`]; the numbers are in
 //! `tuning.rs`.
 
-use super::StandardError;
 use super::lbfgs::{self, Curvature, End};
 use super::tally::Tally;
 use super::tuning::Tuning;
+use super::{FitStage, StandardError, members};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::gaussian::Sites;
@@ -31,6 +31,11 @@ const NEAR: f64 = 1e-6;
 const NEAR_EVENTS: f64 = 10.0;
 /// A finer field shows nothing new if its bound at the same Θ differs by less than this part of what is worth a refinement.
 const NOTHING_NEW: f64 = 0.3;
+
+/// For what is foreseen: natural steps on a field until Θ is learned, …
+const STEPS: f64 = 25.0;
+/// … and how many times as much a step costs on the next finer field.
+const FINER_COSTS: f64 = 8.0;
 
 /// A kind of field, as the search sees it.
 pub(super) trait Kind: Sized + Sync {
@@ -54,6 +59,14 @@ pub(super) trait Kind: Sized + Sync {
 
     /// Cost of a natural step.
     fn cost(&self, level: &Self::Level) -> f64;
+
+    /// About the same for a field that is not made yet.
+    fn cost_of(&self, fineness: &Self::Fineness) -> f64;
+
+    /// About what a step on the finest field that `auto` may come to costs, after one that costs so much.
+    fn dearest(&self, cost: f64) -> f64 {
+        cost
+    }
 
     /// The gain at which learning Θ has converged in the end.
     fn last_gain(&self, level: &Self::Level) -> f64;
@@ -240,6 +253,8 @@ pub(super) struct Search<'a, 'w, K: Kind> {
     pub(super) loose: f64,
     /// What natural steps have cost so far.
     pub(super) work: Cell<f64>,
+    /// Whether members will be asked for.
+    pub(super) averages: bool,
 }
 
 impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
@@ -256,6 +271,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             tried_down_to: f64::INFINITY,
             loose,
             work: Cell::new(0.0),
+            averages: true,
         }
     }
 
@@ -268,6 +284,8 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             if at == last {
                 self.loose = 0.0;
             }
+            let ahead: Vec<f64> = ladder[at..].iter().map(|finer| self.kind.cost_of(finer)).collect();
+            self.foresee(&ahead);
             let finer = self.fit(Some(coarser), run.as_ref())?;
             if let Some(before) = &run {
                 self.loosen(finer.value - before.value);
@@ -280,6 +298,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
     /// Finer fields until nothing is gained, from `first` or from the field that suits the best starting length. Returns the
     /// last run, and in words how the field was chosen.
     pub(super) fn auto(&mut self, first: Option<&K::Fineness>) -> Result<(Run<K>, String)> {
+        self.foresee(&[self.kind.dearest(first.map_or(0.0, |first| self.kind.cost_of(first)))]);
         let mut run = self.fit(first, None)?;
         let mut story = self.kind.describe(&run.level);
         let mut bound = self.kind.worth(&run)?;
@@ -290,6 +309,9 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
                 Ok(next) => next,
                 Err(why) => return Ok((run, format!("{story}{why}"))),
             };
+            let cost = self.kind.cost_of(&next);
+            let dearest = self.kind.dearest(cost);
+            self.foresee(&[if FINER_COSTS * cost < dearest { dearest } else { cost }]);
             let finer = self.fit(Some(&next), Some(&run))?;
             let finer_bound = self.kind.worth(&finer)?;
             let gain = finer_bound - bound;
@@ -314,6 +336,13 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             story = format!("{story} → {}", self.kind.describe_fineness(&next));
             (run, bound, last_gain) = (finer, finer_bound, gain);
         }
+    }
+
+    /// Tells how much work is left: fields on which a step costs so much, and what comes after the last of them.
+    fn foresee(&self, costs: &[f64]) {
+        let members = if self.averages { members::steps(self.kind.free(), self.events) } else { 0.0 };
+        let after = costs.last().map_or(0.0, |cost| cost * members);
+        self.tally.foresee(FitStage::Search, STEPS * costs.iter().sum::<f64>() + after);
     }
 
     /// Takes note of what a refinement gained.
@@ -485,7 +514,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         (tolerance, most): (f64, usize),
         by: By<'_>,
     ) -> Result<Found<K::Kept>> {
-        self.tally.resize(self.kind.size(level));
+        self.tally.resize(self.kind.size(level), self.kind.cost(level));
         let pulse = || self.tally.pulse();
         let until = Until { tolerance, most, clamp: self.kind.clamp(level), pulse: &pulse };
         let steps = self.tally.steps();
@@ -503,7 +532,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         (tolerance, most): (f64, usize),
     ) -> Result<Vec<Seen<K::Kept>>> {
         let (kind, cost, clamp) = (&self.kind, self.kind.cost(level), self.kind.clamp(level));
-        self.tally.resize(kind.size(level));
+        self.tally.resize(kind.size(level), cost);
         let (steps, cancelled) = (AtomicUsize::new(0), AtomicBool::new(false));
         let look = |i: usize, pulse: &dyn Fn() -> Result<()>| -> Seen<K::Kept> {
             let Look { theta, sites, by } = &looks[i];
@@ -517,19 +546,20 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             let found = kind.evaluate(level, theta, sites.clone(), until, by)?;
             Ok((found, gradient))
         };
+        let before = self.tally.steps();
         let own = || {
-            let told = self.tally.pulse();
+            self.tally.catch_up(before + steps.load(Ordering::Relaxed));
+            let told = self.tally.tell();
             cancelled.fetch_or(told.is_err(), Ordering::Relaxed);
             told
         };
         let other = || if cancelled.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) };
-        let before = self.tally.steps();
         let seen = match cost < kind.tuning().cheap {
             true => (0..looks.len()).map(|i| look(i, &own)).collect(),
             false => parallel::beside(looks.len(), |i| look(i, &own), |i| look(i, &other)),
         };
         let steps = steps.into_inner();
-        self.tally.count_unseen(before + steps - self.tally.steps());
+        self.tally.catch_up(before + steps);
         self.work.set(self.work.get() + (looks.len() + steps) as f64 * cost);
         for one in &seen {
             match one {

@@ -1,7 +1,8 @@
 //! What is counted while a fit runs, and who is told of it. All stages of a fit share one tally, which tells at every natural
 //! step.
 
-use super::{FitWatch, Progress};
+use super::course::Course;
+use super::{FitStage, FitWatch, Progress};
 use crate::error::{Error, Result};
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -19,6 +20,10 @@ pub(super) struct Tally<'a> {
     /// Of the field in use, and the last bound found on it.
     size: Cell<usize>,
     bound: Cell<f64>,
+    /// What a natural step on it costs, what they all are for, and how far they lead.
+    cost: Cell<f64>,
+    stage: Cell<FitStage>,
+    course: Course,
 }
 
 impl<'a> Tally<'a> {
@@ -31,35 +36,56 @@ impl<'a> Tally<'a> {
             log_units,
             size: Cell::new(0),
             bound: Cell::new(f64::NAN),
+            cost: Cell::new(0.0),
+            stage: Cell::new(FitStage::Search),
+            course: Course::default(),
         }
     }
 
-    /// Work goes on with a field of this size.
-    pub(super) fn resize(&self, size: usize) {
+    /// Work goes on with a field of this size, a step on which costs so much.
+    pub(super) fn resize(&self, size: usize, cost: f64) {
         self.size.set(size);
+        self.cost.set(cost);
+    }
+
+    /// So much work is left of this family, as far as is known, and this comes now.
+    pub(super) fn foresee(&self, stage: FitStage, left: f64) {
+        self.stage.set(stage);
+        self.course.foresee(left);
     }
 
     /// A natural step begins.
     pub(super) fn pulse(&self) -> Result<()> {
-        self.steps.set(self.steps.get() + 1);
+        self.count(1);
         self.tell()
     }
 
-    /// So many natural steps were made where nobody could be told.
-    pub(super) fn count_unseen(&self, steps: usize) {
+    /// Natural steps are so many by now, some of which were made where nobody could be told.
+    pub(super) fn catch_up(&self, steps: usize) {
+        self.count(steps.saturating_sub(self.steps.get()));
+    }
+
+    fn count(&self, steps: usize) {
         self.steps.set(self.steps.get() + steps);
+        self.course.advance(steps as f64 * self.cost.get());
     }
 
     /// A Θ was evaluated. The first of its natural steps had no pulse.
     pub(super) fn theta(&self, value: f64) -> Result<()> {
         self.thetas.set(self.thetas.get() + 1);
-        self.steps.set(self.steps.get() + 1);
+        self.count(1);
         self.bound.set(value - self.log_units);
         self.tell()
     }
 
-    fn tell(&self) -> Result<()> {
-        let progress = Progress { evaluations: self.steps.get(), bound: self.bound.get(), size: self.size.get() };
+    pub(super) fn tell(&self) -> Result<()> {
+        let progress = Progress {
+            evaluations: self.steps.get(),
+            bound: self.bound.get(),
+            size: self.size.get(),
+            stage: self.stage.get(),
+            part: self.course.part(),
+        };
         match (self.watch.borrow_mut())(&progress) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Cancelled),

@@ -75,18 +75,32 @@ impl Component {
         self.link.formula()
     }
 
-    /// Mean and variance of f at points. Outside the window they are those of the prior given what is known inside. Worked on in blocks:
-    /// memory grows with the points alone.
+    /// Mean and variance of f at points. Outside the window they are those of the prior given what is known inside.
     pub(super) fn marginals(&self, points: &Points, work: &Work<'_>) -> Result<Marginals> {
+        self.asked(points, work, |field, points| field.marginals(points))
+    }
+
+    /// The same as bands of the rate show it.
+    pub(super) fn shown(&self, points: &Points, work: &Work<'_>) -> Result<Marginals> {
+        self.asked(points, work, |field, points| field.shown(points))
+    }
+
+    /// Worked on in blocks: memory grows with the points alone.
+    fn asked(
+        &self,
+        points: &Points,
+        work: &Work<'_>,
+        ask: impl Fn(&dyn Field, &Points) -> Result<Marginals>,
+    ) -> Result<Marginals> {
         let reaching = match self.brought_near(points) {
             Some(near) => self.field().reaching(&spans_of(&near), false)?,
             None => None,
         };
         in_blocks(points, work, |block| {
             // Inside the window the answers are the same whatever else is asked for.
-            let mut all = self.field().marginals(block)?;
+            let mut all = ask(self.field(), block)?;
             if let (Some(field), Some(near)) = (&reaching, self.brought_near(block)) {
-                let outside = field.marginals(&near)?;
+                let outside = ask(&**field, &near)?;
                 for (n, _) in block.rows().enumerate().filter(|(_, row)| !is_in_unit_box(row)) {
                     (all.mean[n], all.variance[n]) = (outside.mean[n], outside.variance[n]);
                 }

@@ -131,6 +131,29 @@ impl JointCounts {
         (2.0 * at_most.min(1.0 - fewer)).min(1.0)
     }
 
+    /// The band that a new number of events in a region leaves with probability `outside` at most, half of it on each side: just the numbers whose
+    /// [`JointCounts::surprise`] is not below `outside`.
+    pub fn new_count_band(&self, region: usize, outside: f64, seed: u64) -> (f64, f64) {
+        let draws = self.matched(region);
+        let at_most = |count: f64| {
+            draws.iter().map(|mean| poisson_at_most(count as u64, *mean)).sum::<f64>() / draws.len() as f64
+        };
+        let tails = [0.5 * outside, 1.0 - 0.5 * outside];
+        let near = self.new_count_quantiles(region, &tails, seed);
+        // Drawn numbers say about where the ends are, and the distribution says where.
+        let end = |p: f64, mut count: f64| {
+            while at_most(count) < p {
+                count += 1.0;
+            }
+            while count > 0.0 && at_most(count - 1.0) >= p {
+                count -= 1.0;
+            }
+            count
+        };
+        let upper = end(tails[1], near[1]);
+        (end(tails[0], near[0]), upper)
+    }
+
     /// The draws of a region, scaled so that their mean is the exact one; not where that is all in a tail which draws hardly reach.
     pub(super) fn matched(&self, region: usize) -> Vec<f64> {
         let draws = self.of(region);

@@ -22,6 +22,11 @@ pub(crate) trait Field: Send + Sync {
     /// Mean and variance of f at points of the window.
     fn marginals(&self, points: &Points) -> Result<Marginals>;
 
+    /// The same as bands of the rate show it. A field whose f is known at nodes alone does not let it look better known between them.
+    fn shown(&self, points: &Points) -> Result<Marginals> {
+        self.marginals(points)
+    }
+
     /// Mean and standard deviation of ∫f².
     fn count(&self, region: &Window) -> Result<Count>;
 

@@ -45,7 +45,16 @@ impl Following {
                 None => row.push((unknown, value)),
             }
         })?;
+        rows.iter_mut().for_each(merge);
         Ok(Self { field, rows })
+    }
+
+    /// Unknowns up to which sets of counts are followed in the plane, where a solve costs far more than on a line.
+    const MOST_IN_A_PLANE: usize = 12_000;
+
+    /// Whether a field on so many axes can be followed at a cost that is a part of that of its fit.
+    pub(super) fn is_cheap(field: &LatticeField, dims: usize) -> bool {
+        dims == 1 || (dims == 2 && field.size() <= Self::MOST_IN_A_PLANE)
     }
 
     /// What would be expected in each cell after a fit to other counts than those that were seen.
@@ -79,6 +88,16 @@ impl Following {
     fn rises<'a>(&'a self, moved: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         self.rows.iter().map(|row| row.iter().map(|(unknown, value)| value * moved[*unknown]).sum())
     }
+}
+
+/// One entry for each unknown, in their order.
+fn merge(row: &mut Vec<(usize, f64)>) {
+    row.sort_by_key(|(unknown, _)| *unknown);
+    row.dedup_by(|next, last| {
+        let is_same = next.0 == last.0;
+        last.1 += if is_same { next.1 } else { 0.0 };
+        is_same
+    });
 }
 
 #[cfg(test)]

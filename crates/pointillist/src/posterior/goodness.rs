@@ -3,9 +3,9 @@
 //! The window is cut into cells, and boxes of cells at several scales are compared with what is expected there: the count of a box by itself,
 //! and its part of the count of a box three times as wide, which a flattened peak changes most. How large the largest difference may be is
 //! learned from counts drawn from the fit, so that it holds for any window, exposure and number of events. On a line rescaled times are compared
-//! with even ones as well. The fit has seen the events, which are therefore nearer to it than new ones. On a lattice over a line rates are drawn
-//! from the posterior, counts from these, and what would be fitted to them is followed to first order (`following.rs`); elsewhere counts are
-//! drawn from the posterior mean and compared with it, and p-values are cautious.
+//! with even ones as well. The fit has seen the events, which are therefore nearer to it than new ones. On a lattice over a line, or over a plane if it
+//! is not too fine, rates are drawn from the posterior, counts from these, and what would be fitted to them is followed to first order
+//! (`following.rs`); elsewhere counts are drawn from the posterior mean and compared with it, and p-values are cautious.
 
 use super::Posterior;
 use super::following::Following;
@@ -15,6 +15,7 @@ use crate::data::summary::Summary;
 use crate::error::Result;
 use crate::parallel;
 use crate::sample::{self, thinning};
+use crate::watch::{PartWatch, Work, unwatched};
 use crate::window::{Axis, AxisRule, Nodes, Scaling, Span, Window, node_count};
 
 /// Fewer events say nothing of a fit.
@@ -32,6 +33,8 @@ const MOST_NODES: usize = 400_000;
 const REPLICATES: usize = 300;
 /// Components whose mean is taken at most, the heaviest.
 const MOST_COMPONENTS: usize = 30;
+/// What a component costs, in sets of counts.
+const UNITS: usize = 10;
 const SEED: u64 = 0x60_0d;
 /// Standard deviations by which the count of a cell may be off and still be one that the fit followed.
 const PLAUSIBLE: f64 = 2.5;
@@ -64,6 +67,9 @@ impl Goodness {
     /// A p-value below this means that the fit is poor.
     pub const POOR: f64 = 0.01;
 
+    /// What to do where events are missing.
+    const OUTAGE: &str = "if nothing could be recorded there (an outage), leave that part out of the window or give it an exposure of 0; else ";
+
     /// The warning of a fit, with numbers for places.
     pub fn warning(&self, axes: &[Axis]) -> String {
         self.sentence(axes, |_, value| format!("{value:.6}"))
@@ -82,8 +88,10 @@ impl Goodness {
         };
         let events = if *seen == 1.0 { "1 event is seen".into() } else { format!("{seen} events are seen") };
         let what = if what.is_empty() { events } else { format!("{what} {events}") };
+        // A part in which nothing could be seen is no part of the window: no model mends that.
+        let outage = if seen < expected { Self::OUTAGE } else { "" };
         format!(
-            "the events do not look like events of this rate (p = {p:.3}): {what} and {expected:.1} expected, {}; \
+            "the events do not look like events of this rate (p = {p:.3}): {what} and {expected:.1} expected, {}; {outage}\
              a shorter window about that place, a rougher prior, another link or a finer lattice may show what is smoothed away",
             place.join(", ")
         )
@@ -148,9 +156,14 @@ impl Posterior {
     /// Whether `events`, from which this posterior was learned, look like events drawn from its mean; nothing where they are too few, or the
     /// window has too many parts.
     pub fn goodness_of_fit(&self, events: &Points) -> Result<Option<Goodness>> {
+        self.goodness_of_fit_watched(events, &unwatched)
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    pub fn goodness_of_fit_watched(&self, events: &Points, watch: &PartWatch<'_>) -> Result<Option<Goodness>> {
         self.window().check_inside(events)?;
         let cells = Cells::for_events(events.len(), events.dims());
-        self.goodness(events.len(), &cells, || cells.counts_of(&self.scaling().points_inward(events)))
+        self.goodness(events.len(), &cells, || cells.counts_of(&self.scaling().points_inward(events)), watch)
     }
 
     /// `events` beside what is expected of them, about four to a cell; nothing where they are too few, or the window has too many parts.
@@ -172,7 +185,7 @@ impl Posterior {
         }
         let cells = Cells::for_events(events.len(), events.dims());
         let seen = cells.counts_of(&self.scaling().points_inward(events));
-        let expected = self.expected_in(&cells)?;
+        let expected = self.expected_in(&cells, &Work::new(1, &unwatched))?;
         Ok(expected.map(|(expected, _)| Residuals { cells: cells.counts, seen, expected }))
     }
 
@@ -182,16 +195,24 @@ impl Posterior {
             Data::Events(events) => self.goodness_of_fit(events.points()),
             Data::Summary(summary) => {
                 let Some(cells) = Cells::for_summary(summary) else { return Ok(None) };
-                self.goodness(data.len(), &cells, || cells.counts_of_summary(summary))
+                self.goodness(data.len(), &cells, || cells.counts_of_summary(summary), &unwatched)
             }
         }
     }
 
-    fn goodness(&self, events: usize, cells: &Cells, counts: impl Fn() -> Vec<f64>) -> Result<Option<Goodness>> {
+    fn goodness(
+        &self,
+        events: usize,
+        cells: &Cells,
+        counts: impl Fn() -> Vec<f64>,
+        watch: &PartWatch<'_>,
+    ) -> Result<Option<Goodness>> {
         if events < FEWEST_EVENTS {
             return Ok(None);
         }
-        let Some((expected, following)) = self.expected_in(cells)? else { return Ok(None) };
+        // A component costs about as much as a few of the sets of counts that are drawn.
+        let work = Work::new(REPLICATES + UNITS * self.components().len().min(MOST_COMPONENTS), watch);
+        let Some((expected, following)) = self.expected_in(cells, &work)? else { return Ok(None) };
         let boxes = Boxes::new(cells);
         let counts = counts();
         let observed = boxes.largest(&counts, &expected);
@@ -208,15 +229,20 @@ impl Posterior {
             let means = drawn.as_ref().map_or(&expected, |drawn| &drawn[draw]);
             let others: Vec<f64> = means.iter().map(|mean| thinning::poisson(&mut rng, *mean) as f64).collect();
             let fitted = following.as_ref().map(|following| following.fitted(&expected, &seen, &others));
+            // Once it was cancelled, what remains is left out, and the call ends below.
+            if work.advance(1).is_err() {
+                return [0.0; 3];
+            }
             boxes.largest(&others, fitted.as_ref().unwrap_or(&expected)).map(|(distance, _)| distance)
         };
         let replicates = parallel::map(0..REPLICATES, REPLICATES * boxes.list.len(), replicate);
+        work.check()?;
         let (p, misfit) = p_value(observed.map(|(distance, _)| distance), &replicates);
         Ok(boxes.report(&counts, &expected, observed[misfit as usize].1, (p, misfit), self.scaling()))
     }
 
     /// The expected number of events in each cell under the posterior mean, and how it follows them.
-    fn expected_in(&self, cells: &Cells) -> Result<Option<(Vec<f64>, Option<Following>)>> {
+    fn expected_in(&self, cells: &Cells, work: &Work<'_>) -> Result<Option<(Vec<f64>, Option<Following>)>> {
         let dims = cells.counts.len();
         let least = PANELS[usize::from(self.lattice().is_none())][dims.min(3) - 1];
         let window = self.window().scaled(self.scaling());
@@ -237,11 +263,12 @@ impl Posterior {
             for (n, (mean, variance)) in f.mean.iter().zip(&f.variance).enumerate() {
                 expected[places[n]] += component.weight * nodes.weights[n] * link.moments(*mean, *variance).0;
             }
+            work.advance(UNITS)?;
         }
         expected.iter_mut().for_each(|mean| *mean = mean.max(0.0)); // rounding in cut cells
         let whole = heaviest.expected(heaviest.window())?;
         let is_fine = (expected.iter().sum::<f64>() / whole - 1.0).abs() < MOST_CRUDE;
-        let first = heaviest.components()[0].lattice().filter(|_| is_fine && dims == 1);
+        let first = heaviest.components()[0].lattice().filter(|field| is_fine && Following::is_cheap(field, dims));
         let following = first.map(|field| Following::new(field, &nodes, (&places, cells.total()))).transpose()?;
         Ok(is_fine.then_some((expected, following)))
     }

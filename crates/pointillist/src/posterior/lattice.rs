@@ -10,7 +10,7 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
 use crate::field::lattice::{
-    Hats, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, between_lines, from_above, of_variance,
+    Hats, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, between, between_lines, from_above, of_variance,
 };
 use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
 use crate::gaussian::{BandedFactor, Bordered, Design, Diagonals, Factor, Precision, Region};
@@ -64,6 +64,8 @@ pub(crate) struct LatticeField {
     spread: Arc<BorderedSpread<Diagonals>>,
     /// The factor of P, once it was asked for.
     factor: Arc<OnceLock<BorderedFactor<BandedFactor>>>,
+    /// The variances at nodes that bands are made of, the same.
+    shown: Arc<OnceLock<Vec<f64>>>,
     /// Whether q is its mean alone.
     collapsed: bool,
 }
@@ -121,8 +123,8 @@ impl LatticeField {
         let BorderedSpread { inner, border, corner } = optimum.spread;
         let inner = inner.on(lattice.grid().neighbour_shifts());
         let spread = Arc::new(BorderedSpread { inner, border, corner });
-        let factor = Arc::default();
-        Self { lattice, theta, link, mean: optimum.mean, events, spread, factor, collapsed: false }
+        let (factor, shown) = (Arc::default(), Arc::default());
+        Self { lattice, theta, link, mean: optimum.mean, events, spread, factor, shown, collapsed: false }
     }
 
     /// The same with a factor of its own, which can take much memory.
@@ -203,8 +205,9 @@ impl LatticeField {
             }
         };
         let spread = Arc::new(BorderedSpread { inner, border, corner });
-        let (lattice, factor) = (Arc::new(lattice.with_constant(sd)), Arc::default());
-        Ok(Self { lattice, theta, link, mean: state.q_mean, events, spread, factor, collapsed: false })
+        let lattice = Arc::new(lattice.with_constant(sd));
+        let (factor, shown) = (Arc::default(), Arc::default());
+        Ok(Self { lattice, theta, link, mean: state.q_mean, events, spread, factor, shown, collapsed: false })
     }
 
     fn hats(&self, points: &Points) -> Result<Hats> {
@@ -296,6 +299,14 @@ impl LatticeField {
     /// Hats as rows over the unknowns.
     fn rows<'a>(&self, hats: &'a Hats) -> Rows<'a> {
         self.lattice.rows(hats, &[])
+    }
+
+    /// Mean and variance of f at the points of these hats.
+    fn marginals_at(&self, hats: &Hats) -> Marginals {
+        let rows = self.lattice.rows(hats, self.spread.inner.shifts());
+        let (mut mean, variance) = rows.moments(&self.mean, &self.spread);
+        mean.iter_mut().for_each(|f| *f += self.theta.mean);
+        Marginals { mean, variance }
     }
 
     /// f at the points of these rows.
@@ -532,10 +543,19 @@ impl Concave for Target<'_> {
 
 impl Field for LatticeField {
     fn marginals(&self, points: &Points) -> Result<Marginals> {
-        let hats = self.hats(points)?;
-        let rows = self.lattice.rows(&hats, self.spread.inner.shifts());
-        let (mut mean, variance) = rows.moments(&self.mean, &self.spread);
-        mean.iter_mut().for_each(|f| *f += self.theta.mean);
+        Ok(self.marginals_at(&self.hats(points)?))
+    }
+
+    fn shown(&self, points: &Points) -> Result<Marginals> {
+        let (hats, link) = (self.hats(points)?, self.link.formula());
+        let Marginals { mut mean, mut variance } = self.marginals_at(&hats);
+        if !self.collapsed {
+            let at_nodes = self.shown.get_or_init(|| self.lattice.shown_variances(&self.spread));
+            for n in 0..hats.len() {
+                let more = between::of_first_order(hats.sum(n, at_nodes) - variance[n], variance[n]);
+                (mean[n], variance[n]) = link.widened(mean[n], variance[n], more);
+            }
+        }
         Ok(Marginals { mean, variance })
     }
 
@@ -577,9 +597,9 @@ impl Field for LatticeField {
         let mut mean = wide.vector(of_hats);
         mean.extend(of_constant);
         let lattice = Arc::new(wide.lattice);
-        let (theta, spread, factor) = (self.theta.clone(), self.spread.clone(), Arc::default());
-        let mut field =
-            Self { lattice, theta, link: self.link, mean: vec![], events, spread, factor, collapsed: false };
+        let (link, theta, spread) = (self.link, self.theta.clone(), self.spread.clone());
+        let (factor, shown) = (Arc::default(), Arc::default());
+        let mut field = Self { lattice, theta, link, mean: vec![], events, spread, factor, shown, collapsed: false };
         field.factor()?.solve(&mut mean);
         field.mean = mean;
         let factor = field.factor()?;

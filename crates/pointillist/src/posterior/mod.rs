@@ -4,7 +4,9 @@
 //! `contrast.rs` (regions), `draw.rs`. What is asked of each field: `field.rs`, answered by `inducing.rs` and `lattice.rs`.
 //! Inside, coordinates are those of the unit box; what comes out is in the user's units. Cost: M² per point and component.
 
+mod additive;
 mod beyond;
+mod bins;
 mod component;
 mod contrast;
 mod counts;
@@ -18,6 +20,8 @@ mod lattice;
 mod pairs;
 mod predict;
 
+pub use additive::{PartAtPlaces, PartOfF};
+pub use bins::Bin;
 pub(crate) use component::{Component, in_blocks};
 pub use contrast::{Contrast, Estimate};
 pub use counts::{CountProgress, CountStage, CountWatch, JointCounts};
@@ -27,7 +31,7 @@ pub(crate) use inducing::InducingField;
 pub use inducing::InducingState;
 pub(crate) use lattice::LatticeField;
 pub use lattice::{ConstantState, LatticeState};
-pub use pairs::Pairs;
+pub use pairs::{Closest, Nearness, Pairs};
 
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -438,18 +442,39 @@ impl Posterior {
     }
 
     /// The part of a region in which events are counted, if there is any. Where the window is one box looked at evenly, that is all of
-    /// it: beyond the window the count is a forecast, for an exposure of 1. Any other window (a border, pieces, an exposure) says itself
+    /// it: beyond the window the count is a forecast, for an exposure of 1. So it is before and after a window on a line that is in several pieces, whose gaps
+    /// are not counted. After a window on a line with an exposure, a region has to say its own. Any other window (a border, pieces of a plane) says itself
     /// where events can be, and only what lies inside it is counted.
     pub fn counted(&self, region: &Window) -> Option<Window> {
-        if self.counts_beyond_the_window() && region.exposure().is_none() && region.dims() == self.window.dims() {
-            return Some(region.clone());
+        let is_alike = region.dims() == self.window.dims();
+        match (self.window.exposure(), region.exposure()) {
+            _ if !is_alike => self.window.intersection(region),
+            (None, None) if self.window.is_one_box() => Some(region.clone()),
+            (None, None) if self.counts_beyond_the_window() => self.with_what_lies_beyond(region),
+            (Some(_), Some(_)) if self.window.dims() == 1 && self.is_beyond(region) => Some(region.clone()),
+            _ => self.window.intersection(region),
         }
-        self.window.intersection(region)
     }
 
     /// Whether what lies outside the window is counted too, as a forecast: see [`Posterior::counted`].
     pub fn counts_beyond_the_window(&self) -> bool {
-        self.window.is_one_box()
+        self.window.is_one_box() || (self.window.dims() == 1 && self.window.is_boxes())
+    }
+
+    /// Whether no part of a region on a line lies between the ends of the window.
+    pub fn is_beyond(&self, region: &Window) -> bool {
+        let (own, other) = (self.window.bounding_box()[0], region.bounding_box()[0]);
+        other.lo >= own.hi || other.hi <= own.lo
+    }
+
+    /// What lies in the window, and what lies before and after it.
+    fn with_what_lies_beyond(&self, region: &Window) -> Option<Window> {
+        let (own, other) = (self.window.bounding_box()[0], region.bounding_box()[0]);
+        let slab = |lo: f64, hi: f64| Window::interval(lo, hi).ok()?.intersection(region);
+        let before = if other.lo < own.lo { slab(other.lo, other.hi.min(own.lo)) } else { None };
+        let after = if other.hi > own.hi { slab(other.lo.max(own.hi), other.hi) } else { None };
+        let parts: Vec<Window> = [before, self.window.intersection(region), after].into_iter().flatten().collect();
+        Window::union(&parts).ok()?.with_axes(self.window.axes().to_vec()).ok()
     }
 
     /// The part of a region that is counted, in inner coordinates.

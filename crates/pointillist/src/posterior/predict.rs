@@ -16,20 +16,22 @@ const CLOSE: f64 = 1e-13;
 
 /// f at points under each component, with its weight.
 pub(super) struct Known {
-    parts: Vec<(f64, &'static dyn LinkFormula, Marginals)>,
+    pub(super) parts: Vec<(f64, &'static dyn LinkFormula, Marginals)>,
     /// Rates inside are so many times those outside.
-    volume: f64,
-    count: usize,
+    pub(super) volume: f64,
+    pub(super) count: usize,
 }
 
 impl Posterior {
     /// Each point is a unit of the work, for each component.
     fn known(&self, points: &Points, work: &Work<'_>) -> Result<Known> {
+        self.known_by(points, |component, inner| component.shown(inner, work))
+    }
+
+    fn known_by(&self, points: &Points, f: impl Fn(&super::Component, &Points) -> Result<Marginals>) -> Result<Known> {
         self.check_dims(points)?;
         let inner = self.scaling.points_inward(points);
-        let part = |component: &super::Component| {
-            Ok((component.weight, component.formula(), component.marginals(&inner, work)?))
-        };
+        let part = |component: &super::Component| Ok((component.weight, component.formula(), f(component, &inner)?));
         let parts = self.components.iter().map(part).collect::<Result<Vec<_>>>()?;
         Ok(Known { parts, volume: self.scaling.volume(), count: points.len() })
     }
@@ -135,7 +137,8 @@ impl Posterior {
 
     /// E[log λ] at points: what each event adds to the data term of the bound.
     pub fn expected_log_rate(&self, points: &Points) -> Result<Vec<f64>> {
-        let known = self.known(points, &Work::new(points.len(), &unwatched))?;
+        let work = Work::new(points.len() * self.components.len(), &unwatched);
+        let known = self.known_by(points, |component, inner| component.marginals(inner, &work))?;
         let mut sum = vec![-known.volume.ln(); known.count];
         for (weight, link, f) in &known.parts {
             let logs = terms::expected(link.events(), f).value;
@@ -146,7 +149,7 @@ impl Posterior {
 }
 
 impl Known {
-    fn rate(&self) -> Rate {
+    pub(super) fn rate(&self) -> Rate {
         let (mut mean, mut square) = (vec![0.0; self.count], vec![0.0; self.count]);
         if let [(_, link, f)] = &self.parts[..] {
             let both = f.mean.iter().zip(&f.variance).map(|(m, v)| link.moments(*m, *v));
@@ -170,7 +173,7 @@ impl Known {
         self.parts.iter().map(|(weight, link, f)| weight * link.below(f.mean[n], f.variance[n], inner)).sum()
     }
 
-    fn quantiles(&self, probabilities: &[f64], work: &Work<'_>) -> Result<Vec<Vec<f64>>> {
+    pub(super) fn quantiles(&self, probabilities: &[f64], work: &Work<'_>) -> Result<Vec<Vec<f64>>> {
         probabilities.iter().map(|&p| self.at_each(work, |n| self.quantile(n, p))).collect()
     }
 
@@ -204,7 +207,7 @@ impl Known {
 
 /// Where a rising function crosses 0 between two ends: straight lines through the ends (with the weight of an end that stays halved each time, Illinois), and a
 /// halving whenever three of them have not halved the interval. About ten values instead of sixty.
-fn crossing(off: impl Fn(f64) -> f64, low: &mut f64, high: &mut f64) -> f64 {
+pub(super) fn crossing(off: impl Fn(f64) -> f64, low: &mut f64, high: &mut f64) -> f64 {
     let (mut below, mut above) = (off(*low), off(*high));
     // Rounding: an end is the place itself.
     if below >= 0.0 {
@@ -215,7 +218,7 @@ fn crossing(off: impl Fn(f64) -> f64, low: &mut f64, high: &mut f64) -> f64 {
     }
     let (mut stayed, mut since, mut width) = (0i32, 0, *high - *low);
     for _ in 0..HALVINGS {
-        if *high - *low <= CLOSE * *high {
+        if *high - *low <= CLOSE * low.abs().max(high.abs()) {
             break;
         }
         let is_slow = since >= 3 && *high - *low > 0.5 * width;

@@ -69,6 +69,10 @@ impl LinkFormula for Log {
         (rate, rate * variance.exp_m1().sqrt())
     }
 
+    fn widened(&self, mean: f64, variance: f64, by: f64) -> (f64, f64) {
+        (mean - 0.5 * by, variance + by)
+    }
+
     fn below(&self, mean: f64, variance: f64, rate: f64) -> f64 {
         let (sd, f) = (variance.max(0.0).sqrt(), rate.max(0.0).ln());
         if sd > 0.0 { normal_cdf((f - mean) / sd) } else { f64::from(f >= mean) }

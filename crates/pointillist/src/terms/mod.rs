@@ -124,6 +124,9 @@ pub(crate) trait LinkFormula: Sync {
     /// Mean and standard deviation of λ for f ~ N(mean, variance).
     fn moments(&self, mean: f64, variance: f64) -> (f64, f64);
 
+    /// Mean and variance of an f that is less known, by so much more variance, with the same mean rate.
+    fn widened(&self, mean: f64, variance: f64, by: f64) -> (f64, f64);
+
     /// P(λ ≤ rate).
     fn below(&self, mean: f64, variance: f64, rate: f64) -> f64;
 

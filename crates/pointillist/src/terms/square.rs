@@ -67,6 +67,12 @@ impl LinkFormula for Square {
         (square + variance, (2.0 * variance * variance + 4.0 * square * variance).sqrt())
     }
 
+    /// All of the mean rate can be variance, no more.
+    fn widened(&self, mean: f64, variance: f64, by: f64) -> (f64, f64) {
+        let by = by.min(mean * mean);
+        ((mean * mean - by).sqrt().copysign(mean), variance + by)
+    }
+
     fn below(&self, mean: f64, variance: f64, rate: f64) -> f64 {
         let (sd, root) = (variance.max(0.0).sqrt(), rate.max(0.0).sqrt());
         let standard = |x: f64| if sd > 0.0 { normal_cdf((x - mean) / sd) } else { f64::from(x >= mean) };

@@ -91,6 +91,11 @@ impl LinkFormula for Softplus {
         let [second, ..] = expectations(|f| softplus(f).powi(2), mean, variance);
         (first, (second - first * first).max(0.0).sqrt())
     }
+    fn widened(&self, mean: f64, variance: f64, by: f64) -> (f64, f64) {
+        let rate = |mean: f64, variance: f64| self.moments(mean, variance).0;
+        let lost = rate(mean, variance + by) - rate(mean, variance);
+        (mean - lost / (rate(mean + 0.5, variance) - rate(mean - 0.5, variance)), variance + by)
+    }
     fn below(&self, mean: f64, variance: f64, rate: f64) -> f64 {
         crate::numerics::special::normal_cdf((rate.exp_m1().ln() - mean) / variance.sqrt())
     }
@@ -259,5 +264,22 @@ fn potentials_of_the_log_have_the_derivatives_of_finite_differences() {
         let [value, slope, curvature] = potential.at(mean);
         assert_eq!(value, at(mean, 0.0)[0]);
         assert!((slope - at(mean, 0.0)[1]).abs() < 1e-12 && (curvature + 2.0 * at(mean, 0.0)[2]).abs() < 1e-12);
+    }
+}
+
+/// f that is less known keeps its mean rate, its sign, and varies by what is said.
+#[test]
+fn widening_keeps_the_mean_rate() {
+    for &link in Link::ALL {
+        for (mean, variance, by) in
+            [(1.3, 0.2, 0.1), (-2.0, 0.5, 0.4), (0.0, 1.0, 0.5), (0.2, 0.1, 0.3), (3.0, 0.0, 0.0)]
+        {
+            let link = link.formula();
+            let (wide, more) = link.widened(mean, variance, by);
+            let (before, after) = (link.moments(mean, variance), link.moments(wide, more));
+            assert!((after.0 / before.0 - 1.0).abs() < 1e-14, "{} {mean} {variance} {by}", link.name());
+            assert!(after.1 >= before.1 && more >= variance && wide * mean >= 0.0 || link.name() == "log");
+            assert!((more - variance - by).abs() < 1e-15 || mean * mean < by);
+        }
     }
 }

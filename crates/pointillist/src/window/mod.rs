@@ -48,6 +48,11 @@ pub struct Axis {
     pub unit: Option<String>,
     /// For an axis of time counted from a date: seconds from 1970-01-01 UTC to its zero.
     pub origin: Option<f64>,
+    /// The time zone whose clocks the axis follows, if not those of UTC: its zero is then so many seconds after 1970-01-01 00:00 as these clocks show it.
+    ///
+    /// It only travels with the axis here; who reads and writes dates does the arithmetic.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub zone: Option<String>,
     /// For an axis in km that stands for degrees of longitude or latitude: how.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub globe: Option<Globe>,
@@ -464,6 +469,13 @@ impl Window {
         let pieces: Vec<Piece> = self.pieces.iter().flat_map(common).collect();
         let (axes, exposure) = (self.axes.clone(), self.exposure.clone());
         (!pieces.is_empty()).then_some(Window { pieces, axes, exposure })
+    }
+
+    /// The part of this window that lies in `region`, if any does, looked at as this window is: with its repeats and its exposure.
+    pub fn looked_at(&self, region: &Window) -> Option<Window> {
+        let common = |own: &Piece| region.pieces.iter().filter_map(|other| own.intersection(other)).collect::<Vec<_>>();
+        let pieces: Vec<Piece> = self.pieces.iter().flat_map(common).collect();
+        (!pieces.is_empty()).then(|| Window { pieces, ..self.clone() })
     }
 
     /// The most that [`Window::coverage`] can be.

@@ -42,9 +42,10 @@ pub fn run(bench: &Bench) -> Result<Section, Failure> {
         pictures: vec![],
         goals: vec![],
     };
+    let methods = methods(bench, SWEEPS, 1);
+    bench.foresee(TRUTHS.len() * bench.size(DRAWS.0, DRAWS.1) * methods.len());
     for (number, truth) in TRUTHS.iter().enumerate() {
         let window = Window::interval(0.0, truth.end)?;
-        let methods = methods(bench.sgcp(SWEEPS));
         let (trial, first) = trial(bench, truth, &window, &methods)?;
         section.tables.push(table(number, truth, &methods, &trial));
         section.goals.extend(goals(number, &methods, &trial));

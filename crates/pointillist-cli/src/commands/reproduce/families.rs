@@ -21,6 +21,7 @@ pub fn run(bench: &Bench) -> Result<Section, Failure> {
     let methods = bases();
     let mut rows = Vec::new();
     let mut goals = Vec::new();
+    bench.foresee((bench.size(EVENTS.0, EVENTS.1).len() + LINES.len()) * bench.size(DRAWS.0, DRAWS.1) * methods.len());
     for events in bench.size(EVENTS.0, EVENTS.1) {
         let all = maps(bench, &methods, *events)?;
         rows.push(row(format!("smooth map, {events:.0} events"), &all, log_likelihood));

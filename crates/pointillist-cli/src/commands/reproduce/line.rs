@@ -83,13 +83,15 @@ fn run(bench: &Bench, set: &Set) -> Result<Section, Failure> {
     let splits: Vec<(Events, Events)> = (0..bench.size(SPLITS.0, SPLITS.1) as u64)
         .map(|number| halves(&events, bench.seed, number))
         .collect::<Result<_, _>>()?;
-    let methods = methods(bench.sgcp(set.sweeps.0));
+    let methods = methods(bench, set.sweeps.0, 1);
     let nowhere = Points::line(&[])?;
+    let some = bench.size(SPLITS_BY_INDUCING.0, SPLITS_BY_INDUCING.1);
+    let of_inducing = 2 * some * bench.size(INDUCING.0, INDUCING.1).len();
+    bench.foresee(splits.len() * methods.len() + of_inducing + methods.len() - NOT_PICTURED.len());
     let all = each(splits.len(), |split| {
         let (train, test) = &splits[split];
         methods.iter().map(|method| bench.perform(method, train, test, &nowhere)).collect::<Result<Vec<_>, _>>()
     })?;
-    let some = bench.size(SPLITS_BY_INDUCING.0, SPLITS_BY_INDUCING.1);
     let (grid, optimised) = (by_inducing(bench, &splits[..some], false)?, by_inducing(bench, &splits[..some], true)?);
     let levels = levels(&methods, &all[..some]);
     Ok(Section {
@@ -231,6 +233,9 @@ fn scores_picture(set: &Set, how: &str, name: &str, of: &ByInducing, levels: &[L
     }
 }
 
+/// Methods whose rates are left out of the chart of rates.
+const NOT_PICTURED: [&str; 3] = [DEFAULT, AVERAGED, HOMOGENEOUS];
+
 /// The rates that the methods find in all events, as a chart.
 fn rates_picture(bench: &Bench, set: &Set, events: &Events) -> Result<Picture, Failure> {
     let window = events.window();
@@ -246,8 +251,7 @@ fn rates_picture(bench: &Bench, set: &Set, events: &Events) -> Result<Picture, F
         let band = rates.band.filter(|_| ours).map(|[lower, upper]| (lower, upper));
         Ok(Series { band, ..Series::line(label, at.coordinates(), rates.mean, stroke) })
     };
-    let shown =
-        methods(bench.sgcp(set.sweeps.1)).into_iter().filter(|m| ![DEFAULT, AVERAGED, HOMOGENEOUS].contains(&m.name));
+    let shown = methods(bench, set.sweeps.1, 1).into_iter().filter(|method| !NOT_PICTURED.contains(&method.name));
     let figure = ChartFigure {
         title: format!("{}: the rate", set.title),
         x_label: label(&window.axes()[0]),

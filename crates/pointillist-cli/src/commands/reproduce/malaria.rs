@@ -78,7 +78,9 @@ fn performances(bench: &Bench, events: &Events) -> Result<Vec<Vec<Performance>>,
         let (train, test) = halves(events, bench.seed, split as u64)?;
         methods.iter().map(|method| bench.perform(method, &train, &test, &nowhere)).collect()
     };
-    (0..bench.size(SPLITS.0, SPLITS.1)).map(performance).collect()
+    let splits = bench.size(SPLITS.0, SPLITS.1);
+    bench.foresee(splits * methods.len());
+    (0..splits).map(performance).collect()
 }
 
 fn picture(bench: &Bench, name: &str, events: &Events) -> Result<Picture, Failure> {

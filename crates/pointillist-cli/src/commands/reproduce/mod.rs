@@ -17,6 +17,7 @@ use crate::args::{Cli, EventOptions, GeographyName, Part, ReproduceArgs, Verb};
 use crate::io;
 use clap::{Parser, ValueEnum};
 use pointillist::internals::parallel;
+use pointillist::settings::Inducing;
 use pointillist::{Events, InducingPoints, Model, Points, Window};
 use pointillist_rivals::EdgeCorrection;
 use pointillist_rivals::compare::{Contender, Performance, SAMPLES, paired};
@@ -93,11 +94,20 @@ struct Bench<'a> {
     context: &'a Context,
     meter: Mutex<Meter>,
     done: AtomicUsize,
+    /// How many are known of.
+    foreseen: AtomicUsize,
 }
 
 impl<'a> Bench<'a> {
     fn new(quick: bool, context: &'a Context) -> Self {
-        Self { quick, seed: context.seed(), context, meter: Mutex::new(Meter::new(context)), done: AtomicUsize::new(0) }
+        Self {
+            quick,
+            seed: context.seed(),
+            context,
+            meter: Mutex::new(Meter::new(context)),
+            done: AtomicUsize::new(0),
+            foreseen: AtomicUsize::new(0),
+        }
     }
 
     /// The size of something, in the full or in the quick variant.
@@ -105,18 +115,24 @@ impl<'a> Bench<'a> {
         if self.quick { quick } else { full }
     }
 
+    /// So many more fits are to come.
+    fn foresee(&self, fits: usize) {
+        self.foreseen.fetch_add(fits, Ordering::Relaxed);
+    }
+
     /// Says that another piece is done.
     fn tick(&self, what: &str) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         self.context.detail(&format!("{done}: {what}"));
         if let Ok(mut meter) = self.meter.lock() {
-            meter.show(|| format!("{done} fits done, the last: {what}"));
+            let of = self.foreseen.load(Ordering::Relaxed).max(done);
+            meter.show_part(&format!("{done} of {of} fits done, the last: {what}"), done as f64 / of as f64);
         }
     }
 
     /// The sampler with so many sweeps of each of four chains after a fifth of that as warm-up.
     fn sgcp(&self, sweeps: usize) -> Contender {
-        let (chains, sweeps) = self.size((4, sweeps), (2, 40));
+        let (chains, sweeps) = self.size((4, sweeps), (2, 10));
         Contender::Sgcp(sgcp::Settings {
             chains,
             warm_up: sweeps / 5,
@@ -164,17 +180,22 @@ fn averaged() -> Model {
     Model { family: InducingPoints::default().into(), ..Model::default() }
 }
 
-/// All methods.
-fn methods(sgcp: Contender) -> Vec<Method> {
+/// Inducing points on an axis in the quick variant, where a grid that is found would be asked for far more.
+const QUICK_POINTS: usize = 6;
+
+/// All methods for events on so many axes, with so many sweeps of the sampler.
+fn methods(bench: &Bench, sweeps: usize, dims: usize) -> Vec<Method> {
+    let points = bench.size(Inducing::Auto, Inducing::Grid(vec![QUICK_POINTS; dims]));
+    let averaged = Model { family: InducingPoints { points, ..InducingPoints::default() }.into(), ..averaged() };
     let method = |name, contender| Method { name, contender };
     vec![
         method(DEFAULT, Contender::Variational(Model::default())),
         method(ML, Contender::Variational(paper())),
-        method(AVERAGED, Contender::Variational(averaged())),
+        method(AVERAGED, Contender::Variational(averaged)),
         method(TRUNCATED, Contender::Smoother(EdgeCorrection::Truncate)),
         method(PLAIN, Contender::Smoother(EdgeCorrection::None)),
         method(HOMOGENEOUS, Contender::Homogeneous),
-        method(SGCP, sgcp),
+        method(SGCP, bench.sgcp(sweeps)),
     ]
 }
 

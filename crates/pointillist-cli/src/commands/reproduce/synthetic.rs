@@ -41,6 +41,7 @@ pub fn run(bench: &Bench) -> Result<Section, Failure> {
     let mut rows = Vec::new();
     let mut all = Vec::new();
     let mut maps = None;
+    bench.foresee(bench.size(FUNCTIONS.len(), 1) * methods(bench, SWEEPS, 2).len());
     for number in bench.size(0..FUNCTIONS.len(), 1..2) {
         let function = Function::draw(bench, number)?;
         let results = function.results(bench)?;
@@ -94,7 +95,7 @@ impl Function {
 
     /// One after the other, so that the seconds mean something.
     fn results(&self, bench: &Bench) -> Result<Vec<Answer>, Failure> {
-        let methods = methods(bench.sgcp(SWEEPS)).into_iter();
+        let methods = methods(bench, SWEEPS, 2).into_iter();
         methods.map(|method| self.result(bench, &method)).collect()
     }
 
@@ -182,6 +183,7 @@ fn picture(function: &Function, results: &[Answer]) -> Picture {
         inside: vec![],
         border: vec![],
         events: events.rows().map(|row| [row[0], row[1]]).collect(),
+        anomalies: vec![],
     };
     let events = function.train.points();
     let nothing = events.filter(|_| false);

@@ -67,8 +67,8 @@ struct Time {
 
 fn timed(bench: &Bench, events: &Events, most_sweeps: usize) -> Result<Vec<Time>, Failure> {
     let grid = Model { family: Inducing::Grid(vec![31]).into(), ..Model::default() };
-    let sampler = Settings { most_sweeps: bench.size(most_sweeps, 40), seed: bench.seed, ..Settings::default() };
-    let sampler = bench.size(sampler.clone(), Settings { chains: 2, warm_up: 10, check_every: 20, ..sampler });
+    let sampler = Settings { most_sweeps: bench.size(most_sweeps, 12), seed: bench.seed, ..Settings::default() };
+    let sampler = bench.size(sampler.clone(), Settings { chains: 2, warm_up: 4, check_every: 12, ..sampler });
     let contenders = [
         ("VBPP, 31 points", Contender::Variational(grid)),
         ("VBPP, automatic", Contender::Variational(paper())),
@@ -76,10 +76,12 @@ fn timed(bench: &Bench, events: &Events, most_sweeps: usize) -> Result<Vec<Time>
         (PLAIN, Contender::Smoother(EdgeCorrection::None)),
         (SGCP, Contender::Sgcp(sampler)),
     ];
+    let repeats = bench.size(REPEATS.0, REPEATS.1);
+    bench.foresee((contenders.len() - 1) * repeats + 1); // the sampler once
     let time = |(name, contender): (&str, Contender)| -> Result<Time, Failure> {
         let once = matches!(contender, Contender::Sgcp(_));
         let mut fits = Vec::new();
-        for _ in 0..if once { 1 } else { bench.size(REPEATS.0, REPEATS.1) } {
+        for _ in 0..if once { 1 } else { repeats } {
             fits.push(contender.fit(events)?);
             bench.tick(name);
         }

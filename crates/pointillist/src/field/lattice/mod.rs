@@ -5,9 +5,10 @@
 //! quadratic form of w with an exact mass matrix. Every matrix here is a few of its diagonals (`gaussian/diagonals.rs`); one
 //! natural step is a Cholesky factor and the part of an inverse that lies on those diagonals. Cost: n_long · n_short³
 //! on a plane, linear in the nodes on a line. `hats.rs` (where the nodes are, and hats as rows), `prior.rs` (Q), `mass.rs`
-//! (the window), `at.rs` (q at fixed Θ). It scales no coordinates: that is its caller's.
+//! (the window), `at.rs` (q at fixed Θ), `between.rs` (variances between nodes). It scales no coordinates: that is its caller's.
 
 mod at;
+pub(crate) mod between;
 mod hats;
 mod mass;
 mod next_order;

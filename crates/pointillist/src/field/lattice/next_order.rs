@@ -54,17 +54,6 @@ impl Lattice {
         rows.add_sites(&weighed, &vec![0.0; weighed.len()], &mut precision, &mut vec![0.0; self.size()]);
         Ok(rows.spread(precision.factor()?))
     }
-
-    /// The variance of f at each node.
-    fn variances(&self, spread: &BorderedSpread<Diagonals>) -> Vec<f64> {
-        let mut variances = spread.inner.diagonal(0).to_vec();
-        if let Some(sd) = self.constant {
-            let of_constant = spread.corner_covariance()[(0, 0)];
-            let both = variances.iter_mut().zip(&spread.border);
-            both.for_each(|(variance, u)| *variance += (sd - u) * (sd - u) * of_constant);
-        }
-        variances
-    }
 }
 
 #[cfg(test)]

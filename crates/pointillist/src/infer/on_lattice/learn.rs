@@ -146,6 +146,7 @@ pub(crate) fn learn(
 ) -> Result<Learned> {
     check(source, window, wanted)?;
     let mut search = Search::new(OnLattice::new(source, window, wanted, scaling)?, tally, source.events());
+    search.averages = wanted.average;
     let (run, choice) = match search.whole(before)? {
         // Other events may have made what was learned before a bad start.
         (run, _) if before.is_some() && !run.kept.converged => search.whole(None)?,

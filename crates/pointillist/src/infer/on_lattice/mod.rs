@@ -328,13 +328,18 @@ impl<'a> OnLattice<'a> {
             let (needed, most) = (describe_bytes(needed), describe_bytes(most));
             return Some(format!("would need {needed} of memory, and {most} may be used"));
         }
-        // In space a step takes longer than its products, and there are more of them.
-        let share = if nodes.len() == 3 { 0.3 } else { 1.0 };
-        let most = times * share * (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1]);
+        let most = times * self.most_seconds(nodes.len());
         if work > most {
             return Some(format!("would take about {work:.0} s, and auto stops at {most:.0}"));
         }
         self.too_many(nodes, per_event)
+    }
+
+    /// The seconds that `auto` takes for a lattice.
+    fn most_seconds(&self, dims: usize) -> f64 {
+        // In space a step takes longer than its products, and there are more of them.
+        let share = if dims == 3 { 0.3 } else { 1.0 };
+        share * (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1])
     }
 
     /// Whether there are far more nodes than events.
@@ -545,6 +550,14 @@ impl Kind for OnLattice<'_> {
 
     fn cost(&self, level: &Level) -> f64 {
         self.step_seconds(&level.nodes, level.len())
+    }
+
+    fn cost_of(&self, nodes: &Vec<usize>) -> f64 {
+        self.step_seconds(nodes, self.events)
+    }
+
+    fn dearest(&self, _: f64) -> f64 {
+        self.most_seconds(self.window.dims()) / STEPS_PER_LATTICE
     }
 
     fn last_gain(&self, level: &Level) -> f64 {

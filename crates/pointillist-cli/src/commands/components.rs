@@ -1,0 +1,114 @@
+//! The components of a rate, each apart: as columns of `predict`, and as the panels of `plot`.
+
+use super::figure::{self, along};
+use super::summary::rate_unit;
+use super::{Failure, spec};
+use crate::io::components::{Component, Cycle, components, profile};
+use crate::io::{Column, ModelFile};
+use pointillist::parts::{PartAtPlaces, PartOfF};
+use pointillist::{Points, Posterior};
+use pointillist_plot::{Band, Curve, CurveFigure, Figure, StackFigure};
+
+/// Places of a cycle in a picture, and of a trend, which changes slowly.
+const CYCLE_PLACES: usize = 168;
+const TREND_PLACES: usize = 300;
+
+/// f at points, and each component of it.
+pub fn columns(posterior: &Posterior, points: &Points, quantiles: &str) -> Result<Vec<Column>, Failure> {
+    let probabilities = spec::quantiles(quantiles)?;
+    let components = components(posterior)?;
+    let places = points.rows().map(|row| Points::new(points.dims(), row.to_vec())).collect::<Result<Vec<_>, _>>()?;
+    let whole = PartOfF { terms: (0..posterior.term_count()).collect(), constant: true };
+    let mut columns = vec![Column::Numbers("f".into(), posterior.part(&whole, &places, &[])?.mean)];
+    for Component { name, part, .. } in components {
+        let at = posterior.part(&part, &places, &probabilities)?;
+        columns.push(Column::Numbers(name.clone(), at.mean));
+        columns.push(Column::Numbers(format!("{name}_sd"), at.sd));
+        let named = probabilities.iter().zip(at.quantiles);
+        columns.extend(named.map(|(p, values)| Column::Numbers(format!("{name}_q{p}"), values)));
+    }
+    Ok(columns)
+}
+
+/// A panel for each component of a model on a line.
+pub fn picture(model: &ModelFile, band: (f64, f64), title: Option<String>) -> Result<Figure, Failure> {
+    let posterior = &model.posterior;
+    let components = components(posterior)?;
+    if posterior.window().dims() != 1 {
+        return Err("--components draws models of one axis; ask `predict --components` for the numbers"
+            .to_string()
+            .into());
+    }
+    let panel = |component: &Component| match &component.cycle {
+        Some(cycle) => of_cycle(posterior, component, cycle, band),
+        None => of_trend(posterior, component, band),
+    };
+    let panels = components.iter().map(panel).collect::<Result<_, Failure>>()?;
+    let title = title.unwrap_or_else(|| format!("Components of {}", model.source));
+    Ok(Figure::Stack(StackFigure { title, panels }))
+}
+
+/// What does not repeat itself, over the window.
+fn of_trend(posterior: &Posterior, component: &Component, band: (f64, f64)) -> Result<CurveFigure, Failure> {
+    let stretches = posterior.window().stretches();
+    let places = along(&stretches, TREND_PLACES);
+    let points = places.concat().iter().map(|x| Points::line(&[*x])).collect::<Result<Vec<_>, _>>()?;
+    let at = posterior.part(&component.part, &points, &[band.0, band.1])?;
+    let (x_label, calendar) = figure::line_axis(&posterior.window().axes()[0]);
+    let x = figure::with_gaps(&stretches, &places);
+    let gaps = stretches.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect();
+    let curve = curve(x, &at, band, |values| figure::interrupted(values, &places));
+    Ok(CurveFigure { gaps, calendar, ..panel(posterior, component, x_label, curve) })
+}
+
+/// One cycle, averaged over those in the window.
+fn of_cycle(
+    posterior: &Posterior,
+    component: &Component,
+    cycle: &Cycle,
+    band: (f64, f64),
+) -> Result<CurveFigure, Failure> {
+    let (parts, at) = profile(posterior, (&component.part, cycle), CYCLE_PLACES, &[band.0, band.1])?;
+    let axis = &posterior.window().axes()[0];
+    let (labels, x_label) = match cycle.named {
+        Some(named) => {
+            let place = |(part, label): (f64, String)| (part * cycle.period, label);
+            (
+                named.labels().into_iter().map(place).collect(),
+                format!("time of the {}{}", named.name(), figure::clock(axis)),
+            )
+        }
+        None => (Vec::new(), figure::label(axis)),
+    };
+    let x = parts.iter().map(|part| part * cycle.period).collect();
+    let curve = curve(x, &at, band, <[f64]>::to_vec);
+    Ok(CurveFigure { labels, ..panel(posterior, component, x_label, curve) })
+}
+
+fn panel(posterior: &Posterior, component: &Component, x_label: String, curve: Curve) -> CurveFigure {
+    CurveFigure {
+        title: component.name.clone(),
+        x_label,
+        y_label: rate_unit(posterior.window()),
+        curves: vec![curve],
+        marks: Vec::new(),
+        anomalies: Vec::new(),
+        events: Vec::new(),
+        trials: Vec::new(),
+        gaps: Vec::new(),
+        calendar: None,
+        labels: Vec::new(),
+    }
+}
+
+/// The rate with the other components at their average, and its band.
+fn curve(x: Vec<f64>, at: &PartAtPlaces, band: (f64, f64), shown: impl Fn(&[f64]) -> Vec<f64>) -> Curve {
+    let [lower, upper] = [0, 1].map(|end| shown(&at.rate_quantiles[end]));
+    let label = figure::band_name(band);
+    Curve {
+        label: "mean, the others at their average".into(),
+        x,
+        y: shown(&at.rate.mean),
+        band: Some(Band { lower, upper, label }),
+    }
+}

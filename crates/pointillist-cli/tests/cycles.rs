@@ -1,0 +1,339 @@
+//! Cycles of clocks: the kernel that they write, their components apart, clocks of a time zone, and forecasts. As a real process.
+
+mod common;
+
+use common::Folder;
+
+/// Numbers from 0 to 1 without structure (a linear congruential generator), the same each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Times from 0 to `end` (days) at a rate that is at most `most`.
+    fn times(&mut self, end: f64, most: f64, rate: impl Fn(f64) -> f64) -> Vec<f64> {
+        let (mut t, mut times) = (0.0, vec![]);
+        loop {
+            t -= (1.0 - self.next()).ln() / most;
+            if t >= end {
+                return times;
+            }
+            if self.next() * most < rate(t) {
+                times.push(t);
+            }
+        }
+    }
+}
+
+/// A date so many days after the beginning of March 2024 (UTC).
+fn march(days: f64) -> String {
+    let seconds = (days * 86_400.0).round() as u64;
+    let (day, rest) = (seconds / 86_400, seconds % 86_400);
+    let (month, day) = if day < 31 { (3, day + 1) } else { (4, day - 30) };
+    format!("2024-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+fn dates(times: &[f64]) -> String {
+    times.iter().fold("time\n".into(), |text, t| text + &march(*t) + "\n")
+}
+
+/// A narrow peak about an hour of the day, in events per day.
+fn peak_at(hour: f64, t: f64) -> f64 {
+    let off = (24.0 * t.fract() - hour).rem_euclid(24.0);
+    let off = off.min(24.0 - off);
+    4.0 + 60.0 * (-0.5 * (off / 2.0).powi(2)).exp()
+}
+
+/// The columns of a table, by their names.
+fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut lines = text.lines().map(|line| line.split(',').map(String::from).collect::<Vec<_>>());
+    (lines.next().unwrap(), lines.collect())
+}
+
+fn column(text: &str, name: &str) -> Vec<f64> {
+    let (names, rows) = table(text);
+    let place = names.iter().position(|found| found == name).unwrap_or_else(|| panic!("no {name} in {names:?}"));
+    rows.iter().map(|row| row[place].parse().unwrap()).collect()
+}
+
+const FAST: &str = "--average off --inducing 60";
+
+#[test]
+fn totals_and_parts_of_a_fit_with_cycles_add_up() {
+    let folder = Folder::new();
+    let times = Random(5).times(8.0, 70.0, |t| peak_at(15.0, t));
+    folder.write("log.csv", dates(&times));
+    let fit =
+        folder.run(&format!("fit log.csv --window 2024-03-01,2024-03-09 --cycle day {FAST} -o m.json --json")).good();
+    let integral = fit.json()["elbo_parts"]["integral"].as_f64().unwrap();
+    // As in totals.rs: to scale f is open to any fit.
+    assert!((integral / times.len() as f64 - 1.0).abs() < 0.03, "{integral} of {}", times.len());
+    let whole = folder.run("count m.json --json").good().json()["mean"].as_f64().unwrap();
+    let hours = folder.run("count m.json --every 1h --json").good().json();
+    let hours = hours["regions"].as_array().unwrap().iter().map(|one| one["mean"].as_f64().unwrap());
+    let sum: f64 = hours.sum();
+    assert!((sum / whole - 1.0).abs() < 1e-6, "{sum} {whole}");
+
+    // Components add up to f, and f squared with its variance to the rate.
+    let text = folder.run("predict m.json --components").good().out;
+    let (f, trend, day) = (column(&text, "f"), column(&text, "trend"), column(&text, "day"));
+    assert!(f.iter().zip(trend.iter().zip(&day)).all(|(f, (trend, day))| (f - trend - day).abs() < 1e-9));
+    assert!(day.iter().sum::<f64>().abs() < 0.05 * day.iter().map(|d| d.abs()).sum::<f64>(), "less its average");
+    // So many points that a day is not taken for something slower.
+    assert!(f.len() >= 8 * 16, "{}", f.len());
+    assert!(folder.run("predict m.json").good().out.lines().count() > 8 * 16);
+    let narrow = column(&text, "day_q0.05").iter().zip(&column(&text, "day_q0.95")).all(|(low, high)| low < high);
+    assert!(narrow);
+    folder.run("plot m.json --components -o c.png").good();
+    folder.run("plot m.json --components -o c.svg").good();
+    let svg = std::fs::read_to_string(folder.path("c.svg")).unwrap();
+    assert!(["trend", "day", "06:00", "18:00"].iter().all(|word| svg.contains(word)), "{svg}");
+}
+
+/// Four weeks with the change to summer time in the middle: the peak stays at 8:00 by the clocks, which in UTC is 8:00 and then 7:00.
+#[test]
+fn a_daily_cycle_follows_the_clocks_of_a_time_zone() {
+    let folder = Folder::new();
+    // Lisbon changes on 31 March at 1:00 UTC, 30 days and an hour after the beginning of March.
+    let change = 30.0 + 1.0 / 24.0;
+    let rate = |t: f64| peak_at(if t < change { 8.0 } else { 7.0 }, t);
+    let times: Vec<f64> = Random(9).times(44.0, 70.0, rate).into_iter().filter(|t| *t > 16.0).collect();
+    folder.write("log.csv", dates(&times));
+    let fit = "fit log.csv --window 2024-03-17,2024-04-13T23:00 --cycle day --time-zone Europe/Lisbon";
+    folder.run(&format!("{fit} --average off --inducing 110 -o m.json")).good();
+    let text = folder.run("predict m.json --grid 1345").good().out;
+    let (names, rows) = table(&text);
+    let (iso, mean) =
+        (names.iter().position(|n| n == "time_iso").unwrap(), names.iter().position(|n| n == "mean").unwrap());
+    let peak = |day: &str| {
+        let rows = rows.iter().filter(|row| row[iso].starts_with(day));
+        let best = rows.max_by(|a, b| a[mean].parse::<f64>().unwrap().total_cmp(&b[mean].parse().unwrap())).unwrap();
+        best[iso].clone()
+    };
+    for (day, offset) in
+        [("2024-03-24", "+00:00"), ("2024-03-29", "+00:00"), ("2024-04-02", "+01:00"), ("2024-04-08", "+01:00")]
+    {
+        let at = peak(day);
+        let hour: f64 = at[11..13].parse::<f64>().unwrap() + at[14..16].parse::<f64>().unwrap() / 60.0;
+        assert!((hour - 8.0).abs() <= 0.75 && at.ends_with(offset), "{at}");
+    }
+    // No time passes in the hour that the clocks leave out, so it is no part of the day.
+    let day = folder.run("count m.json --in 2024-03-31,2024-04-01 --json").good().json()["mean"].as_f64().unwrap();
+    let night = folder.run("count m.json --in 2024-03-31,2024-03-31T01:00 --json").good().json();
+    let rest = folder.run("count m.json --in 2024-03-31T02:00,2024-04-01 --json").good().json();
+    let parts = night["mean"].as_f64().unwrap() + rest["mean"].as_f64().unwrap();
+    assert!((parts / day - 1.0).abs() < 1e-6, "{parts} {day}");
+    // Dates with an offset are instants: this is the same hour.
+    let by = |ends: &str| folder.run(&format!("count m.json --in {ends} --json")).good().json()["mean"].clone();
+    assert_eq!(by("2024-04-02T07:00Z,2024-04-02T08:00Z"), by("2024-04-02T08:00,2024-04-02T09:00"));
+    // What comes out goes in.
+    folder.write("at.csv", format!("time_iso\n{}\n", rows[5][iso]));
+    let again = folder.run("predict m.json --at at.csv").good().out;
+    assert!((column(&again, "mean")[0] - rows[5][mean].parse::<f64>().unwrap()).abs() < 1e-6, "{again}");
+}
+
+#[test]
+fn forecasts_go_beyond_windows_in_pieces_and_ask_for_exposures() {
+    let folder = Folder::new();
+    let seen = |t: f64| !(4.25..4.75).contains(&t);
+    let times: Vec<f64> = Random(21).times(8.0, 70.0, |t| peak_at(15.0, t)).into_iter().filter(|t| seen(*t)).collect();
+    folder.write("log.csv", dates(&times));
+    let pieces = "--window 2024-03-01,2024-03-05T06:00 --window 2024-03-05T18:00,2024-03-09";
+    folder.run(&format!("fit log.csv {pieces} --cycle day {FAST} -o m.json")).good();
+    let run = folder.run("count m.json --in 2024-03-09,2024-03-10 --json").good();
+    let json = run.json();
+    let next = json["mean"].as_f64().unwrap();
+    let end = |p: &str| json["new_count"]["quantiles"][p].as_f64().unwrap();
+    // 4 + 60 √(2π)/12 a day.
+    assert!(end("0.05") < 16.5 && 16.5 < end("0.95") && end("0.95") < 80.0, "{json}");
+    let inside = folder.run("count m.json --in 2024-03-08,2024-03-09 --json").good().json()["mean"].as_f64().unwrap();
+    let both = folder.run("count m.json --in 2024-03-08,2024-03-10 --json").good().json()["mean"].as_f64().unwrap();
+    assert!((both / (inside + next) - 1.0).abs() < 1e-6, "{both} {inside} {next}");
+
+    folder.write("e.csv", "time,e\n2024-03-01,1\n2024-03-04,0.5\n2024-03-09,1\n");
+    folder
+        .run(&format!("fit log.csv --window 2024-03-01,2024-03-09 --exposure e.csv --cycle day {FAST} -o e.json"))
+        .good();
+    folder.run("count e.json --in 2024-03-09,2024-03-10").refused(&["exposure", "--exposure-beyond 1"]);
+    let one = folder.run("count e.json --in 2024-03-09,2024-03-10 --exposure-beyond 1 --json").good().json();
+    let half = folder.run("count e.json --in 2024-03-09,2024-03-10 --exposure-beyond 0.5 --json").good().json();
+    let mean = |run: &serde_json::Value| run["mean"].as_f64().unwrap();
+    assert!((mean(&one) / mean(&half) - 2.0).abs() < 1e-6);
+    folder.run("count m.json --in 2024-03-09,2024-03-10 --exposure-beyond 1").refused(&["has an exposure"]);
+    folder.run("count e.json --in 2024-03-09,2024-03-10 --exposure-beyond 0").refused(&["positive"]);
+    folder.run("count e.json --in 2024-03-08,2024-03-10 --exposure-beyond 1").refused(&["ask for its parts"]);
+    folder.run("count e.json --in 2024-03-02,2024-03-03 --exposure-beyond 1").refused(&["no region lies beyond"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = Folder::new();
+    folder.write("log.csv", dates(&Random(2).times(4.0, 20.0, |_| 20.0)));
+    folder.write("numbers.csv", "t\n0.5\n1.5\n2.5\n");
+    let window = "--window 2024-03-01,2024-03-05";
+    folder
+        .run(&format!("fit log.csv {window} --time-zone Europe/Lisboa"))
+        .refused(&["--time-zone Europe/Lisboa", "Europe/Lisbon"]);
+    folder.run("fit numbers.csv --time-zone Europe/Lisbon").refused(&["--time-zone", "no coordinate is a date"]);
+    folder.run("summarize log.csv --time-zone Europe/Lisbon -o s").refused(&["--time-zone", "UTC"]);
+    folder.run("fit numbers.csv --cycle day").refused(&["no axis is known to be time"]);
+    folder.run(&format!("fit log.csv {window} --cycle week")).refused(&["--cycle week", "longer than the window"]);
+    folder.run(&format!("fit log.csv {window} --cycle day,day")).refused(&["--cycle day,day", "twice"]);
+    for period in ["0", "-1", "nan"] {
+        // The place of the mistake is shown on further lines.
+        let run = folder.run(&format!("fit numbers.csv --kernel 'se(t) + periodic(t, period={period}!)'"));
+        assert!(run.code == 2 && run.err.contains("period"), "{}", run.err);
+    }
+    folder.run(&format!("fit log.csv {window} -o plain.json")).good();
+    folder.run("predict plain.json --components").refused(&["no components", "--cycle day"]);
+    folder.run("plot plain.json --components").refused(&["no components", "--cycle day"]);
+}
+
+/// An event every five minutes over the night in which Lisbon's clocks go back, on 27 October 2024 at 1:00 UTC: three hours of the clocks are four real ones.
+fn autumn(folder: &Folder) -> &'static str {
+    let time = |minute: u32| {
+        let (day, hour) = if minute < 60 { (26, 23) } else { (27, minute / 60 - 1) };
+        format!("2024-10-{day}T{hour:02}:{:02}:30Z\n", minute % 60)
+    };
+    folder.write("f.csv", (0..48).fold("when\n".to_string(), |text, n| text + &time(5 * n)));
+    "fit f.csv --time-zone Europe/Lisbon"
+}
+
+const NIGHT: &str = "2024-10-27T00:00,2024-10-27T03:00";
+
+fn mean(folder: &Folder, count: &str) -> f64 {
+    folder.run(&format!("count {count} --json")).good().json()["mean"].as_f64().unwrap()
+}
+
+#[test]
+fn an_hour_that_clocks_show_twice_is_counted_twice_and_not_more() {
+    let folder = Folder::new();
+    let fit = autumn(&folder);
+    folder.run(&format!("{fit} --window {NIGHT} -o f.json")).good();
+    let (whole, asked) = (mean(&folder, "f.json"), mean(&folder, &format!("f.json --in {NIGHT}")));
+    assert!((whole / asked - 1.0).abs() < 1e-9 && (whole / 48.0 - 1.0).abs() < 0.03, "{whole} {asked}");
+    let bins = folder.run("count f.json --every 30min --json").good().json();
+    let sum: f64 = bins["regions"].as_array().unwrap().iter().map(|bin| bin["mean"].as_f64().unwrap()).sum();
+    assert!((sum / whole - 1.0).abs() < 1e-6, "{sum} {whole}");
+    // Three looks have a third of the rate.
+    folder.run(&format!("{fit} --window {NIGHT} --repeats 3 -o three.json")).good();
+    let third = mean(&folder, "three.json");
+    assert!((3.0 * third / whole - 1.0).abs() < 0.05, "{third} {whole}");
+    let both = folder.run("contrast f.json three.json --json").good().json();
+    assert!((both["a"]["mean"].as_f64().unwrap() / whole - 1.0).abs() < 1e-9, "{both}");
+
+    // The same events by UTC, where the night is four plain hours, have the same score.
+    folder.run("fit f.csv --window 2024-10-26T23:00,2024-10-27T03:00 -o utc.json").good();
+    let score = |model: &str| folder.run(&format!("score {model} f.csv --json")).good().json();
+    let (clocks, utc) = (score("f.json"), score("utc.json"));
+    for name in ["l_p", "l_0"] {
+        let [clocks, utc] = [&clocks, &utc].map(|score| score[name].as_f64().unwrap());
+        assert!((clocks - utc).abs() < 0.05, "{name}: {clocks} {utc}");
+    }
+    assert_eq!(folder.run("score f.json f.csv --repeats 1 --json").good().json(), clocks);
+    folder.write("trials.csv", "trial,start,end\n1,2024-10-27T00:00,2024-10-27T03:00\n");
+    folder.write("g.csv", "trial,when\n1,2024-10-27T00:30:00\n");
+    folder.run("score f.json g.csv --trials trials.csv").refused(&["--time-zone Europe/Lisbon", "--trials"]);
+}
+
+#[test]
+fn ends_inside_an_hour_that_clocks_show_twice_are_refused() {
+    let folder = Folder::new();
+    let fit = autumn(&folder);
+    for end in ["2024-10-27T01:30", "2024-10-27T00:30Z"] {
+        let why = ["Europe/Lisbon", "2024-10-27T01:30:00 twice", "2024-10-27T02:00:00", "--time-zone"];
+        folder.run(&format!("{fit} --clip --window 2024-10-27T00:00,{end}")).refused(&why);
+    }
+    for end in ["2024-10-27T01:30Z", "2024-10-27T01:00Z"] {
+        folder.run(&format!("{fit} --clip --window 2024-10-27T00:00,{end}")).refused(&[
+            end,
+            "again",
+            "without an offset",
+        ]);
+    }
+    folder.run(&format!("{fit} --window {NIGHT} -o f.json")).good();
+    folder.run("count f.json --in 2024-10-27T00:00Z,2024-10-27T01:00Z").refused(&[
+        "2024-10-27T01:00Z",
+        "Europe/Lisbon",
+        "again",
+    ]);
+    folder.run("count f.json --in 2024-10-27T01:30,2024-10-27T03:00").refused(&["twice", "2024-10-27T01:00:00"]);
+    folder.write("r.csv", "start,end\n2024-10-27T00:00Z,2024-10-27T02:00Z\n");
+    folder.run("count f.json --in r.csv").refused(&["r.csv, line 2", "twice", "--in"]);
+    folder.write("late.csv", "when\n2024-10-27T01:10Z\n2024-10-27T01:20Z\n2024-10-27T05:00Z\n");
+    folder.run("fit late.csv --time-zone Europe/Lisbon").refused(&[
+        "the window around the events",
+        "twice",
+        "--window",
+    ]);
+    // From its beginning to its end it is two hours.
+    let hour = mean(&folder, "f.json --in 2024-10-27T00:00Z,2024-10-27T02:00Z");
+    assert!((hour / 24.0 - 1.0).abs() < 0.1, "{hour}");
+}
+
+#[test]
+fn clocks_changed_before_1970_too() {
+    let folder = Folder::new();
+    // Alaska had 18 October 1867 twice: so many events in six days of the clocks, which were seven.
+    let times = (0..70).map(|n| format!("1867-10-{:02}T{:02}:00:00\n", 15 + n / 12, 2 * (n % 12)));
+    folder.write("old.csv", times.fold("when\n".to_string(), |text, time| text + &time));
+    let fit = "fit old.csv --time-zone America/Juneau --window 1867-10-15,1867-10-21 -o old.json --json";
+    let window = folder.run(fit).good().json()["window"].clone();
+    assert!((window["measure"].as_f64().unwrap() - 7.0).abs() < 1e-6, "{window}");
+}
+
+#[test]
+fn models_of_different_clocks_do_not_stand_beside_each_other() {
+    let folder = Folder::new();
+    let fit = autumn(&folder);
+    let window = "--window 2024-10-26T23:00,2024-10-27T04:00";
+    folder.run(&format!("{fit} {window} -o lisbon.json")).good();
+    folder.run(&format!("fit f.csv {window} -o utc.json")).good();
+    folder.run("plot lisbon.json --with utc.json -o p.png").refused(&["--with utc.json", "UTC", "Europe/Lisbon"]);
+    folder.run("fit f.csv --window 2024-10-26T23:00,2024-10-27T03:00 -o other.json").good();
+    folder.run("contrast lisbon.json other.json").refused(&["UTC", "Europe/Lisbon", "--time-zone"]);
+    folder.run(&format!("{fit} --window {NIGHT} -o night.json")).good();
+    folder.run("contrast night.json other.json").refused(&["UTC", "Europe/Lisbon", "--time-zone"]);
+    folder.run("contrast lisbon.json utc.json").refused(&["UTC", "Europe/Lisbon", "--time-zone"]);
+    folder
+        .run("contrast lisbon.json utc.json --in 2024-10-27T02:00,2024-10-27T03:00")
+        .refused(&["UTC", "Europe/Lisbon"]);
+    folder.run("report lisbon.json -o lisbon.html").good();
+    let page = std::fs::read_to_string(folder.path("lisbon.html")).unwrap();
+    assert!(page.contains("date (Europe/Lisbon)") && !page.contains("date (UTC)"));
+}
+
+#[test]
+fn forecasts_and_events_know_the_hour_that_clocks_leave_out() {
+    let folder = Folder::new();
+    let hours = (0..120).map(|n| format!("2026-03-{:02}T{:02}:30:00\n", 24 + n / 24, n % 24));
+    folder.write("spring.csv", hours.fold("when\n".to_string(), |text, hour| text + &hour));
+    let fit = "fit spring.csv --time-zone Europe/Lisbon";
+    folder.run(&format!("{fit} --window 2026-03-24,2026-03-29 -o m.json")).good();
+    folder
+        .run("count m.json --in 2026-03-29T01:00,2026-03-29T02:00")
+        .refused(&["left out by the clocks of Europe/Lisbon"]);
+    let day = mean(&folder, "m.json --in 2026-03-29,2026-03-30");
+    let run = folder.run("count m.json --in 2026-03-29,2026-03-30 --every 1h --json");
+    assert!(
+        run.code == 0 && run.err.contains("1 of the 24 regions") && run.err.contains("Europe/Lisbon"),
+        "{}",
+        run.err
+    );
+    let json = run.json();
+    let bins = json["regions"].as_array().unwrap();
+    let sum: f64 = bins.iter().map(|bin| bin["mean"].as_f64().unwrap()).sum();
+    assert!(bins.len() == 23 && (sum / day - 1.0).abs() < 1e-6, "{sum} {day}");
+
+    folder.write("gap.csv", "when\n2026-03-28T12:00\n2026-03-29T01:30\n2026-03-29T12:00\n");
+    let fit = "fit gap.csv --time-zone Europe/Lisbon --window 2026-03-28,2026-03-30";
+    let run = folder.run(fit).refused(&["line 3", "the clocks of Europe/Lisbon leave out", "--clip"]);
+    assert!(!run.err.contains("larger --window"), "{}", run.err);
+    let run = folder.run(&format!("{fit} --clip"));
+    assert!(run.code == 0 && run.err.contains("clocks of Europe/Lisbon leave out, dropped"), "{}", run.err);
+    let fit = "fit spring.csv --clip --time-zone Europe/Lisbon --window 2026-03-29T01:00,2026-03-29T02:00";
+    folder.run(fit).refused(&["--window", "never show"]);
+}
