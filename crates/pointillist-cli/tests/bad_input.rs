@@ -1,8 +1,7 @@
 //! Bad input as a real process: exit code 2, one sentence that names the place and the remedy, and never a panic.
 
-mod common;
-
-use common::{Folder, sealed};
+use crate::common;
+use crate::common::{Folder, sealed};
 use serde_json::json;
 
 #[test]

@@ -1,8 +1,6 @@
 //! `calibrate` as a process: a page, its numbers, and what is refused. Whether the numbers are good is the business of the library's tests.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 #[test]
 fn it_writes_a_page_and_the_same_as_json() {

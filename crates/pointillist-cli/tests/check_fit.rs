@@ -1,8 +1,6 @@
 //! `check --fit`: misfit, anomalies and clusters are found where they are, and not where they are not.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// Places that fill a line evenly, without a pattern.
 fn even(count: u32) -> impl Iterator<Item = f64> {

@@ -1,8 +1,7 @@
 //! `contrast` as a real process: two regions of a model, two models, what it agrees with, and wrong input.
 
-mod common;
-
-use common::Folder;
+use crate::common;
+use crate::common::Folder;
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {

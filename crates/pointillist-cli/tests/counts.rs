@@ -1,8 +1,6 @@
 //! `count` as a real process: many regions, tables of them, features with properties, bins, forecasts; and `check` on many events.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 /// Two districts of a square of side 10, and one that is nowhere near it.

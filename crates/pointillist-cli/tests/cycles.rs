@@ -1,8 +1,6 @@
 //! Cycles of clocks: the kernel that they write, their components apart, clocks of a time zone, and forecasts. As a real process.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// Numbers from 0 to 1 without structure (a linear congruential generator), the same each time.
 struct Random(u64);

@@ -1,9 +1,7 @@
 //! Files that the command wrote and reads again, after they were changed by accident or by design: a sentence and exit code 2, never an
 //! answer, never a panic.
 
-mod common;
-
-use common::{Folder, checksum, sealed};
+use crate::common::{Folder, checksum, sealed};
 use serde_json::{Value, json};
 
 /// A digit put in, taken out or changed, at places spread over the whole file.

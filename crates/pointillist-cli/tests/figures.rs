@@ -1,8 +1,6 @@
 //! `plot` for papers, as a real process: what is shown, maps over time, models over each other, scales, sizes, formats, and wrong input.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use std::sync::LazyLock;
 
 impl Folder {

@@ -1,8 +1,6 @@
 //! Degrees on the globe, in and out; and results as layers of a map.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::{Folder, Run};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::process::Command;

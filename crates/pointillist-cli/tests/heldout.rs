@@ -1,8 +1,6 @@
 //! Held-out events as a real process: they were looked for as often as they themselves say, whatever was fitted.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 const DRAWS: &str = "--draws 500";

@@ -2,9 +2,7 @@
 
 #![cfg(unix)]
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 

@@ -1,8 +1,6 @@
 //! Kernels as a real process: expressions in, parameters out, mistakes shown where they stand.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::{Folder, Run};
 
 /// It must have refused, with a sentence and a caret under `at` in `expression`.
 #[track_caller]

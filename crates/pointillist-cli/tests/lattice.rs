@@ -1,8 +1,6 @@
 //! The lattice on the command line: what it is asked for, what it says, every verb on its models, and wrong input.
 
-mod common;
-
-use common::{Folder, sealed};
+use crate::common::{Folder, sealed};
 use serde_json::json;
 
 #[test]

@@ -1,8 +1,6 @@
 //! No option, file or window makes the process abort, hang or hand out numbers that are none.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// Nine events on a window of ten.
 fn nine() -> Folder {

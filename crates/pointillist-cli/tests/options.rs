@@ -1,8 +1,6 @@
 //! Options that do nothing are refused, with the reason, and those that do something are not. That none is forgotten is tested in `src/options.rs`.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// What is typed, and the option in it that does nothing.
 const IDLE: [(&str, &str); 54] = [

@@ -1,8 +1,6 @@
 //! The page to share, as text; `python/tests/test_report.py` looks at it in a browser.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 fn text(folder: &Folder, name: &str) -> String {
     String::from_utf8(folder.read(name)).unwrap()

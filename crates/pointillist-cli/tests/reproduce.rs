@@ -1,8 +1,6 @@
 //! The experiments, in their quick variant: everything runs and is written; the numbers mean nothing.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 const PARTS: [&str; 9] =
     ["synthetic", "coal", "twitter", "aftershocks", "malaria", "times", "link", "adams", "families"];

@@ -1,8 +1,6 @@
 //! The rivals as a real process: smoothing, the sigmoidal sampler, comparison, and the check against the exact posterior.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {

@@ -2,9 +2,7 @@
 
 #![cfg(unix)]
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use std::fs::DirEntry;
 use std::io::Write;
 use std::os::unix::process::CommandExt;

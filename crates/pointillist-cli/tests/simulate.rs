@@ -1,8 +1,6 @@
 //! `simulate` as a real process: events from formulas and models, and what is refused.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::{Folder, Run};
 
 /// A square of side 10 with a hole of side 2.
 const BORDER: &str = r#"{"type":"Polygon",

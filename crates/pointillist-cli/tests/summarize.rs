@@ -1,8 +1,6 @@
 //! `summarize` as a real process: the same summary from every format, in parts and on any number of threads; and what it refuses.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::process::Stdio;

@@ -1,8 +1,6 @@
 //! Tables as people have them, as a real process: dates of every kind, rows that are left out, units, and what this program writes itself.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// A log of requests, four a day.
 fn log() -> String {

@@ -1,9 +1,7 @@
 //! Whatever form events, window and exposure come in: a fit expects as many events as there were, and the counts of parts add up to that
 //! of the whole. As a real process, with both bases.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::{Folder, Run};
 use serde_json::Value;
 
 /// A fit may expect this part of the events more or fewer than there were. To scale f is open to any fit, and where the bound is highest

@@ -1,8 +1,6 @@
 //! What `fit` and `check` say of an answer, and sentences that must not mislead.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 #[test]
 fn fit_says_how_good_it_is() {

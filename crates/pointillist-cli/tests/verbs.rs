@@ -1,8 +1,7 @@
 //! Every verb as a real process: what comes out, where, and with which exit code.
 
-mod common;
-
-use common::Folder;
+use crate::common;
+use crate::common::Folder;
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 

@@ -1,8 +1,6 @@
 //! Windows of every kind as a real process: unions, borders, trials, exposure; and what comes out of them.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 /// A few events between 0 and 10, none between 4 and 5.

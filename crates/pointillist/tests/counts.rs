@@ -1,7 +1,6 @@
 //! Joint counts of many regions: against closed forms, against one another, and against slow versions.
 
-mod common;
-
+use crate::common;
 use pointillist::settings::{Inducing, Smoothness};
 use pointillist::{Error, Events, Family, JointCounts, LatticeChoice, Model, Points, Posterior, Window};
 use std::ops::ControlFlow;

@@ -1,7 +1,6 @@
 //! Every clever path against the plain one.
 
-mod common;
-
+use crate::common;
 use pointillist::field::inducing::{Hyper, Scattered};
 use pointillist::report::Stop;
 use pointillist::settings::{Inducing, Method, PriorMean};

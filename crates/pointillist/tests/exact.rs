@@ -1,7 +1,6 @@
 //! The exact sampler against brute force, and the variational answer against the sampler.
 
-mod common;
-
+use crate::common;
 use pointillist::exact::Sampling;
 use pointillist::settings::Inducing;
 use pointillist::{Events, InducingPoints, Model, Points, Window};

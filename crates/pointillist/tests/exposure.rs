@@ -1,8 +1,6 @@
 //! Exposures: weights stand for the exposure they are spread to, cells that are cut finer change nothing, regions add up, rates are found.
 
-mod common;
-
-use common::{bound_on, scatter};
+use crate::common::{bound_on, scatter};
 use pointillist::field::lattice::{Grid, Mass};
 use pointillist::kernel::{Factor, Part, Term};
 use pointillist::settings::Inducing;

@@ -1,8 +1,6 @@
 //! Against values computed outside, with 30 digits: the bound and its gradient, Ψ and φ, the predictive scores.
 
-mod common;
-
-use common::{golden, number, numbers, rows};
+use crate::common::{golden, number, numbers, rows};
 use pointillist::bound::Bound;
 use pointillist::internals::{Given, Gradient, bound_at};
 use pointillist::kernel::{Formula, SquaredExponential};

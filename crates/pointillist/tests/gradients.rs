@@ -1,8 +1,6 @@
 //! Every gradient against finite differences, at points in general position, with the one generic checker.
 
-mod common;
-
-use common::scatter;
+use crate::common::scatter;
 use pointillist::bound::{Gaussian, bound, bound_adjoint};
 use pointillist::field::inducing::{Features, Hyper, Scattered};
 use pointillist::internals::{Given, bound_at};

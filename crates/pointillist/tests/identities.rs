@@ -1,7 +1,6 @@
 //! Identities that hold whatever the data: q = prior, unit changes, window splits; and properties of the special functions.
 
-mod common;
-
+use crate::common;
 use pointillist::bound::{Gaussian, bound, kl_divergence};
 use pointillist::field::inducing::{Basis, Hyper, Scattered, ScatteredBasis};
 use pointillist::numerics::linalg::Matrix;

@@ -1,9 +1,7 @@
 //! Every factor: its closed forms, tables and derivatives against quadrature and the plain formulas, and against values
 //! computed outside with 30 digits.
 
-mod common;
-
-use common::{golden, number};
+use crate::common::{golden, number};
 use pointillist::kernel::{
     Constant, Cosine, Factor, Formula, Linear, Matern12, Matern32, Matern52, Parameter, Periodic, Polynomial,
     RationalQuadratic, SquaredExponential, cross_psi,

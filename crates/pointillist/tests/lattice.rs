@@ -1,9 +1,7 @@
 //! The lattice: against values computed outside, against dense and obvious versions of itself, its gradient, other
 //! shapes of one window.
 
-mod common;
-
-use common::{golden, number, numbers, rows};
+use crate::common::{golden, number, numbers, rows};
 use pointillist::field::lattice::{Grid, Lattice, Mass, Optimum, Prior, PriorSlopes, Start, Theta};
 use pointillist::gaussian::{BandedFactor, Diagonals, Factor};
 use pointillist::numerics::gauss::GaussLegendre;

@@ -1,7 +1,6 @@
 //! The posterior on a lattice: its draws, counts, scores and numbers, against one another and against inducing points.
 
-mod common;
-
+use crate::common;
 use pointillist::exact::Sampling;
 use pointillist::kernel::Expression;
 use pointillist::settings::Smoothness;

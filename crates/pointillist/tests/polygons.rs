@@ -1,8 +1,7 @@
 //! Windows that polygons cut out: what is refused, what lies inside, and integrals over them against golden values and Green's theorem.
 
-mod common;
-
-use common::{number, numbers};
+use crate::common;
+use crate::common::{number, numbers};
 use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::gauss::GaussLegendre;
 use pointillist::testing::{window_phi, window_psi};

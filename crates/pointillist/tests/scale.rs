@@ -1,7 +1,6 @@
 //! Fits to a summary against fits to the events themselves; parts, threads, updates.
 
-mod common;
-
+use crate::common;
 use pointillist::report::Summarised;
 use pointillist::settings::{Inducing, Smoothness};
 use pointillist::{Error, Events, Fit, LatticeChoice, Model, Points, Summary, Window};

@@ -1,7 +1,6 @@
 //! What a fit says of itself: p-values are those of the model, a flattened peak is seen, and q is compared with the exact posterior.
 
-mod common;
-
+use crate::common;
 use pointillist::exact::Sampling;
 use pointillist::settings::Smoothness;
 use pointillist::{Events, Fit, LatticeChoice, Link, Model, Points, Summary, Window, simulate};

@@ -1,8 +1,6 @@
 //! Every kernel on every kind of window: gradients, and windows that are the same written in two ways.
 
-mod common;
-
-use common::{bound_on, scatter};
+use crate::common::{bound_on, scatter};
 use pointillist::internals::{Given, bound_at};
 use pointillist::kernel::{Expression, Factor, Part, Term};
 use pointillist::numerics::linalg::Matrix;

@@ -1,0 +1,16 @@
+//! The tests of the rivals, in one binary.
+
+mod baselines;
+mod calibrate;
+mod sgcp;
+
+/// A file that is not in the list above would not be run.
+#[test]
+fn every_file_of_this_folder_is_in_the_list() {
+    let list = include_str!("all.rs");
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests")).unwrap();
+    let names = files.filter_map(|file| file.unwrap().file_name().into_string().ok());
+    for name in names.filter_map(|name| name.strip_suffix(".rs").map(str::to_owned)).filter(|name| name != "all") {
+        assert!(list.contains(&format!("\nmod {name};\n")), "tests/{name}.rs is not in tests/all.rs");
+    }
+}
