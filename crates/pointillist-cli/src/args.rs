@@ -580,7 +580,8 @@ pub struct Where {
     pointillist predict model.json --at places.csv\n  \
     pointillist predict model.json --exceed 2 --exceed 5\n  \
     pointillist predict hits.json --components                          trend, day and week apart\n  \
-    pointillist predict model.json --grid 200x200 -o rate.tif            a raster for a map\n\n\
+    pointillist predict model.json --grid 200x200 -o rate.tif            a raster for a map\n  \
+    pointillist predict cases.json --over controls.json --relative --exceed 2 -o risk.csv\n\n\
     CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column per quantile and one per --exceed; if some points lie \
     outside the window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.\n\n\
     With a name in .tif a GeoTIFF, for two axes: the cells of the grid tile the box around the window, and the rate at their middle is in bands, NaN where \
@@ -606,6 +607,19 @@ pub struct PredictArgs {
         the root of the unit of the rate. What is not in the data is in the bands: a constant may belong to one component or to another."
     )]
     pub components: bool,
+    /// The ratio of the rate to that of this model, both uncertain: cases over controls, after over before
+    #[arg(
+        long,
+        value_name = "MODEL",
+        conflicts_with = "components",
+        long_help = "The ratio of the rate to that of another model, learned from other events over the same place: cases over controls, after over before. Both \
+        are uncertain, and independent. It has quantiles, and with --exceed C the probability that it is higher than C; where the other rate may be near 0 it \
+        has no mean. At places that are outside of the other model's window it says little."
+    )]
+    pub over: Option<String>,
+    /// Divide the ratio of --over by that of the expected numbers of events, so that 1 is the average: for controls that are a sample
+    #[arg(long, requires = "over")]
+    pub relative: bool,
     /// Write the CSV here instead of to stdout; a name in .tif or .geojson makes it a GeoTIFF or GeoJSON
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -129,7 +129,7 @@ const TABLE: &[Line] = &[
     line(&["predict", "sample"], &["columns"], &[Kind::Places, Kind::PlacesFile]),
     line(&["fit"], &["output", "update"], &[Kind::Always]),
     line(&["summarize"], &["output", "cells"], &[Kind::Always]),
-    line(&["predict"], &["quantiles", "exceed", "components", "output"], &[Kind::Always]),
+    line(&["predict"], &["quantiles", "exceed", "components", "over", "relative", "output"], &[Kind::Always]),
     line(
         &["score"],
         &["repeats", "trials", "trial_column", "draws", "columns", "clip", "filter", "date_format", "epoch"],

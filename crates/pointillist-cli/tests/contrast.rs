@@ -194,3 +194,52 @@ fn models_whose_numbers_mean_different_places_are_refused() {
         assert!(run.code == 2 && run.err.contains("axes"), "{} {}", run.code, run.err);
     }
 }
+
+/// Cases over controls: quantiles without a unit, the same on the way to a map, and 1 on average where it is asked for.
+#[test]
+fn the_rate_of_one_model_over_that_of_another() {
+    let folder = Folder::new();
+    let of = |rate: &str, seed: u64, name: &str| {
+        let drawn = format!("simulate --intensity {rate} --window 0,4,0,4 --seed {seed} -o {name}.csv");
+        folder.run(&drawn).good();
+        let fit = format!("fit {name}.csv --window 0,4,0,4 --nodes 12x12 --link log --smoothness 2 -q -o {name}.json");
+        folder.run(&fit).good();
+    };
+    of("10+4*x", 1, "cases");
+    of("40", 2, "controls");
+    let (header, rows) = folder.run("predict cases.json --over controls.json --grid 5x5 --exceed 0.4").good().csv();
+    assert_eq!(header, ["x", "y", "q0.05", "q0.5", "q0.95", "p>0.4"]);
+    let number = |row: &[String], k: usize| row[k].parse::<f64>().unwrap();
+    assert!(rows.iter().all(|row| number(row, 2) < number(row, 3) && number(row, 3) < number(row, 4)));
+    let holds = |row: &Vec<String>| {
+        let truth = (10.0 + 4.0 * number(row, 0)) / 40.0;
+        number(row, 2) < truth && truth < number(row, 4)
+    };
+    let held = rows.iter().filter(|row| holds(row)).count();
+    assert!(held >= 20, "{held} of 25");
+    assert!(number(&rows[12], 5) > 0.5 && rows.iter().all(|row| (0.0..=1.0).contains(&number(row, 5))));
+    // Relative to the average: all is divided by one number, and some places are above 1.
+    let (_, relative) = folder.run("predict cases.json --over controls.json --grid 5x5 --relative").good().csv();
+    let by: Vec<f64> = rows.iter().zip(&relative).map(|(a, b)| number(a, 3) / number(b, 3)).collect();
+    assert!(by.iter().all(|ratio| (ratio / by[0] - 1.0).abs() < 1e-9), "{by:?}");
+    assert!((0.4..0.52).contains(&by[0]), "{}", by[0]);
+    folder.run("predict cases.json --over controls.json --grid 5x5 -o risk.tif").good();
+}
+
+#[test]
+fn what_cannot_be_held_over_another_model_is_refused() {
+    let folder = Folder::new();
+    folder.run("fit coal --average off -q -o coal.json").good();
+    folder.run("fit coal --average off --window 1851,1963 -q -o wide.json").good();
+    folder.run("fit kenya --nodes 8x8 --link log --smoothness 2 -q -o kenya.json").good();
+    folder.run("predict coal.json --over coal.json").refused(&["same model", "--over"]);
+    folder.run("predict coal.json --over kenya.json").refused(&["1 axis", "2 axes"]);
+    folder.run("predict coal.json --over wide.json --relative").refused(&["--relative", "--window"]);
+    folder.run("predict coal.json --over nowhere.json").refused(&["nowhere.json"]);
+    let said = folder.run("predict coal.json --over wide.json --grid 3").good().err;
+    assert!(said.contains("191 events"), "{said}");
+    for wrong in ["--components", "--quantiles 0.001"] {
+        assert_eq!(folder.run(&format!("predict coal.json --over wide.json {wrong}")).code, 2, "{wrong}");
+    }
+    assert_eq!(folder.run("predict coal.json --relative").code, 2);
+}

@@ -90,9 +90,9 @@ pub mod report {
     pub use crate::posterior::{Bin, Closest, Goodness, LatticeSummary, Misfit, Nearness, Pairs, Residuals};
 }
 
-/// Numbers that are known by draws, with their errors: what a [`Contrast`] and a [`Score`] are made of.
+/// Numbers that are known by draws, with their errors: what a [`Contrast`] and a [`Score`] are made of; and ratios of rates.
 pub mod estimates {
-    pub use crate::posterior::Estimate;
+    pub use crate::posterior::{Estimate, RateRatio};
     pub use crate::sample::importance::LogMean;
 }
 

@@ -20,6 +20,7 @@ mod lattice;
 mod lattice_posterior;
 mod links;
 mod polygons;
+mod ratios;
 mod recovery;
 mod scale;
 mod simulation;

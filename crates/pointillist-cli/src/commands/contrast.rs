@@ -95,15 +95,8 @@ impl Asked<'_> {
         let files = [ModelFile::read(first)?, ModelFile::read(second)?];
         let [one, other] = files.each_ref().map(|file| &file.posterior);
         self.check_comparable([(first, one.window()), (second, other.window())])?;
-        if one.fingerprint() == other.fingerprint() {
-            return Err(format!("{first} and {second} are the same model, whose counts are not independent; give one, and two regions with --in").into());
-        }
-        if let Some(share) = shared(&files) {
-            self.context.warn(&format!(
-                "{first} and {second} were learned from {share}, and are compared as if each had its own: what is said of their difference does not hold; \
-                 `compare` and `score` judge models of the same events"
-            ));
-        }
+        check_independent([(first, one), (second, other)], "give one, and two regions with --in")?;
+        warn_of_shared_events([first, second], files.each_ref(), self.context);
         let (a, of_a) = self.one_of_two(first, one)?;
         let (b, of_b) = self.one_of_two(second, other)?;
         let contrast = of_a.contrast_with(0, &of_b, 0, &self.with_middle())?;
@@ -125,29 +118,11 @@ impl Asked<'_> {
 
     /// Refuses models that have nothing to do with each other.
     fn check_comparable(&self, [(first, one), (second, other)]: [(&str, &Window); 2]) -> Result<(), Failure> {
-        if one.dims() != other.dims() {
-            let [one, other] = [one, other].map(|window| spec::plural(window.dims(), "axis", "axes"));
-            return Err(format!("{first} has {one} and {second} {other}; compare models of the same axes").into());
-        }
-        if let Some(why) = zones_apart(one, other) {
-            return Err(
-                format!("{second} cannot be held beside {first}: {why}; fit both with the same --time-zone").into()
-            );
-        }
-        let units = |window: &Window| {
-            window.axes().iter().map(|a| (a.name.clone(), a.unit.clone(), a.globe.is_some())).collect::<Vec<_>>()
-        };
-        let origins = |window: &Window| window.axes().iter().map(|axis| axis.origin).collect::<Vec<_>>();
         // A date means the same whatever a model counts from; a number does not.
         let by_dates = !self.args.regions.is_empty() && self.args.regions.iter().all(|text| has_date(text));
-        if units(one) != units(other) || (origins(one) != origins(other) && !by_dates) {
-            let [left, right] = [one, other].map(io::show_axes);
-            let remedy =
-                if units(one) == units(other) { "give --in as dates" } else { "compare models of the same axes" };
-            return Err(format!("the axes of {first} are {left} and those of {second} are {right}; {remedy}").into());
-        }
-        let is_same = boxes(one) == boxes(other) && one.outlines().eq(other.outlines());
-        if self.args.regions.is_empty() && !is_same {
+        let remedy = (!by_dates).then_some("give --in as dates");
+        check_same_axes([(first, one), (second, other)], remedy)?;
+        if self.args.regions.is_empty() && !is_same_window(one, other) {
             let [one, other] = [one, other].map(io::show_window);
             return Err(format!(
                 "the windows of {first}, {one}, and {second}, {other}, differ; say with --in where to compare them"
@@ -175,8 +150,59 @@ impl Asked<'_> {
     }
 }
 
+/// Refuses models of different axes. Those that count from different origins are refused with this remedy, if there is one.
+pub fn check_same_axes(
+    [(first, one), (second, other)]: [(&str, &Window); 2],
+    of_origins: Option<&str>,
+) -> Result<(), Failure> {
+    if one.dims() != other.dims() {
+        let [one, other] = [one, other].map(|window| spec::plural(window.dims(), "axis", "axes"));
+        return Err(format!("{first} has {one} and {second} {other}; compare models of the same axes").into());
+    }
+    if let Some(why) = zones_apart(one, other) {
+        return Err(format!("{second} cannot be held beside {first}: {why}; fit both with the same --time-zone").into());
+    }
+    let units = |window: &Window| {
+        window.axes().iter().map(|a| (a.name.clone(), a.unit.clone(), a.globe.is_some())).collect::<Vec<_>>()
+    };
+    let origins = |window: &Window| window.axes().iter().map(|axis| axis.origin).collect::<Vec<_>>();
+    let remedy = match of_origins {
+        _ if units(one) != units(other) => Some("compare models of the same axes"),
+        remedy => remedy.filter(|_| origins(one) != origins(other)),
+    };
+    let Some(remedy) = remedy else { return Ok(()) };
+    let [left, right] = [one, other].map(io::show_axes);
+    Err(format!("the axes of {first} are {left} and those of {second} are {right}; {remedy}").into())
+}
+
+/// Refuses a model and itself.
+pub fn check_independent(
+    [(first, one), (second, other)]: [(&str, &Posterior); 2],
+    remedy: &str,
+) -> Result<(), Failure> {
+    match one.fingerprint() == other.fingerprint() {
+        true => Err(format!("{first} and {second} are the same model, and not independent; {remedy}").into()),
+        false => Ok(()),
+    }
+}
+
+/// Says so if two models were learned from the same events.
+pub fn warn_of_shared_events([first, second]: [&str; 2], files: [&ModelFile; 2], context: &Context) {
+    if let Some(share) = shared(files) {
+        context.warn(&format!(
+            "{first} and {second} were learned from {share}, and are compared as if each had its own: what is said of their difference does not hold; \
+             `compare` and `score` judge models of the same events"
+        ));
+    }
+}
+
+/// Whether two windows have the same pieces.
+pub fn is_same_window(one: &Window, other: &Window) -> bool {
+    boxes(one) == boxes(other) && one.outlines().eq(other.outlines())
+}
+
 /// The events that two models share, in words, if they share more than a few by chance.
-fn shared([one, other]: &[ModelFile; 2]) -> Option<String> {
+fn shared([one, other]: [&ModelFile; 2]) -> Option<String> {
     let (Some(left), Some(right)) = (&one.events, &other.events) else {
         // They are too many to be kept.
         let is_same = one.source == other.source && one.event_count == other.event_count;

@@ -1,6 +1,5 @@
 //! Results as layers of a map, for geographic information systems: GeoTIFF and GeoJSON.
 
-use super::summary::rate_unit;
 use super::{Context, Failure, spec};
 use crate::io::geography::{self, outward, rings_outward};
 use crate::io::geotiff::{Crs, Raster, WGS84, geotiff};
@@ -163,11 +162,9 @@ impl<'a> Cells<'a> {
         centre
     }
 
-    /// A GeoTIFF of columns that have a row for each of the points.
-    pub fn geotiff(&self, columns: &[Column], context: &Context) -> Result<Vec<u8>, Failure> {
-        let unit = rate_unit(self.model.posterior.window());
-        let units =
-            columns.iter().map(|column| if column.name().starts_with("p>") { String::new() } else { unit.clone() });
+    /// A GeoTIFF of columns in this unit that have a row for each of the points.
+    pub fn geotiff(&self, columns: &[Column], unit: &str, context: &Context) -> Result<Vec<u8>, Failure> {
+        let units = columns.iter().map(|column| if column.name().starts_with("p>") { "" } else { unit }.to_string());
         let bands = columns.iter().map(|column| Ok((column.name().to_string(), self.band(column)?)));
         let raster = Raster {
             width: self.counts[0],

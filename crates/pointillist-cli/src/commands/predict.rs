@@ -2,10 +2,12 @@
 
 use super::layers::{self, Cells, Format};
 use super::meter::shown;
-use super::{Context, Failure, Outcome, components, figure, input, spec};
+use super::summary::rate_unit;
+use super::{Context, Failure, Outcome, components, contrast, figure, input, spec};
 use crate::args::{Places, PredictArgs};
 use crate::io::{self, Column, Given, ModelFile, Setting, Written};
 use crate::options::Mode;
+use pointillist::estimates::RateRatio;
 use pointillist::{Points, Posterior, Rate, Window};
 
 /// Most points of a grid: more would be gigabytes of text.
@@ -24,15 +26,19 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     if let (Format::GeoTiff | Format::GeoJson, Some(path)) = (format, output) {
         layers::check_axes(posterior.window(), path, 2)?;
     }
-    let answers = |points: &Points| match args.components {
-        true => components::columns(posterior, points, &args.quantiles),
-        false => answers(posterior, points, &quantiles, &thresholds, context),
+    let other = args.over.as_deref().map(ModelFile::read).transpose()?;
+    let other = other.map(|other| Other::new((&args.model, &model), args, other, context)).transpose()?;
+    let answers = |points: &Points| match &other {
+        Some(other) => other.ratios(posterior, points, &quantiles, &thresholds, context),
+        None if args.components => components::columns(posterior, points, &args.quantiles),
+        None => answers(posterior, points, &quantiles, &thresholds, context),
     };
+    let unit = if other.is_some() { String::new() } else { rate_unit(posterior.window()) };
     if let (Format::GeoTiff | Format::GeoJson, None, Some(path)) = (format, &places.at, output) {
         let cells = Cells::new(&model, places.grid.as_deref(), MOST_POINTS)?;
         let columns = answers(&cells.points)?;
         let bytes = match format {
-            Format::GeoTiff => cells.geotiff(&columns, context)?,
+            Format::GeoTiff => cells.geotiff(&columns, &unit, context)?,
             _ => cells.geojson(&columns, context)?.into_bytes(),
         };
         context.emit_file(path, &bytes)?;
@@ -67,8 +73,7 @@ fn answers(
         let higher = shown("probabilities of higher rates", context, |watch| {
             posterior.exceedances_watched(points, thresholds, watch)
         })?;
-        let named = thresholds.iter().zip(higher);
-        columns.extend(named.map(|(threshold, higher)| Column::Numbers(format!("p>{threshold}"), higher)));
+        columns.extend(of_thresholds(thresholds, higher));
     }
     Ok(columns)
 }
@@ -84,8 +89,73 @@ fn rates(
         posterior.rate_and_quantiles_watched(points, probabilities, watch)
     })?;
     let mut columns = vec![Column::Numbers("mean".into(), mean), Column::Numbers("sd".into(), sd)];
-    columns.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
+    columns.extend(of_quantiles(probabilities, quantiles));
     Ok(columns)
+}
+
+/// The model over whose rate that of another is asked for.
+struct Other {
+    posterior: Posterior,
+    /// Ratios are divided by this.
+    average: f64,
+}
+
+impl Other {
+    /// Refuses a model that has nothing to do with the first.
+    fn new(
+        (path, model): (&str, &ModelFile),
+        args: &PredictArgs,
+        other: ModelFile,
+        context: &Context,
+    ) -> Result<Self, Failure> {
+        let over = args.over.as_deref().unwrap_or_default();
+        let [one, two] = [&model.posterior, &other.posterior];
+        let windows = [(path, one.window()), (over, two.window())];
+        contrast::check_same_axes(windows, Some("fit both with the same --window"))?;
+        contrast::check_independent([(path, one), (over, two)], "give another model to --over")?;
+        contrast::warn_of_shared_events([path, over], [model, &other], context);
+        if args.relative && !contrast::is_same_window(one.window(), two.window()) {
+            let [one, two] = [one, two].map(|posterior| io::show_window(posterior.window()));
+            return Err(format!(
+                "--relative divides by the average over one window, and those of {path}, {one}, and {over}, {two}, differ; fit both with the same --window"
+            )
+            .into());
+        }
+        let mean_rate = |posterior: &Posterior| -> Result<f64, Failure> {
+            Ok(posterior.count(posterior.window())?.mean / posterior.window().measure())
+        };
+        let average = if args.relative { mean_rate(one)? / mean_rate(two)? } else { 1.0 };
+        Ok(Self { posterior: other.posterior, average })
+    }
+
+    /// Quantiles of the ratio, and how probable it is that it is higher than thresholds.
+    fn ratios(
+        &self,
+        posterior: &Posterior,
+        points: &Points,
+        probabilities: &[f64],
+        thresholds: &[f64],
+        context: &Context,
+    ) -> Result<Vec<Column>, Failure> {
+        let inner: Vec<f64> = thresholds.iter().map(|threshold| threshold * self.average).collect();
+        let RateRatio { quantiles, exceedances } = shown("ratios of rates", context, |watch| {
+            posterior.rate_ratio_watched(&self.posterior, points, (probabilities, &inner), watch)
+        })?;
+        let of_average = |values: Vec<f64>| values.into_iter().map(|ratio| ratio / self.average).collect();
+        let mut columns = of_quantiles(probabilities, quantiles.into_iter().map(of_average));
+        columns.extend(of_thresholds(thresholds, exceedances));
+        Ok(columns)
+    }
+}
+
+/// A column for each quantile, ...
+fn of_quantiles(probabilities: &[f64], values: impl IntoIterator<Item = Vec<f64>>) -> Vec<Column> {
+    probabilities.iter().zip(values).map(|(p, values)| Column::Numbers(format!("q{p}"), values)).collect()
+}
+
+/// ... and for each threshold.
+fn of_thresholds(thresholds: &[f64], values: Vec<Vec<f64>>) -> impl Iterator<Item = Column> {
+    thresholds.iter().zip(values).map(|(threshold, higher)| Column::Numbers(format!("p>{threshold}"), higher))
 }
 
 /// The points asked for: from (these columns of) a file, on a grid, or on a grid of the usual size, on a line with at least `fine` points.

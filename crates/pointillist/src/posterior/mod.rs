@@ -1,7 +1,7 @@
 //! The posterior of the intensity: rate, quantiles, counts, draws. It holds no events.
 //!
-//! It is a weighted list of fields (`component.rs`). What is asked of the list: `predict.rs` (rates at points), `counts.rs` and
-//! `contrast.rs` (regions), `draw.rs`. What is asked of each field: `field.rs`, answered by `inducing.rs` and `lattice.rs`.
+//! It is a weighted list of fields (`component.rs`). What is asked of the list: `predict.rs` (rates at points), `ratio.rs` (beside another
+//! posterior's), `counts.rs` and `contrast.rs` (regions), `draw.rs`. What is asked of each field: `field.rs`, answered by `inducing.rs` and `lattice.rs`.
 //! Inside, coordinates are those of the unit box; what comes out is in the user's units. Cost: M² per point and component.
 
 mod additive;
@@ -19,6 +19,7 @@ mod inducing;
 mod lattice;
 mod pairs;
 mod predict;
+mod ratio;
 
 pub use additive::{PartAtPlaces, PartOfF};
 pub use bins::Bin;
@@ -32,6 +33,7 @@ pub use inducing::InducingState;
 pub(crate) use lattice::LatticeField;
 pub use lattice::{ConstantState, LatticeState};
 pub use pairs::{Closest, Nearness, Pairs};
+pub use ratio::RateRatio;
 
 use crate::data::points::Points;
 use crate::error::{Error, Result};

@@ -24,7 +24,7 @@ pub(super) struct Known {
 
 impl Posterior {
     /// Each point is a unit of the work, for each component.
-    fn known(&self, points: &Points, work: &Work<'_>) -> Result<Known> {
+    pub(super) fn known(&self, points: &Points, work: &Work<'_>) -> Result<Known> {
         self.known_by(points, |component, inner| component.shown(inner, work))
     }
 
@@ -168,7 +168,7 @@ impl Known {
     }
 
     /// P(λ ≤ rate) at a point.
-    fn below(&self, n: usize, rate: f64) -> f64 {
+    pub(super) fn below(&self, n: usize, rate: f64) -> f64 {
         let inner = rate * self.volume;
         self.parts.iter().map(|(weight, link, f)| weight * link.below(f.mean[n], f.variance[n], inner)).sum()
     }
@@ -177,17 +177,17 @@ impl Known {
         probabilities.iter().map(|&p| self.at_each(work, |n| self.quantile(n, p))).collect()
     }
 
-    /// A number for each point, which is a unit of the work: threads over blocks of them.
-    fn at_each(&self, work: &Work<'_>, number: impl Fn(usize) -> f64 + Sync) -> Result<Vec<f64>> {
+    /// An answer for each point, which is a unit of the work: threads over blocks of them.
+    pub(super) fn at_each<T: Send>(&self, work: &Work<'_>, answer: impl Fn(usize) -> T + Sync) -> Result<Vec<T>> {
         let block = |start: usize| {
             work.check()?;
-            let numbers: Vec<f64> = (start..self.count.min(start + BLOCK)).map(&number).collect();
-            work.advance(numbers.len())?;
-            Ok(numbers)
+            let answers: Vec<T> = (start..self.count.min(start + BLOCK)).map(&answer).collect();
+            work.advance(answers.len())?;
+            Ok(answers)
         };
         let starts = (0..self.count).step_by(BLOCK);
         let blocks = parallel::map(starts, 100 * self.count * self.parts.len(), block);
-        Ok(blocks.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        Ok(blocks.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     fn quantile(&self, n: usize, p: f64) -> f64 {

@@ -1,0 +1,197 @@
+//! The rate of one posterior over that of another at points, both uncertain: the relative risk of cases and controls.
+//!
+//! At a point each rate is a mixture over components of a link's λ(μ + σz), z ~ N(0, 1): a function of one number u between 0 and 1, which first
+//! picks the component (each has a stretch as long as its weight) and then, by its place in the stretch, z. The two are independent, so that the
+//! ratio is a function of (u, v) on the unit square. It is looked at on a Fibonacci lattice, whose points fill the square evenly: the same for every
+//! place, so that maps are smooth and nothing is random. Cost: [`POINTS`] pairs of rates per place.
+
+use super::predict::{Known, check_probabilities};
+use super::{Posterior, counts};
+use crate::data::points::Points;
+use crate::error::{Error, Result};
+use crate::numerics::special::normal_quantile;
+use crate::watch::{PartWatch, Work, unwatched};
+
+/// Points of the lattice on the unit square, a Fibonacci number, and the one before it. Probabilities are right to about POINTS^(−3/4), 0.002.
+const POINTS: usize = 4181;
+const BEFORE: usize = 2584;
+/// Quantiles further out than this are not seen by so many points.
+const FURTHEST: f64 = 0.005;
+/// A component's stretch ends so near to 0 and to 1.
+const END: f64 = 1e-9;
+
+/// The ratio of two rates at points, by its quantiles: where the lower rate may be near 0 it has no mean.
+///
+/// ```
+/// # use pointillist::{Events, Model, Points, Window};
+/// # let fit = |times: &[f64]| -> Result<_, pointillist::Error> {
+/// #     Ok(Model::default().fit(&Events::new(Points::line(times)?, Window::interval(0.0, 5.0)?)?)?.posterior)
+/// # };
+/// let cases = fit(&[1.0, 1.1, 1.2, 1.4, 1.9, 2.0])?;
+/// let controls = fit(&[0.5, 1.5, 3.0, 3.5, 4.0, 4.5])?;
+/// let ratio = cases.rate_ratio(&controls, &Points::line(&[1.1, 4.0])?, &[0.05, 0.5, 0.95], &[1.0])?;
+/// let median = &ratio.quantiles[1];
+/// assert!(median[0] > median[1]);
+/// // Where cases are more common than controls, probably.
+/// let higher = &ratio.exceedances[0];
+/// assert!(higher[0] > 0.5 && higher[1] < 0.5);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateRatio {
+    /// For each probability that was asked for, one value per point.
+    pub quantiles: Vec<Vec<f64>>,
+    /// For each threshold, the probability at each point that the ratio is higher.
+    pub exceedances: Vec<Vec<f64>>,
+}
+
+impl Posterior {
+    /// The rate over that of another posterior, learned from other events, at points of both.
+    pub fn rate_ratio(
+        &self,
+        other: &Posterior,
+        points: &Points,
+        probabilities: &[f64],
+        thresholds: &[f64],
+    ) -> Result<RateRatio> {
+        self.rate_ratio_watched(other, points, (probabilities, thresholds), &unwatched)
+    }
+
+    /// The same, telling `watch` which part of it is done.
+    pub fn rate_ratio_watched(
+        &self,
+        other: &Posterior,
+        points: &Points,
+        (probabilities, thresholds): (&[f64], &[f64]),
+        watch: &PartWatch<'_>,
+    ) -> Result<RateRatio> {
+        check_probabilities(probabilities)?;
+        if let Some(p) = probabilities.iter().find(|p| !(FURTHEST..=1.0 - FURTHEST).contains(*p)) {
+            let requirement = format!("of a ratio must lie between {FURTHEST} and {}", 1.0 - FURTHEST);
+            return Err(Error::setting("quantile", p, requirement));
+        }
+        if let Some(threshold) = thresholds.iter().find(|threshold| threshold.is_nan()) {
+            return Err(Error::setting("threshold", threshold, "must be a number"));
+        }
+        let work = Work::new(points.len() * (self.components.len() + other.components.len() + 1), watch);
+        let (above, below) = (self.known(points, &work)?, other.known(points, &work)?);
+        let [of_above, of_below] = [Stretches::new(&above, |i| i), Stretches::new(&below, |i| i * BEFORE % POINTS)];
+        let answers = above.at_each(&work, |n| {
+            let rates = of_above.rates(&above, n).zip(of_below.rates(&below, n));
+            let ratios: Vec<f64> = rates.map(|(above, below)| above / below).collect();
+            let higher = |threshold: &f64| ratios.iter().filter(|ratio| *ratio > threshold).count() as f64;
+            let mut answers: Vec<f64> = thresholds.iter().map(|threshold| higher(threshold) / POINTS as f64).collect();
+            answers.extend(counts::quantiles(ratios, probabilities));
+            answers
+        })?;
+        let mut all: Vec<Vec<f64>> = (0..thresholds.len() + probabilities.len())
+            .map(|k| answers.iter().map(|answer| answer[k]).collect())
+            .collect();
+        let quantiles = all.split_off(thresholds.len());
+        Ok(RateRatio { quantiles, exceedances: all })
+    }
+}
+
+/// For each point of the lattice the component that it picks, and z.
+struct Stretches(Vec<(usize, f64)>);
+
+impl Stretches {
+    /// `place` is where a point of the lattice lies along this side of the square.
+    fn new(known: &Known, place: impl Fn(usize) -> usize) -> Self {
+        let total: f64 = known.parts.iter().map(|(weight, ..)| weight).sum();
+        let mut ends = Vec::with_capacity(known.parts.len());
+        known.parts.iter().fold(0.0, |end, (weight, ..)| {
+            ends.push(end + weight / total);
+            end + weight / total
+        });
+        let picked = |i: usize| {
+            let u = (place(i) as f64 + 0.5) / POINTS as f64;
+            let component = ends.partition_point(|end| *end <= u).min(ends.len() - 1);
+            let start = if component == 0 { 0.0 } else { ends[component - 1] };
+            let along = (u - start) / (ends[component] - start);
+            (component, normal_quantile(along.clamp(END, 1.0 - END)))
+        };
+        Self((0..POINTS).map(picked).collect())
+    }
+
+    /// The rate at place n for each point of the lattice.
+    fn rates<'a>(&'a self, known: &'a Known, n: usize) -> impl Iterator<Item = f64> + 'a {
+        self.0.iter().map(move |&(component, z)| {
+            let (_, link, f) = &known.parts[component];
+            link.rate(f.mean[n] + f.variance[n].max(0.0).sqrt() * z) / known.volume
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Events, LatticeChoice, Link, Model, Window};
+
+    const ASKED: [f64; 3] = [0.05, 0.5, 0.95];
+    /// How near probabilities are.
+    const RIGHT: f64 = 2e-3;
+
+    fn posterior(times: &[f64], links: &[Link], average: bool) -> Posterior {
+        let events = Events::new(Points::line(times).unwrap(), Window::interval(0.0, 10.0).unwrap()).unwrap();
+        let lattice = LatticeChoice { links: links.to_vec(), ..LatticeChoice::default() };
+        Model { family: lattice.into(), average, ..Model::default() }.fit(&events).unwrap().posterior
+    }
+
+    fn early() -> Vec<f64> {
+        (0..60).map(|i| 10.0 * (f64::from(i) / 60.0).powi(2)).collect()
+    }
+
+    fn late() -> Vec<f64> {
+        (0..40).map(|i| 10.0 - 10.0 * (f64::from(i) / 41.0).powi(3)).collect()
+    }
+
+    fn known(posterior: &Posterior, points: &Points) -> Known {
+        posterior.known(points, &Work::new(points.len(), &unwatched)).unwrap()
+    }
+
+    /// The logarithm of the ratio of two log-normal rates is normal.
+    #[test]
+    fn of_two_log_normal_rates_it_is_log_normal() {
+        let [a, b] = [early(), late()].map(|times| posterior(&times, &[Link::Log], false));
+        let points = Points::line(&[0.3, 5.0, 9.7]).unwrap();
+        let ratio = a.rate_ratio(&b, &points, &ASKED, &[1.0]).unwrap();
+        let [of_a, of_b] = [&a, &b].map(|posterior| known(posterior, &points));
+        let (above, below) = (&of_a.parts[0].2, &of_b.parts[0].2);
+        for n in 0..points.len() {
+            let (mean, sd) = (above.mean[n] - below.mean[n], (above.variance[n] + below.variance[n]).sqrt());
+            for (p, found) in ASKED.iter().zip(&ratio.quantiles) {
+                let z = normal_quantile(*p);
+                let density = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
+                let exact = mean + sd * z;
+                assert!((found[n].ln() - exact).abs() < RIGHT / density * sd, "{n} {p}: {} {}", found[n].ln(), exact);
+            }
+            let higher = crate::numerics::special::normal_cdf(mean / sd);
+            assert!((ratio.exceedances[0][n] - higher).abs() < RIGHT, "{} {higher}", ratio.exceedances[0][n]);
+        }
+    }
+
+    /// P(A/B ≤ r) = E[F_A(rB)], with B at a great many of its own quantiles.
+    #[test]
+    fn of_two_averages_it_is_what_a_slow_integral_says() {
+        let [a, b] = [early(), late()].map(|times| posterior(&times, Link::ALL, true));
+        let points = Points::line(&[0.3, 9.0]).unwrap();
+        let ratio = a.rate_ratio(&b, &points, &ASKED, &[0.5]).unwrap();
+        let probabilities: Vec<f64> = (0..500).map(|i| (f64::from(i) + 0.5) / 500.0).collect();
+        let lower = b.quantiles(&points, &probabilities).unwrap();
+        let of_a = known(&a, &points);
+        assert!(of_a.parts.len() > 5, "{}", of_a.parts.len());
+        for n in 0..points.len() {
+            let at_most = |r: f64| lower.iter().map(|b| of_a.below(n, r * b[n])).sum::<f64>() / lower.len() as f64;
+            for (p, found) in ASKED.iter().zip(&ratio.quantiles) {
+                assert!((at_most(found[n]) - p).abs() < RIGHT, "{n} {p}: {}", at_most(found[n]));
+            }
+            assert!((ratio.exceedances[0][n] + at_most(0.5) - 1.0).abs() < RIGHT);
+        }
+        // The other way round it is the inverse.
+        let inverse = b.rate_ratio(&a, &points, &ASKED, &[]).unwrap();
+        let product = ratio.quantiles[0][0] * inverse.quantiles[2][0];
+        assert!((product - 1.0).abs() < 0.02, "{product}");
+        assert!(a.rate_ratio(&b, &points, &[0.001], &[]).is_err());
+    }
+}
