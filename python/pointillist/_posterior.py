@@ -535,6 +535,26 @@ class Posterior:
         """The probability that the rate at points is above a threshold."""
         return self._core.exceedance(self._given(x), _rate(threshold))
 
+    def rate_ratio(self, other: Posterior, x: Any, *, quantiles: Any = QUANTILES, exceed: Any = ()) -> tuple[Floats, Floats]:
+        """The rate over that of another posterior, learned from other events, at points: cases over controls, after over before.
+
+        Both are uncertain, and independent. Gives a row for each quantile, and a row for each of `exceed`: the probability that the ratio is higher.
+        Where the other rate may be near 0 a ratio has no mean. Divide by the ratio of the numbers of events to compare shares.
+
+        >>> from pointillist import IntensityModel
+        >>> cases = IntensityModel(average=False).fit([1.0, 1.1, 1.2, 1.4, 1.9, 2.0], window=(0, 5))
+        >>> controls = IntensityModel(average=False).fit([0.5, 1.5, 3.0, 3.5, 4.0, 4.5], window=(0, 5))
+        >>> (low, middle, high), (more,) = cases.rate_ratio(controls, [1.1, 4.0], exceed=[1.0])
+        >>> bool(middle[0] > middle[1]), bool(more[0] > 0.5)
+        (True, True)
+        """
+        if not isinstance(other, Posterior):
+            raise SettingError(f"other=: a posterior is needed, and this is {type(other).__name__}; give what `fit` returns")
+        if other is self:
+            raise SettingError("other=: a model over itself is 1 everywhere; give one that was learned from other events")
+        thresholds = [_rate(threshold) for threshold in np.atleast_1d(exceed)]
+        return self._core.rate_ratio(other._core, self._given(x), probabilities_of(quantiles), thresholds)
+
     def expected_log_rate(self, x: Any) -> Floats:
         """E[log rate] at points."""
         return self._core.expected_log_rate(self._given(x))

@@ -236,6 +236,8 @@ fn what_cannot_be_held_over_another_model_is_refused() {
     folder.run("predict coal.json --over kenya.json").refused(&["1 axis", "2 axes"]);
     folder.run("predict coal.json --over wide.json --relative").refused(&["--relative", "--window"]);
     folder.run("predict coal.json --over nowhere.json").refused(&["nowhere.json"]);
+    folder.run("fit kenya --nodes 8x8 --link log --smoothness 2 --window 33,42,-5,6 -q -o kenya2.json").good();
+    folder.run("predict kenya.json --over kenya2.json --grid 3x3").refused(&["maps of the globe", "--window"]);
     let said = folder.run("predict coal.json --over wide.json --grid 3").good().err;
     assert!(said.contains("191 events"), "{said}");
     for wrong in ["--components", "--quantiles 0.001"] {

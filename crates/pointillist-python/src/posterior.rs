@@ -361,6 +361,25 @@ impl Posterior {
         Ok(above.to_pyarray(py))
     }
 
+    /// The rate over that of another posterior: a row for each quantile, and one for each threshold.
+    fn rate_ratio<'py>(
+        &self,
+        py: Python<'py>,
+        other: PyRef<'_, Posterior>,
+        given: Given<'py>,
+        probabilities: Vec<f64>,
+        thresholds: Vec<f64>,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+        let (points, below) = (self.place(&given)?, other.posterior());
+        let ratio = call::long(py, &Manner::default(), |watch| {
+            let told = |part| watch.part(part);
+            let asked = (&probabilities[..], &thresholds[..]);
+            self.posterior().rate_ratio_watched(below, &points, asked, &told).map_err(errors::of_library)
+        })?;
+        let table = |rows: &[Vec<f64>]| arrays::table(py, rows, points.len());
+        Ok((table(&ratio.quantiles)?, table(&ratio.exceedances)?))
+    }
+
     fn expected_log_rate<'py>(&self, py: Python<'py>, given: Given<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let points = self.place(&given)?;
         let answer = call::short(py, || self.posterior().expected_log_rate(&points).map_err(errors::of_library))?;

@@ -13,6 +13,9 @@ use pointillist::{Points, Posterior, Rate, Window};
 /// Most points of a grid: more would be gigabytes of text.
 const MOST_POINTS: usize = 10_000_000;
 
+/// What to do about models that cannot be held over each other.
+const SAME_WINDOW: &str = "fit both with the same --window";
+
 /// Does what was asked for.
 pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     if args.place.places.at.is_none() {
@@ -111,13 +114,19 @@ impl Other {
         let over = args.over.as_deref().unwrap_or_default();
         let [one, two] = [&model.posterior, &other.posterior];
         let windows = [(path, one.window()), (over, two.window())];
-        contrast::check_same_axes(windows, Some("fit both with the same --window"))?;
+        contrast::check_same_axes(windows, Some(SAME_WINDOW))?;
+        // The same km must be the same place.
+        let globes =
+            |posterior: &Posterior| posterior.window().axes().iter().map(|axis| axis.globe).collect::<Vec<_>>();
+        if globes(one) != globes(two) {
+            return Err(format!("{path} and {over} have different maps of the globe; {SAME_WINDOW}").into());
+        }
         contrast::check_independent([(path, one), (over, two)], "give another model to --over")?;
         contrast::warn_of_shared_events([path, over], [model, &other], context);
         if args.relative && !contrast::is_same_window(one.window(), two.window()) {
             let [one, two] = [one, two].map(|posterior| io::show_window(posterior.window()));
             return Err(format!(
-                "--relative divides by the average over one window, and those of {path}, {one}, and {over}, {two}, differ; fit both with the same --window"
+                "--relative divides by the average over one window, and those of {path}, {one}, and {over}, {two}, differ; {SAME_WINDOW}"
             )
             .into());
         }

@@ -73,6 +73,12 @@ impl Posterior {
         if let Some(threshold) = thresholds.iter().find(|threshold| threshold.is_nan()) {
             return Err(Error::setting("threshold", threshold, "must be a number"));
         }
+        // The same numbers must mean the same place.
+        if self.window.axes() != other.window.axes() {
+            let names: Vec<&str> = other.window.axes().iter().map(|axis| axis.name.as_str()).collect();
+            let requirement = "of the other model must have the names, units, origins and projection of this one's; fit both over the same window";
+            return Err(Error::setting("axes", names.join(", "), requirement));
+        }
         let work = Work::new(points.len() * (self.components.len() + other.components.len() + 1), watch);
         let (above, below) = (self.known(points, &work)?, other.known(points, &work)?);
         let [of_above, of_below] = [Stretches::new(&above, |i| i), Stretches::new(&below, |i| i * BEFORE % POINTS)];
@@ -193,5 +199,9 @@ mod tests {
         let product = ratio.quantiles[0][0] * inverse.quantiles[2][0];
         assert!((product - 1.0).abs() < 0.02, "{product}");
         assert!(a.rate_ratio(&b, &points, &[0.001], &[]).is_err());
+        let mut elsewhere = b.clone();
+        let axis = crate::Axis { unit: Some("km".into()), ..b.window().axes()[0].clone() };
+        elsewhere.window = b.window().clone().with_axes(vec![axis]).unwrap();
+        assert!(a.rate_ratio(&elsewhere, &points, &ASKED, &[]).is_err());
     }
 }
