@@ -213,3 +213,37 @@ fn a_rate_that_jumps_is_warned_of() {
         assert!(!said.contains("bursts"), "{quiet}: {said}");
     }
 }
+
+/// A bin that is far out, but not beyond chance among so many, is pointed at by a line of its own; where none is, there is no such line.
+#[test]
+fn a_bin_that_may_be_chance_is_worth_a_look() {
+    let folder = Folder::new();
+    folder.write("all.csv", table(even(2000)));
+    folder.run("fit all.csv --window 0,100 -q -o m.json").good();
+    let look = |more: u32| {
+        let extra = (0..more).map(|i| 41.02 + 0.96 * (f64::from(i) * 0.381_966).fract());
+        folder.write("more.csv", table(even(2000).chain(extra)));
+        let text = folder.run("check m.json more.csv --fit --every 1").good().out;
+        let told = folder.run("check m.json more.csv --fit --every 1 --json").good().json();
+        let bins = told["bins"].as_array().unwrap().clone();
+        let least = bins.iter().map(|bin| bin["p"].as_f64().unwrap()).fold(1.0, f64::min);
+        let line = text.lines().find(|line| line.contains("worth a look")).map(String::from);
+        (line, least * bins.len() as f64, text)
+    };
+    let (mut pointed, mut passed) = (0, 0);
+    for more in [0, 13, 14, 15, 16, 17, 18, 24] {
+        let (line, chance, text) = look(more);
+        match line {
+            Some(line) => {
+                pointed += 1;
+                assert!((0.05..0.2).contains(&chance) && line.contains("one of 100 bins"), "{chance}: {line}");
+                assert!(line.contains("41,42"), "{line}");
+            }
+            None => {
+                passed += 1;
+                assert!(chance >= 0.2 || !text.contains("nothing speaks against"), "{chance}: {text}");
+            }
+        }
+    }
+    assert!(pointed > 0 && passed > 0, "{pointed} {passed}");
+}
