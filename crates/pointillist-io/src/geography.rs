@@ -216,7 +216,8 @@ pub fn onto_map(region: Window) -> Result<Window, Message> {
         return Ok(region);
     }
     let mut parts: Vec<Window> = Vec::new();
-    for piece in region.pieces() {
+    let pieces = region.pieces().iter().map(|piece| polygon_by_polygon(piece, east)).collect::<Result<Vec<_>, _>>();
+    for piece in pieces.map_err(|error| message!["{error}"])?.into_iter().flatten() {
         let Span { lo, hi } = piece.spans[east];
         let length = rounded((hi - lo) / degrees(1.0));
         if hi - lo > turn + slack {
@@ -227,12 +228,24 @@ pub fn onto_map(region: Window) -> Result<Window, Message> {
         }
         let [first, last] = [lo, hi].map(|end| ((end + half) / turn).floor() as i64);
         for turns in first..=last {
-            parts.extend(turned(piece, east, turns as f64 * turn, half)?);
+            parts.extend(turned(&piece, east, turns as f64 * turn, half)?);
         }
     }
     let overlap = |_| message!["covers some places twice, on both sides of the globe; give each of them once"];
     let placed = Window::union(&parts).map_err(overlap)?;
     placed.with_axes(region.axes().to_vec()).map_err(|error| message!["{error}"])
+}
+
+/// Each polygon of a piece as a piece of its own: islands on both sides of the antimeridian are turned each for itself, and not cut.
+fn polygon_by_polygon(piece: &Piece, east: usize) -> Result<Vec<Piece>, Error> {
+    let Some(outline) = piece.outline.as_ref().filter(|_| east < 2) else { return Ok(vec![piece.clone()]) };
+    let of_rings = |rings: &Vec<Ring>| {
+        let own = Polygons::new(vec![rings.clone()])?;
+        let mut spans = piece.spans.clone();
+        spans.splice(..2, own.bounding_box());
+        Ok(Piece { spans, outline: Some(own), repeats: piece.repeats })
+    };
+    outline.rings().iter().map(of_rings).collect()
 }
 
 /// The part of a piece that lies on the map once it was moved west by so many km.

@@ -80,5 +80,5 @@ fn counts_in_gaps_hold_what_nobody_saw() {
         held += usize::from((ends[0]..=ends[1]).contains(&unseen));
     }
     println!("{held} of {sets} gaps lie in their 90 % intervals");
-    assert!((48..=60).contains(&held), "{held}");
+    assert!((48..=59).contains(&held), "{held}");
 }
