@@ -206,7 +206,7 @@ class Counts:
 
     @property
     def seen(self) -> list[int | None]:
-        """How many events of the fit lie in each region, to be held beside what is expected; None beyond the window, and for trials."""
+        """How many events of the fit lie in each region, to be held beside what is expected; None beyond the window, in its gaps, and for trials."""
         return self._core.seen
 
     @property

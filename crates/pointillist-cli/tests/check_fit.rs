@@ -211,3 +211,40 @@ fn a_rate_that_jumps_is_warned_of() {
         assert!(!said.contains("bursts"), "{quiet}: {said}");
     }
 }
+
+/// Numbers from 0 to 1 without structure (a linear congruential generator), the same each time.
+fn random(seed: u64) -> impl Iterator<Item = f64> {
+    let step = |state: &u64| Some(state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
+    std::iter::successors(Some(seed), step).skip(1).map(|state| (state >> 11) as f64 / (1u64 << 53) as f64)
+}
+
+/// A bin that is far out, but not beyond chance among so many, is pointed at by a line of its own; one that is beyond chance, or none, by none.
+#[test]
+fn a_bin_that_may_be_chance_is_worth_a_look() {
+    let folder = Folder::new();
+    let events = || random(5).skip(3).take(400).map(|u| 100.0 * u);
+    folder.write("all.csv", table(events()));
+    folder.run("fit all.csv --window 0,100 -q -o m.json").good();
+    let (mut pointed, mut quiet, mut beyond) = (0, 0, 0);
+    for more in [0, 14, 15, 16, 20, 24] {
+        folder.write("more.csv", table(events().chain(random(9).skip(1).take(more).map(|u| 40.0 + 10.0 * u))));
+        let text = folder.run("check m.json more.csv --fit --every 10").good().out;
+        let told = folder.run("check m.json more.csv --fit --every 10 --json").good().json();
+        let bins = told["bins"].as_array().unwrap();
+        let least = bins.iter().map(|bin| bin["p"].as_f64().unwrap()).fold(1.0, f64::min);
+        // So many sets have such a bin at most (Bonferroni).
+        let chance = least * bins.len() as f64;
+        let line = text.lines().find(|line| line.contains("worth a look"));
+        assert_eq!(line.is_some(), (0.05..0.2).contains(&chance), "{chance}: {text}");
+        assert_eq!(text.contains("beyond chance"), chance < 0.05, "{chance}: {text}");
+        if let Some(line) = line {
+            let percent = format!("at most {} %", (100.0 * chance).ceil());
+            assert!(line.contains("one of 10 bins") && line.contains("40,50") && line.contains(&percent), "{line}");
+            assert!(text.contains("nothing speaks against the model"), "{text}");
+        }
+        pointed += usize::from(line.is_some());
+        quiet += usize::from(chance >= 0.2);
+        beyond += usize::from(chance < 0.05);
+    }
+    assert!(pointed > 0 && quiet > 0 && beyond > 0, "{pointed} {quiet} {beyond}");
+}

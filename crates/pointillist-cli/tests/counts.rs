@@ -149,14 +149,31 @@ fn beyond_a_box_a_count_is_a_forecast() {
     let mean = column(&rates.csv(), "mean");
     assert!(mean[0] < mean[1] && mean[1] < mean[2] && mean[2] > 1.2 * mean[0], "{mean:?}");
     folder.run("count lattice.json --in 1962,1972").good();
-    // Gaps of a line are not counted.
+    // Of the window what was looked at is cut into bins; a stretch that is asked for is counted with its gaps.
     folder.write("t.csv", "t\n0.5\n1.5\n2.25\n2.5\n2.75\n3\n5.5\n9\n");
     folder.run("fit t.csv --window 0,4 --window 5,10 --inducing 8 -q -o gap.json").good();
-    let run = folder.run("count gap.json --every 3 -o -").good();
-    assert!(run.err.contains("not counted"), "{}", run.err);
+    let bins = column(&folder.run("count gap.json --every 0.5 -o -").good().csv(), "mean");
+    assert_eq!(bins.len(), 18, "none in the gap");
+    let whole = folder.run("count gap.json --json").good().json()["mean"].as_f64().unwrap();
+    assert!((bins.iter().sum::<f64>() / whole - 1.0).abs() < 1e-6, "{bins:?} {whole}");
+    let asked = folder.run("count gap.json --in 0,10 --every 0.5 -o -").good();
+    assert_eq!(column(&asked.csv(), "mean").len(), 20);
+    assert!(asked.err.contains("in a gap: no events were observed there"), "{}", asked.err);
+    let (header, rows) = asked.csv();
+    assert!(!header.contains(&"seen".into()), "what was not looked at is not known: {rows:?}");
     let after = folder.run("count gap.json --in 11,12").good();
     assert!(after.err.contains("a forecast"), "{}", after.err);
-    folder.run("count gap.json --in 4.2,4.8").refused(&["--in 4.2,4.8", "outside the window"]);
+    let gap = folder.run("count gap.json --in 4.2,4.8").good();
+    assert!(gap.err.contains("100 % of the length of --in 4.2,4.8") && gap.err.contains("no events"), "{}", gap.err);
+    assert!(!gap.out.contains("seen"), "{}", gap.out);
+}
+
+#[test]
+fn forecasts_that_go_on_for_ever_are_refused() {
+    let folder = Folder::new();
+    folder.run("fit coal -q -o coal.json").good();
+    folder.run("count coal.json --in 1960,3000 --draws 20").good();
+    folder.run("count coal.json --in 1960,1e6").refused(&["so far beyond the window", "ask for less of it"]);
 }
 
 #[test]

@@ -558,3 +558,80 @@ fn gdal_reads_the_layers() {
         }
     }
 }
+
+/// A region is the same place however its longitudes are counted.
+#[test]
+fn regions_are_turned_onto_the_map() {
+    let folder = Folder::new();
+    folder.write("fiji.csv", table("lon,lat", places(150, [170.0, 190.0, -20.0, -10.0])));
+    folder.run("fit fiji.csv --window 170,190,-20,-10 --nodes 16x12 --average off -q -o m.json").good();
+    let count =
+        |text: &str| number(&folder.run(&format!("count m.json --draws 20 --json {text}")).good().json()["mean"]);
+    let [west, east] = [count("--in 170,180,-20,-10"), count("--in 180,190,-20,-10")];
+    near(count("--in -180,-170,-20,-10"), east, 1e-9);
+    near(west + count("--in -180,-170,-20,-10"), count(""), 1e-6);
+    // A border with an island on each side, and a table.
+    let square = |x: f64| json!([[[x, -19], [x + 5.0, -19], [x + 5.0, -11], [x, -19]]]);
+    let island = |x: f64| json!({"type": "Polygon", "coordinates": square(x)}).to_string();
+    folder.write("west.geojson", island(174.0));
+    folder.write("east.geojson", island(180.0));
+    let border = |first: f64, second: f64| {
+        json!({"type": "Feature", "properties": {"name": "both"}, "geometry":
+            {"type": "MultiPolygon", "coordinates": [square(first), square(second)]}})
+        .to_string()
+    };
+    folder.write("split.geojson", border(-180.0, 174.0));
+    near(count("--in split.geojson"), count("--in west.geojson") + count("--in east.geojson"), 1e-9);
+    folder.write("rows.csv", "lon_lo,lon_hi,lat_lo,lat_hi\n170,180,-20,-10\n-180,-170,-20,-10\n");
+    let rows = column(&folder.run("count m.json --draws 20 --in rows.csv -o -").good(), "mean");
+    near(rows[0], west, 1e-9);
+    near(rows[1], east, 1e-9);
+    let ends = column(&folder.run("count m.json --draws 20 --in rows.csv -o -").good(), "lon_lo");
+    near(ends[1], 180.0, 1e-9);
+    let same = folder.run("contrast m.json --in -180,-170,-20,-10 --in 180,190,-20,-10 --json").good().json();
+    assert!(number(&same["difference"]["sd"]) < 1e-6, "{same}");
+    // What cannot be placed.
+    folder.run("count m.json --in -200,170,-20,-10").refused(&["-200,170", "370 degrees", "at most 360"]);
+    folder.write("twice.geojson", border(-180.0, 182.0));
+    folder.run("count m.json --in twice.geojson").refused(&["twice.geojson", "twice", "once"]);
+}
+
+/// All round the globe a region may lie across the cut of the map: it is counted on both sides.
+#[test]
+fn regions_across_the_cut_come_in_two_parts() {
+    let folder = Folder::new();
+    folder.write("e.csv", table("lon,lat", places(200, [-180.0, 180.0, -40.0, 40.0])));
+    folder.run("fit e.csv --window -180,180,-40,40 --nodes 24x10 --average off -q -o m.json").good();
+    let count = |text: &str| folder.run(&format!("count m.json --draws 20 --json {text}")).good().json();
+    let mean = |text: &str| number(&count(text)["mean"]);
+    near(mean("--in 170,190,-10,10"), mean("--in 170,180,-10,10") + mean("--in -180,-170,-10,10"), 1e-9);
+    let seen = |text: &str| count(text)["seen"].as_u64().unwrap();
+    assert_eq!(seen("--in 150,210,-40,40"), seen("--in 150,180,-40,40") + seen("--in -180,-150,-40,40"));
+    let slanted = |shift: f64| {
+        let ring: Vec<[f64; 2]> = [[160.0, -30.0], [200.0, -20.0], [190.0, 25.0]].map(|[x, y]| [x + shift, y]).to_vec();
+        json!({"type": "Polygon", "coordinates": [[ring[0], ring[1], ring[2], ring[0]]]}).to_string()
+    };
+    folder.write("east.geojson", slanted(0.0));
+    folder.write("west.geojson", slanted(-360.0));
+    near(mean("--in east.geojson"), mean("--in west.geojson"), 1e-9);
+    let (whole, middle) = (mean("--in 150,210,-40,40"), mean("--in east.geojson"));
+    assert!(middle > 0.05 * whole && middle < 0.6 * whole, "{middle} of {whole}");
+}
+
+#[test]
+fn what_are_no_degrees_is_refused_with_its_line() {
+    let folder = Folder::new();
+    folder.write("e.csv", table("lon,lat", places(60, [5.0, 15.0, 45.0, 55.0])));
+    folder.run("fit e.csv --window 5,15,45,55 --nodes 10x10 --average off -q -o m.json").good();
+    folder.write("at.csv", "lon,lat\n7,50\n8,95\n");
+    folder.run("predict m.json --at at.csv").refused(&["at.csv, line 3", "`lat` is 95", "no latitude", "correct it"]);
+    folder.run("score m.json at.csv").refused(&["at.csv, line 3", "no latitude"]);
+    folder.write("far.csv", "lon,lat\n700,50\n");
+    folder.run("predict m.json --at far.csv").refused(&["far.csv, line 2", "no longitude"]);
+    folder.run("count m.json --in 5,8,50,95").refused(&["--in 5,8,50,95", "95 is no latitude", "degrees"]);
+    folder.write("rows.csv", "lon_lo,lon_hi,lat_lo,lat_hi\n5,8,46,50\n5,8,50,91\n");
+    folder.run("count m.json --in rows.csv").refused(&["rows.csv, line 3", "`lat_hi` is 91", "no latitude"]);
+    let ring = json!([[[5, 46], [8, 46], [8, 91], [5, 46]]]);
+    folder.write("border.geojson", json!({"type": "Polygon", "coordinates": ring}).to_string());
+    folder.run("count m.json --in border.geojson").refused(&["border.geojson", "position 3", "91 is no latitude"]);
+}

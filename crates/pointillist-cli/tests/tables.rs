@@ -232,3 +232,31 @@ fn dates_count_from_the_window_that_is_given() {
     let start = folder.run("predict a.json --grid 3").good().out;
     assert!(start.lines().nth(1).is_some_and(|row| row.starts_with("0,2024-01-01")), "{start}");
 }
+
+#[test]
+fn axes_that_are_called_as_answers_keep_their_names() {
+    let folder = Folder::new();
+    let rows: String = (0..40).map(|i| format!("{}\n", 0.25 * f64::from(i))).collect();
+    for (axis, options, wanted) in [
+        ("mean", "", "mean,rate_mean,rate_sd,rate_q0.05,rate_q0.5,rate_q0.95"),
+        ("q0.05", "", "q0.05,rate_mean,rate_sd,rate_q0.05,rate_q0.5,rate_q0.95"),
+        ("rate_sd", "", "rate_sd,mean,sd,q0.05,q0.5,q0.95"),
+    ] {
+        folder.write("e.csv", format!("{axis}\n{rows}"));
+        folder.run("fit e.csv --window 0,10 --nodes 20 --average off -q -o m.json").good();
+        let run = folder.run(&format!("predict m.json --grid 5 {options}")).good();
+        assert_eq!(run.out.lines().next().unwrap(), wanted);
+        assert_eq!(run.err.contains("is an axis of the model"), axis != "rate_sd", "{}", run.err);
+        // What comes out goes in again.
+        folder.write("at.csv", &run.out);
+        assert_eq!(folder.run("predict m.json --at at.csv").good().out, run.out);
+    }
+    folder.write("f.csv", format!("f\n{rows}"));
+    folder.run("fit f.csv --window 0,10 --kernel se(f)+periodic(f,period=2!) --inducing 12 -q -o f.json").good();
+    let header = folder.run("predict f.json --components --grid 5").good().csv().0;
+    assert_eq!(&header[..2], ["f", "rate_f"]);
+    folder.write("draw.csv", format!("draw1\n{rows}"));
+    folder.run("fit draw.csv --window 0,10 --nodes 20 --average off -q -o d.json").good();
+    let header = folder.run("sample d.json --draws 2 --grid 5").good().csv().0;
+    assert_eq!(header, ["draw1", "rate_draw1", "rate_draw2"]);
+}

@@ -304,3 +304,31 @@ fn weights_outside_the_window_do_not_count() {
         "--clip",
     ]);
 }
+
+/// What lies beyond a window with an exposure, at the exposure that is said: parts add up, and a constant rate goes on at its own height.
+#[test]
+fn what_lies_beyond_an_exposure_adds_up() {
+    let folder = Folder::new();
+    let times = Random(11).line(400, |_| 1.0);
+    folder.write("t.csv", column("t", &times));
+    folder.write("e.csv", "t,e\n0,2\n10,2\n");
+    for basis in ["--basis inducing --inducing 10", "--nodes 60", "--link log --smoothness 2 --average off --nodes 60"]
+    {
+        folder.run(&format!("fit t.csv --window 0,10 --exposure e.csv {basis} -q -o m.json")).good();
+        let count = |options: &str| {
+            number(&folder.run(&format!("count m.json --draws 20 --json {options}")).good().json()["mean"])
+        };
+        let beyond = |ends: &str, exposure: f64| count(&format!("--in {ends} --exposure-beyond {exposure}"));
+        // Of one question: how far a lattice is widened depends on what is asked for.
+        let asked = "count m.json --draws 20 --json --in 10,12 --in 10,10.5 --in 10.5,12 --exposure-beyond 2";
+        let told = folder.run(asked).good().json()["regions"].clone();
+        let [both, first, second] = [0, 1, 2].map(|r| number(&told[r]["mean"]));
+        assert!((both / (first + second) - 1.0).abs() < 2e-5, "{basis}: {both} {first} {second}");
+        let whole = beyond("10,12", 2.0);
+        assert!((beyond("10,12", 6.0) / whole - 3.0).abs() < 1e-5, "{basis}: counts go with the exposure");
+        // Forty events per unit at this exposure; what is not known of the rate there makes the mean a little higher.
+        let next = beyond("10,10.5", 2.0);
+        assert!((14.0..30.0).contains(&next), "{basis}: {next} where 20 are usual");
+        assert!((count("") / 400.0 - 1.0).abs() < NEAR, "{basis}");
+    }
+}

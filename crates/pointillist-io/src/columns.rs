@@ -27,6 +27,16 @@ impl Column {
         }
     }
 
+    /// The same under another name.
+    pub fn called(self, name: String) -> Self {
+        match self {
+            Self::Numbers(_, values) => Self::Numbers(name, values),
+            Self::Maybe(_, values) => Self::Maybe(name, values),
+            Self::Whole(_, values) => Self::Whole(name, values),
+            Self::Texts(_, values) => Self::Texts(name, values),
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Self::Numbers(_, values) => values.len(),

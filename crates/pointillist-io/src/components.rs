@@ -3,6 +3,7 @@
 //! A term that repeats itself is called by its period; all that does not is the trend, and the constant belongs to it. Without anything that repeats itself
 //! every term is a component of its own.
 
+use super::fit_summary::brief;
 use super::message::{Message, Setting};
 use super::window::time_axis;
 use crate::message;
@@ -134,10 +135,6 @@ pub fn components(posterior: &Posterior) -> Result<Vec<Component>, Message> {
         found.push(Component { name, part: PartOfF { terms: vec![term], constant: false }, cycle: Some(cycle) });
     }
     Ok(found)
-}
-
-fn brief(value: f64) -> String {
-    format!("{value:.4e}").parse().unwrap_or(value).to_string()
 }
 
 /// The constant, and every term by itself.

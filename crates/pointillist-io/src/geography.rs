@@ -38,6 +38,8 @@ const HIGHEST: f64 = 89.0;
 const STRETCH_WORTH_A_WORD: f64 = 1.1;
 /// Degrees of latitude after which a slanting edge of a border gets a corner: what is straight in degrees is bent in km.
 const STEP: f64 = 0.25;
+/// Degrees that a region may reach beyond half a turn from the map's centre, which is rounded.
+const SLACK: f64 = 0.01;
 /// Degrees are given to so many parts: as exactly as there and back again leaves them.
 const PARTS: f64 = 1e11;
 
@@ -178,19 +180,108 @@ pub fn points_outward(points: &Points, axes: &[Axis]) -> Result<Points, Error> {
     Points::new(points.dims(), points.rows().flat_map(|row| row_outward(row, axes)).collect())
 }
 
+/// What a number on an axis would be, if it is on the globe and the number is not: `latitude`.
+pub fn no_degrees(axis: &Axis, value: f64) -> Option<&'static str> {
+    let (most, what) = match axis.globe?.direction {
+        Direction::East => (MOST_LONGITUDE, "longitude"),
+        Direction::North => (90.0, "latitude"),
+    };
+    (value.abs() > most).then_some(what)
+}
+
 /// Refuses points that are not on the globe though the axes are: most likely they are metres, or the other way round.
 pub fn refuse_no_degrees(points: &Points, axes: &[Axis], what: &str) -> Result<(), Message> {
-    let most =
-        |axis: &Axis| axis.globe.map(|globe| [MOST_LONGITUDE, 90.0][usize::from(globe.direction == Direction::North)]);
     for (r, axis) in axes.iter().enumerate() {
-        let Some(most) = most(axis) else { continue };
-        let Some(value) = points.rows().map(|row| row[r]).find(|value| value.abs() > most) else { continue };
+        let Some(value) = points.rows().map(|row| row[r]).find(|value| no_degrees(axis, *value).is_some()) else {
+            continue;
+        };
         let (name, value) = (&axis.name, number(value));
         return Err(message![
             "{what} reach {value} on `{name}`, which is no number of degrees; give longitudes and latitudes, in the order of the axes"
         ]);
     }
     Ok(())
+}
+
+/// A region, in km, where the map has it. What lies more than half a turn from the map's centre is the same place on its other side: on a map from 170 to
+/// 190 degrees -180,-170 is 180,190. A region that lies across the map's cut comes in two parts, one on each side. The reason if it cannot be placed.
+pub fn onto_map(region: Window) -> Result<Window, Message> {
+    let is_east = |axis: &Axis| axis.globe.is_some_and(|globe| globe.direction == Direction::East);
+    let Some(east) = region.axes().iter().position(is_east) else { return Ok(region) };
+    let Some(globe) = region.axes()[east].globe else { return Ok(region) };
+    let degrees = |degrees: f64| to_km(&globe, globe.centre[0] + degrees);
+    let (half, turn, slack) = (degrees(180.0), degrees(360.0), degrees(SLACK));
+    let span = region.bounding_box()[east];
+    if span.lo >= -half - slack && span.hi <= half + slack {
+        return Ok(region);
+    }
+    let mut parts: Vec<Window> = Vec::new();
+    let pieces = region.pieces().iter().map(|piece| polygon_by_polygon(piece, east)).collect::<Result<Vec<_>, _>>();
+    for piece in pieces.map_err(|error| message!["{error}"])?.into_iter().flatten() {
+        let Span { lo, hi } = piece.spans[east];
+        let length = rounded((hi - lo) / degrees(1.0));
+        if hi - lo > turn + slack {
+            let name = &region.axes()[east].name;
+            return Err(message![
+                "reaches over {length} degrees of `{name}`, more than once round the globe; give at most 360 of them"
+            ]);
+        }
+        let [first, last] = [lo, hi].map(|end| ((end + half) / turn).floor() as i64);
+        for turns in first..=last {
+            parts.extend(turned(&piece, east, turns as f64 * turn, half)?);
+        }
+    }
+    let overlap = |_| message!["covers some places twice, on both sides of the globe; give each of them once"];
+    let placed = Window::union(&parts).map_err(overlap)?;
+    placed.with_axes(region.axes().to_vec()).map_err(|error| message!["{error}"])
+}
+
+/// Each polygon of a piece as a piece of its own: islands on both sides of the antimeridian are turned each for itself, and not cut.
+fn polygon_by_polygon(piece: &Piece, east: usize) -> Result<Vec<Piece>, Error> {
+    let Some(outline) = piece.outline.as_ref().filter(|_| east < 2) else { return Ok(vec![piece.clone()]) };
+    let of_rings = |rings: &Vec<Ring>| {
+        let own = Polygons::new(vec![rings.clone()])?;
+        let mut spans = piece.spans.clone();
+        spans.splice(..2, own.bounding_box());
+        Ok(Piece { spans, outline: Some(own), repeats: piece.repeats })
+    };
+    outline.rings().iter().map(of_rings).collect()
+}
+
+/// The part of a piece that lies on the map once it was moved west by so many km.
+fn turned(piece: &Piece, east: usize, west: f64, half: f64) -> Result<Option<Window>, Message> {
+    let wrong = |error: Error| message!["{error}"];
+    let mut spans: Vec<(f64, f64)> = piece.spans.iter().map(|span| (span.lo, span.hi)).collect();
+    spans[east] = (spans[east].0 - west, spans[east].1 - west);
+    let cut = (spans[east].0.max(-half), spans[east].1.min(half));
+    // Less is what numbers lose on their way.
+    if cut.1 - cut.0 <= 1e-9 * half {
+        return Ok(None);
+    }
+    let moved = match &piece.outline {
+        // A border stands on the first two axes.
+        Some(outline) if east < 2 => {
+            let point = |point: &[f64; 2]| {
+                let mut point = *point;
+                point[east] -= west;
+                point
+            };
+            let ring = |ring: &Ring| ring.iter().map(point).collect();
+            let rings = outline.rings().iter().map(|rings| rings.iter().map(ring).collect()).collect();
+            let inside = Window::inside(Polygons::new(rings).map_err(wrong)?);
+            match spans.get(2..) {
+                Some(others) if !others.is_empty() => {
+                    inside.times(&Window::new(others).map_err(wrong)?).map_err(wrong)?
+                }
+                _ => inside,
+            }
+        }
+        _ => Window::new(&spans).map_err(wrong)?,
+    };
+    let is_whole = cut == spans[east];
+    spans[east] = cut;
+    let map = Window::new(&spans).map_err(wrong)?;
+    Ok(if is_whole { Some(moved) } else { map.intersection(&moved) })
 }
 
 /// A window that stands on axes already, on others: as it is where these are the same plane or map, by way of degrees from one map to another.
@@ -216,7 +307,7 @@ pub fn onto(window: &Window, axes: &[Axis]) -> Result<Window, InputError> {
     }
     let moved = |piece: &Piece| piece_inward(&piece_outward(piece, own)?, axes);
     let pieces = window.pieces().iter().map(moved).collect::<Result<Vec<_>, _>>()?;
-    Ok(Window::union(&pieces)?.with_axes(axes.to_vec())?)
+    Ok(onto_map(Window::union(&pieces)?.with_axes(axes.to_vec())?)?)
 }
 
 /// A piece in degrees.

@@ -1,9 +1,10 @@
 //! The window that settings describe: boxes, borders, trials, repeats, exposure; and what may be wrong when events miss it.
 
+use super::columns::number;
 use super::datasets;
 pub use super::exposure::ExposureTable;
 use super::exposure::{choose_columns, exposure_table};
-use super::geography::{outward, rings_inward, row_inward, row_outward};
+use super::geography::{no_degrees, onto_map, outward, rings_inward, row_inward, row_outward};
 use super::geojson::{self, Feature, Ring, read_features, read_polygons, ring_name};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
@@ -60,7 +61,7 @@ pub fn region(given: Given<'_>, on: On<'_>) -> Result<Window, InputError> {
         // A name that is quoted in a sentence must be one.
         [""] => Err(message![given.setting, " is empty; write lo,hi for each axis, or a GeoJSON file"].into()),
         [first, rest @ ..] if !is_end(first) => border(given, first, rest, on),
-        ends => Ok(parse_box(given, ends, on)?),
+        ends => Ok(onto_map(parse_box(given, ends, on)?).map_err(|why| message![given.message(), " ", why])?),
     }
 }
 
@@ -144,13 +145,36 @@ fn within(
         };
         return Err(message![given.message(), " {why}"].into());
     }
-    let rings = rings_inward(&if on.north_first { turned(rings) } else { rings }, on.axes);
+    let rings = if on.north_first { turned(rings) } else { rings };
+    refuse_no_degrees(file, &rings, on.axes)?;
+    let rings = rings_inward(&rings, on.axes);
     let inside = Polygons::new(rings).map(Window::inside).map_err(|error| polygon_fault(file, error, on.axes))?;
     let window = match others {
         [] => inside,
         _ => inside.times(&parse_box(given, ends, on.after(2))?)?,
     };
-    Ok(window.with_axes(on.axes.to_vec())?)
+    Ok(onto_map(window.with_axes(on.axes.to_vec())?).map_err(|why| message!["{file} ", why])?)
+}
+
+/// Refuses corners that are not on the globe though the axes are.
+fn refuse_no_degrees(file: &str, polygons: &[Vec<Ring>], axes: &[Axis]) -> Result<(), Message> {
+    for (polygon, rings) in polygons.iter().enumerate() {
+        for (ring, corners) in rings.iter().enumerate() {
+            let wrong = |corner: &[f64; 2]| {
+                [0, 1].into_iter().find_map(|r| Some((no_degrees(&axes[r], corner[r])?, corner[r])))
+            };
+            let Some((place, (what, value))) =
+                corners.iter().enumerate().find_map(|(place, corner)| Some((place, wrong(corner)?)))
+            else {
+                continue;
+            };
+            let (polygon, ring, place, value) = (polygon + 1, ring_name(ring), place + 1, number(value));
+            return Err(message![
+                "{file}: polygon {polygon}: {ring}, position {place}: {value} is no {what}; give degrees, longitude before latitude"
+            ]);
+        }
+    }
+    Ok(())
 }
 
 /// Positions with their coordinates exchanged.

@@ -3,6 +3,7 @@
 use super::datasets;
 use super::events::bytes_of;
 use super::fit_summary::brief;
+use super::geography::onto_map;
 use super::geojson::{Feature, Ring};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
@@ -134,6 +135,9 @@ pub fn expose_beyond(groups: &mut [RegionGroup], exposure: f64, posterior: &Post
 const NOT_WORTH_A_WORD: f64 = 1e-6;
 /// What becomes of what lies beyond the window.
 const FORECAST: &str = "where the count is a forecast: its quantiles say more than its mean";
+/// What becomes of gaps between the pieces of a window.
+const GAP: &str = "in a gap: no events were observed there, and the count is what the model expects";
+const NOT_COUNTED: &str = "and not counted";
 /// So many regions are warned of one by one.
 const FEW: usize = 3;
 
@@ -150,13 +154,13 @@ pub fn counted(group: RegionGroup, posterior: &Posterior) -> Result<(Vec<Region>
             continue;
         }
         let part = |of: Option<Window>| of.map_or(0.0, |part| part.volume() / region.window.volume());
-        let beyond = 1.0 - part(window.intersection(&region.window));
+        let (beyond, gap) = (1.0 - part(window.intersection(&region.window)), part(gaps(&region.window, window)));
         let Some(counted) = posterior.counted(&region.window) else {
             lost.push(region.name);
             continue;
         };
         let uncounted = 1.0 - part(Some(counted.clone()));
-        for (part, fate) in [(beyond - uncounted, FORECAST), (uncounted, "and not counted")] {
+        for (part, fate) in [(beyond - gap - uncounted, FORECAST), (gap - uncounted, GAP), (uncounted, NOT_COUNTED)] {
             if part > NOT_WORTH_A_WORD {
                 outside.push((region.name.clone(), part, fate));
             }
@@ -200,11 +204,10 @@ pub fn counted(group: RegionGroup, posterior: &Posterior) -> Result<(Vec<Region>
     }
     if outside.len() > FEW {
         let count = outside.len();
-        let forecasts = outside.iter().filter(|(_, _, fate)| *fate == FORECAST).count();
-        let fate = match forecasts {
-            0 => "and not counted",
-            _ if forecasts == count => FORECAST,
-            _ => "where counts are forecasts; gaps are not counted",
+        let first = outside[0].2;
+        let fate = match outside.iter().all(|(_, _, fate)| *fate == first) {
+            true => first,
+            false => "before and after it, where counts are forecasts, or in its gaps, where no events were observed",
         };
         said.push(message![
             "{count} of the {total} regions of ",
@@ -213,6 +216,24 @@ pub fn counted(group: RegionGroup, posterior: &Posterior) -> Result<(Vec<Region>
         ]);
     }
     Ok((regions, said))
+}
+
+/// The part of a region on a line that lies between the pieces of a window.
+fn gaps(region: &Window, window: &Window) -> Option<Window> {
+    if window.dims() > 1 || window.exposure().is_some() {
+        return None;
+    }
+    let mut spans: Vec<Span> = window.pieces().iter().map(|piece| piece.spans[0]).collect();
+    spans.sort_by(|a, b| a.lo.total_cmp(&b.lo));
+    let mut reached = spans[0].hi;
+    let mut between = Vec::new();
+    for span in spans {
+        if span.lo > reached {
+            between.extend(Window::interval(reached, span.lo));
+        }
+        reached = reached.max(span.hi);
+    }
+    Window::union(&between).ok()?.intersection(region)
 }
 
 /// The first few names.
@@ -300,8 +321,12 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
     let options = ReadOptions { columns: Some(columns), label, time_unit, dates, ..Default::default() };
     let mut table = read_bytes(source, &bytes, &options)?;
     for (r, axis) in axes.iter().enumerate() {
-        onto_axis(&mut table, 2 * r, axis, false)?;
-        onto_axis(&mut table, 2 * r + 1, axis, false)?;
+        for column in [2 * r, 2 * r + 1] {
+            match axis.globe {
+                Some(_) => table.ends_on_globe(column, axis)?,
+                None => onto_axis(&mut table, column, axis, false)?,
+            }
+        }
     }
     let mut regions = Vec::with_capacity(table.lines.len());
     for (row, (ends, line)) in table.rows.chunks_exact(table.dims).zip(&table.lines).enumerate() {
@@ -316,6 +341,7 @@ fn table(path: &str, axes: &[Axis]) -> Result<Vec<Region>, InputError> {
         let shown = show_box(spans.iter().copied(), axes);
         let window = Window::new(&spans)?.with_axes(axes.to_vec())?;
         refuse_twice(&window).map_err(|why| message!["{source}, line {line}: ", why])?;
+        let window = onto_map(window).map_err(|why| message!["{source}, line {line} ", why])?;
         regions.push(match table.labels.get(row) {
             Some(name) => Region { is_named: true, ..Region::plain(name.clone(), window) },
             None => Region::plain(shown, window),
@@ -342,10 +368,12 @@ fn refuse_twice(window: &Window) -> Result<(), Message> {
 }
 
 /// How many of the events of a fit lie in a region: to be held beside what is expected there. Not known where the model has not kept its events, where several
-/// trials were seen and one is counted, or where the region reaches beyond the window.
+/// trials were seen and one is counted, or where the region reaches beyond the window or into a gap of it.
 pub fn seen(region: &Region, model: &ModelFile) -> Option<u64> {
     let (events, window) = (model.events.as_ref()?, model.posterior.window());
-    let is_known = !is_repeated(window) && is_within(&region.counted, window);
+    let gap = gaps(&region.counted, window).map_or(0.0, |gap| gap.volume());
+    let is_all_seen = gap <= NOT_WORTH_A_WORD * region.counted.volume();
+    let is_known = !is_repeated(window) && is_within(&region.counted, window) && is_all_seen;
     is_known.then(|| model.posterior.seen(&region.counted, &events.points))
 }
 
@@ -440,13 +468,18 @@ fn bins(region: &Region, text: &str, cut: &Cut, axes: &[Axis]) -> Result<Vec<Reg
         let given = Setting::Every.given(text);
         return Err(message![given, " makes {count} bins; take longer ones, {MOST_BINS} are the most"].into());
     }
-    let bin = |pair: &[f64]| {
+    // Of a window with gaps only what lies in its pieces is cut.
+    let is_whole = region.window.is_one_box();
+    let bin = |pair: &[f64]| -> Result<Option<Region>, InputError> {
         let ends = (pair[0], pair[1]);
-        let window = Window::new(&[ends])?.with_axes(axes.to_vec())?;
+        let whole = Window::new(&[ends])?.with_axes(axes.to_vec())?;
+        let Some(window) = (if is_whole { Some(whole) } else { region.window.intersection(&whole) }) else {
+            return Ok(None);
+        };
         let name = show_box([ends], axes);
-        Ok(Region { properties: region.properties.clone(), ..Region::plain(name, window) })
+        Ok(Some(Region { properties: region.properties.clone(), ..Region::plain(name, window) }))
     };
-    cut.ends(span).windows(2).map(bin).collect()
+    cut.ends(span).windows(2).filter_map(|pair| bin(pair).transpose()).collect()
 }
 
 fn box_around(window: &Window) -> Result<Window, InputError> {

@@ -10,8 +10,9 @@
 
 use std::io::{self, ErrorKind};
 
+use super::columns::number;
 use super::filter::{Cell, Clause, Filter};
-use super::geography::place_inward;
+use super::geography::{inward, no_degrees, place_inward};
 use super::geojson_points::{self, Flat};
 use super::input_error::{InputError, shortened};
 use super::memory;
@@ -1162,10 +1163,29 @@ impl Table {
     }
 
     /// Counts a column of degrees in the km of an axis on the globe. On any other axis it stays.
-    pub(crate) fn on_globe(&mut self, column: usize, axis: &Axis) {
+    pub(crate) fn on_globe(&mut self, column: usize, axis: &Axis) -> Result<(), Message> {
+        self.refuse_no_degrees(column, axis)?;
         if axis.globe.is_some() {
             self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value = place_inward(axis, *value));
         }
+        Ok(())
+    }
+
+    /// The same where numbers are ends of something that is placed as a whole.
+    pub(crate) fn ends_on_globe(&mut self, column: usize, axis: &Axis) -> Result<(), Message> {
+        self.refuse_no_degrees(column, axis)?;
+        self.rows.iter_mut().skip(column).step_by(self.dims).for_each(|value| *value = inward(axis, *value));
+        Ok(())
+    }
+
+    /// Refuses a number that is none on the globe.
+    fn refuse_no_degrees(&self, column: usize, axis: &Axis) -> Result<(), Message> {
+        let values = self.rows.iter().skip(column).step_by(self.dims);
+        let wrong = values.enumerate().find_map(|(row, value)| Some((row, *value, no_degrees(axis, *value)?)));
+        let Some((row, value, what)) = wrong else { return Ok(()) };
+        let (source, name, value) = (&self.source, &self.names[column], number(value));
+        let place = self.lines.get(row).map_or(String::new(), |line| format!(", line {line}"));
+        Err(message!["{source}{place}: `{name}` is {value}, which is no {what}; correct it, or leave that line out"])
     }
 
     /// A table of rows, dates counted from the midnight before the earliest.

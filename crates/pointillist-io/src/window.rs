@@ -1,7 +1,7 @@
 //! Boxes from text, and places on the axes of a window for messages: numbers, or dates where an axis is time.
 
 use super::columns::number;
-use super::geography::{inward, outward, synonyms};
+use super::geography::{inward, no_degrees, outward, synonyms};
 use super::message::{Message, Setting};
 use super::table::{TWIN, Table};
 use super::time::{TimeAxis, TimeUnit, has_offset, parse_iso};
@@ -160,7 +160,10 @@ fn parse_end(text: &str, axis: &Axis, dates_only: bool) -> Result<f64, String> {
     let name = &axis.name;
     if let Ok(value) = text.parse::<f64>() {
         return match value.is_finite() {
-            true if !dates_only => Ok(inward(axis, value)),
+            true if !dates_only => match no_degrees(axis, value) {
+                None => Ok(inward(axis, value)),
+                Some(what) => Err(format!("{text} is no {what}; give degrees, in the order of the axes")),
+            },
             true => Err(format!(
                 "axis `{name}` holds dates; write its ends as dates too, like 2016-02-23 or 2016-02-23T17:00Z"
             )),
@@ -200,8 +203,7 @@ pub fn onto_axis(table: &mut Table, column: usize, axis: &Axis, dates_only: bool
                 "{source}: column `{column_name}` holds numbers, but `{name}` of the events holds dates; write dates there too"
             ]);
         }
-        table.on_globe(column, axis);
-        return Ok(());
+        return table.on_globe(column, axis);
     }
     let Some(time) = time_axis(axis) else {
         return Err(message![

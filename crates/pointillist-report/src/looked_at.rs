@@ -46,7 +46,7 @@ fn told(pairs: &Pairs) -> Value {
         "upper": part(&mut pairs.envelope.iter().map(|ends| ends.1)),
         "p": pairs.p, "p_fewer": pairs.p_fewer, "nearness": pairs.nearness().name(),
         "most_within": rounded(pairs.most_within), "fewest_within": rounded(pairs.fewest_within),
-        "closest": { "distance": rounded(pairs.closest.distance), "seen": pairs.closest.seen, "expected": rounded(pairs.closest.expected), "p": pairs.closest.p }
+        "closest": { "distance": rounded(pairs.closest.distance), "seen": pairs.closest.seen, "expected": rounded(pairs.closest.expected), "amiss": pairs.closest.is_amiss() }
     })
 }
 

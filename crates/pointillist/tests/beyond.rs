@@ -164,15 +164,16 @@ fn beyond_inducing_points_a_count_is_as_unsure_as_the_prior() {
 }
 
 #[test]
-fn gaps_of_a_line_are_not_counted_and_pieces_of_a_plane_are_not_left() {
+fn gaps_of_a_line_are_counted_and_pieces_of_a_plane_are_not_left() {
     let window = Window::union(&[Window::interval(0.0, 4.0).unwrap(), Window::interval(5.0, 10.0).unwrap()]).unwrap();
     let points = days().points().filter(|row| window.contains(row));
     let posterior =
         Model::of_maximum_likelihood().fit(&Events::new(points, window.clone()).unwrap()).unwrap().posterior;
     let asked = Window::interval(3.0, 12.0).unwrap();
-    // From 3 to 4, from 5 to 10, and two more as a forecast.
-    assert_eq!(posterior.counted(&asked).unwrap().volume(), 8.0);
-    assert!(posterior.counted(&Window::interval(4.2, 4.8).unwrap()).is_none());
+    // From 3 to 4, what the model expects in the gap, from 5 to 10, and two more as a forecast.
+    assert_eq!(posterior.counted(&asked).unwrap().volume(), 9.0);
+    assert_eq!(posterior.counted(&window).unwrap().volume(), 9.0, "the window itself is what was looked at");
+    assert!(posterior.count(&Window::interval(4.2, 4.8).unwrap()).is_ok());
     assert!(posterior.count(&Window::interval(11.0, 12.0).unwrap()).is_ok());
     let plane = |lo: f64| Window::new(&[(lo, lo + 1.0), (0.0, 1.0)]).unwrap();
     let points = Points::new(2, vec![0.5, 0.5, 0.2, 0.7, 3.1, 0.4, 3.9, 0.2]).unwrap();

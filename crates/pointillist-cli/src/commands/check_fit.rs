@@ -13,8 +13,6 @@ use serde::Serialize;
 
 /// Pairs, or rescaled times, with a lower p are amiss.
 const AMISS: f64 = 0.05;
-/// Fewer pairs that are very close are no pattern: one tie of rounded dates is none.
-const FEWEST_CLOSE: usize = 3;
 /// So many anomalies are printed, …
 const MOST_SHOWN: usize = 12;
 /// … and so many named in a sentence.
@@ -90,12 +88,8 @@ struct ClosestTold {
     distance: f64,
     seen: usize,
     expected: f64,
-}
-
-impl ClosestTold {
-    fn is_amiss(&self) -> bool {
-        self.p < AMISS && self.seen >= FEWEST_CLOSE
-    }
+    #[serde(skip)]
+    is_amiss: bool,
 }
 
 impl From<Pairs> for PairsTold {
@@ -106,8 +100,9 @@ impl From<Pairs> for PairsTold {
             Nearness::Closer(within) | Nearness::Apart(within) => within,
             _ => most_within,
         };
+        let is_amiss = closest.is_amiss();
         let Closest { p: of_closest, distance: within, seen: close, expected: usual, .. } = closest;
-        let closest = ClosestTold { p: of_closest, distance: within, seen: close, expected: usual };
+        let closest = ClosestTold { p: of_closest, distance: within, seen: close, expected: usual, is_amiss };
         Self { p, p_fewer, nearness, distance, distances, seen, expected, envelope, closest }
     }
 }
@@ -245,8 +240,8 @@ impl Told {
                 _ => format!("no more of them than independent events at this rate have, p = {:.2}", pairs.p),
             };
             row("pairs", words);
-            if pairs.closest.is_amiss() {
-                let ClosestTold { distance, seen, expected, p } = &pairs.closest;
+            if pairs.closest.is_amiss {
+                let ClosestTold { distance, seen, expected, p, .. } = &pairs.closest;
                 let close = spec::plural(*seen, "pair", "pairs");
                 let (distance, expected) = (apart(*distance, axes), brief(*expected));
                 row(
@@ -298,7 +293,7 @@ impl Told {
         if let Some(goodness) = goodness.filter(|goodness| goodness.p < AMISS) {
             advice.push(goodness.sentence(axes, said));
         }
-        if let Some(pairs) = self.pairs.as_ref().filter(|pairs| pairs.closest.is_amiss()) {
+        if let Some(pairs) = self.pairs.as_ref().filter(|pairs| pairs.closest.is_amiss) {
             advice.push(format!(
                 "events within {} of each other may be one event that was written down twice (duplicates), twins, or places that were rounded; leave out what is double",
                 apart(pairs.closest.distance, axes)

@@ -31,10 +31,13 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let other = args.over.as_deref().map(ModelFile::read).transpose()?;
     let other = other.map(|other| Other::new((&args.model, &model), args, other, context)).transpose()?;
-    let answers = |points: &Points| match &other {
-        Some(other) => other.ratios(posterior, points, &quantiles, &thresholds, context),
-        None if args.components => components::columns(posterior, points, &args.quantiles),
-        None => answers(posterior, points, &quantiles, &thresholds, context),
+    let answers = |points: &Points| {
+        let columns = match &other {
+            Some(other) => other.ratios(posterior, points, &quantiles, &thresholds, context),
+            None if args.components => components::columns(posterior, points, &args.quantiles),
+            None => answers(posterior, points, &quantiles, &thresholds, context),
+        };
+        Ok::<_, Failure>(apart(columns?, posterior.window(), context))
     };
     let unit = if other.is_some() { String::new() } else { rate_unit(posterior.window()) };
     if let (Format::GeoTiff | Format::GeoJson, None, Some(path)) = (format, &places.at, output) {
@@ -204,6 +207,27 @@ pub fn place(
 pub fn inside(points: &Points, window: &Window) -> Option<Column> {
     let inside: Vec<u64> = points.rows().map(|row| window.contains(row).into()).collect();
     inside.contains(&0).then(|| Column::Whole("inside".into(), inside))
+}
+
+/// Answers beside the coordinates: where one is called as an axis is, all get a name of their own, as in `rate_mean`.
+pub fn apart(answers: Vec<Column>, window: &Window, context: &Context) -> Vec<Column> {
+    const PREFIX: &str = "rate_";
+    let is_axis =
+        |name: &str| window.axes().iter().any(|axis| axis.name == name || format!("{}_iso", axis.name) == name);
+    let Some(taken) = answers.iter().map(Column::name).find(|name| is_axis(name)).map(String::from) else {
+        return answers;
+    };
+    let mut prefix = PREFIX.to_string();
+    while answers.iter().any(|column| is_axis(&format!("{prefix}{}", column.name()))) {
+        prefix.push_str(PREFIX);
+    }
+    context
+        .warn(&format!("`{taken}` is an axis of the model: columns of answers are called {prefix}{taken} and so on"));
+    answers
+        .into_iter()
+        .map(|column| (format!("{prefix}{}", column.name()), column))
+        .map(|(name, column)| column.called(name))
+        .collect()
 }
 
 /// The coordinates as columns, on the globe in degrees, then the dates of those that are time.

@@ -52,7 +52,9 @@ fn intensities(
     let draws = shown("draws of the intensity", context, |watch| {
         posterior.sample_watched(points, draws, context.seed(), watch)
     })?;
-    columns.extend(draws.into_iter().enumerate().map(|(k, values)| Column::Numbers(format!("draw{}", k + 1), values)));
+    let named = |(k, values)| Column::Numbers(format!("draw{}", k + 1), values);
+    let draws = draws.into_iter().enumerate().map(named).collect();
+    columns.extend(predict::apart(draws, posterior.window(), context));
     columns.extend(predict::inside(points, posterior.window()));
     Ok(columns)
 }

@@ -182,9 +182,9 @@ fn rates(rival: &RivalOptions, posterior: &SgcpPosterior, window: &Window, conte
     let rate = posterior.rate(&points, DRAWS, context.seed())?;
     let quantiles = posterior.quantiles(&points, &probabilities, DRAWS, context.seed())?;
     let mut columns = predict::coordinates(&points, window);
-    columns.push(Column::Numbers("mean".into(), rate.mean));
-    columns.push(Column::Numbers("sd".into(), rate.sd));
-    columns.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
+    let mut answers = vec![Column::Numbers("mean".into(), rate.mean), Column::Numbers("sd".into(), rate.sd)];
+    answers.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
+    columns.extend(predict::apart(answers, window, context));
     columns.extend(predict::inside(&points, window));
     context.emit_columns(rival.output.as_deref(), &columns)
 }

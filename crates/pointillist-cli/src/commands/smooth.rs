@@ -61,7 +61,8 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
     if rival.asks_for_rates() {
         let points = predict::place(&rival.place, None, (events.window(), 0), MOST_POINTS, context)?;
         let mut columns = predict::coordinates(&points, events.window());
-        columns.push(Column::Numbers("mean".into(), smoother.rate(&points)?));
+        let mean = vec![Column::Numbers("mean".into(), smoother.rate(&points)?)];
+        columns.extend(predict::apart(mean, events.window(), context));
         columns.extend(predict::inside(&points, events.window()));
         context.emit_columns(rival.output.as_deref(), &columns)?;
     }

@@ -108,9 +108,9 @@ impl JointCounts {
         let mut rng = sample::stream(seed, 0);
         let mut numbers = Vec::with_capacity(NEW_COUNTS * self.draws);
         for expected in self.matched(region) {
-            numbers.extend((0..NEW_COUNTS).map(|_| thinning::poisson(&mut rng, expected) as f64));
+            numbers.extend((0..NEW_COUNTS).map(|_| thinning::poisson(&mut rng, expected)));
         }
-        quantiles(numbers, probabilities)
+        quantiles_of_counts(&numbers, probabilities)
     }
 
     /// How often a new number of events in a region is as far out as `seen` on its side, twice: small where that many are a surprise.
@@ -172,6 +172,21 @@ pub(super) fn quantiles(mut values: Vec<f64>, probabilities: &[f64]) -> Vec<f64>
     probabilities.iter().map(|p| values[rank(p) - 1]).collect()
 }
 
+/// The same of whole numbers. As long as there are fewer of them than of entries they are tallied, which takes less time than sorting.
+fn quantiles_of_counts(numbers: &[u64], probabilities: &[f64]) -> Vec<f64> {
+    let most = numbers.iter().copied().max().unwrap_or(0);
+    if most >= numbers.len() as u64 {
+        return quantiles(numbers.iter().map(|number| *number as f64).collect(), probabilities);
+    }
+    let mut at_most = vec![0usize; most as usize + 1];
+    numbers.iter().for_each(|number| at_most[*number as usize] += 1);
+    for n in 1..at_most.len() {
+        at_most[n] += at_most[n - 1];
+    }
+    let rank = |p: &f64| ((p * numbers.len() as f64).ceil() as usize).clamp(1, numbers.len());
+    probabilities.iter().map(|p| at_most.partition_point(|count| *count < rank(p)) as f64).collect()
+}
+
 /// Means above this are taken for those of a normal number's cube root (Wilson and Hilferty): right to 1e-4.
 const LARGE_MEAN: f64 = 500.0;
 
@@ -221,7 +236,7 @@ impl Posterior {
         }
         let regions = regions.iter().map(|region| self.region(region)).collect::<Result<Vec<_>>>()?;
         let (shares, seed) = (self.shares(pairs), self.own_seed(seed));
-        let (mut found, mut parts) = (JointCounts::default(), vec![]);
+        let mut parts: Vec<(f64, JointCounts)> = vec![];
         let heard = shares.iter().filter(|share| **share > 0).count();
         for (component, own) in self.components().iter().zip(shares).filter(|(_, own)| *own > 0) {
             let beyond = component.reaching_regions(&regions, self.window().dims())?;
@@ -236,17 +251,9 @@ impl Posterior {
             if beyond.is_some() {
                 counts.keep_inside(component, &regions)?;
             }
-            parts.push((component.weight, counts.moments.clone()));
-            found = if parts.len() == 1 { counts } else { found.followed_by(counts) };
+            parts.push((component.weight, counts));
         }
-        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
-        if parts.len() > 1 {
-            let of_region = |r: usize| {
-                Count::mixed(&parts.iter().map(|(weight, counts)| (weight / total, counts[r])).collect::<Vec<_>>())
-            };
-            found.moments = (0..regions.len()).map(of_region).collect();
-        }
-        Ok(found)
+        Ok(JointCounts::mixed(parts, regions.len()))
     }
 
     /// How many of so many pairs of draws belong to each component.
@@ -273,10 +280,20 @@ impl JointCounts {
         Ok(())
     }
 
-    /// The same regions with more draws.
-    fn followed_by(self, more: Self) -> Self {
-        let values = (0..self.moments.len()).flat_map(|r| self.of(r).iter().chain(more.of(r)).copied()).collect();
-        Self { draws: self.draws + more.draws, values, moments: self.moments }
+    /// Of a mixture: the draws of all components, one region after another.
+    fn mixed(mut parts: Vec<(f64, Self)>, regions: usize) -> Self {
+        if parts.len() < 2 {
+            return parts.pop().map(|(_, only)| only).unwrap_or_default();
+        }
+        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        let draws = parts.iter().map(|(_, counts)| counts.draws).sum();
+        let (mut moments, mut values) = (Vec::with_capacity(regions), Vec::with_capacity(draws * regions));
+        for r in 0..regions {
+            let of_region = |(weight, counts): &(f64, Self)| (weight / total, counts.moments[r]);
+            moments.push(Count::mixed(&parts.iter().map(of_region).collect::<Vec<_>>()));
+            parts.iter().for_each(|(_, counts)| values.extend_from_slice(counts.of(r)));
+        }
+        Self { moments, draws, values }
     }
 }
 
@@ -392,6 +409,16 @@ fn standardise(columns: &mut [f64], size: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tallied_quantiles_are_those_of_a_sorted_list() {
+        let numbers: Vec<u64> = (0..997).map(|i: u64| i * i % 23 + i % 2).collect();
+        let probabilities = [1e-9, 0.001, 0.05, 0.3, 0.5, 0.77, 0.95, 0.999, 1.0];
+        let sorted = |numbers: &[u64]| quantiles(numbers.iter().map(|n| *n as f64).collect(), &probabilities);
+        assert_eq!(quantiles_of_counts(&numbers, &probabilities), sorted(&numbers));
+        let few = [7, 3, 900, 3];
+        assert_eq!(quantiles_of_counts(&few, &probabilities), sorted(&few), "larger than there are numbers");
+    }
 
     /// Against sums of the mass function, in logarithms.
     #[test]

@@ -444,15 +444,14 @@ impl Posterior {
     }
 
     /// The part of a region in which events are counted, if there is any. Where the window is one box looked at evenly, that is all of
-    /// it: beyond the window the count is a forecast, for an exposure of 1. So it is before and after a window on a line that is in several pieces, whose gaps
-    /// are not counted. After a window on a line with an exposure, a region has to say its own. Any other window (a border, pieces of a plane) says itself
+    /// it: beyond the window the count is a forecast, for an exposure of 1. So it is on a line whose window is in several pieces, before and after them and in the
+    /// gaps between. After a window on a line with an exposure, a region has to say its own. Any other window (a border, pieces of a plane) says itself
     /// where events can be, and only what lies inside it is counted.
     pub fn counted(&self, region: &Window) -> Option<Window> {
         let is_alike = region.dims() == self.window.dims();
         match (self.window.exposure(), region.exposure()) {
             _ if !is_alike => self.window.intersection(region),
-            (None, None) if self.window.is_one_box() => Some(region.clone()),
-            (None, None) if self.counts_beyond_the_window() => self.with_what_lies_beyond(region),
+            (None, None) if self.counts_beyond_the_window() => Some(region.clone()),
             (Some(_), Some(_)) if self.window.dims() == 1 && self.is_beyond(region) => Some(region.clone()),
             _ => self.window.intersection(region),
         }
@@ -467,16 +466,6 @@ impl Posterior {
     pub fn is_beyond(&self, region: &Window) -> bool {
         let (own, other) = (self.window.bounding_box()[0], region.bounding_box()[0]);
         other.lo >= own.hi || other.hi <= own.lo
-    }
-
-    /// What lies in the window, and what lies before and after it.
-    fn with_what_lies_beyond(&self, region: &Window) -> Option<Window> {
-        let (own, other) = (self.window.bounding_box()[0], region.bounding_box()[0]);
-        let slab = |lo: f64, hi: f64| Window::interval(lo, hi).ok()?.intersection(region);
-        let before = if other.lo < own.lo { slab(other.lo, other.hi.min(own.lo)) } else { None };
-        let after = if other.hi > own.hi { slab(other.lo.max(own.hi), other.hi) } else { None };
-        let parts: Vec<Window> = [before, self.window.intersection(region), after].into_iter().flatten().collect();
-        Window::union(&parts).ok()?.with_axes(self.window.axes().to_vec()).ok()
     }
 
     /// The part of a region that is counted, in inner coordinates.

@@ -124,6 +124,16 @@ pub struct Closest {
     pub p: f64,
 }
 
+impl Closest {
+    /// Fewer pairs are no pattern: one tie of rounded dates is none.
+    const FEWEST: usize = 3;
+
+    /// Whether there are so many that duplicates may be among the events.
+    pub fn is_amiss(&self) -> bool {
+        self.p < CHANCE && self.seen >= Self::FEWEST
+    }
+}
+
 /// What is looked at in a set of events.
 struct Counted {
     /// K at each distance, up to a factor.

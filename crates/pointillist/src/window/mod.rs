@@ -72,8 +72,9 @@ pub struct Globe {
     pub parallel: f64,
 }
 
+#[cfg(feature = "serde")]
 impl Globe {
-    /// Refuses a projection that is none.
+    /// Refuses a projection that is none: one in a file may be.
     fn check(&self) -> Result<()> {
         let [longitude, latitude] = self.centre;
         let is_one = longitude.abs() <= 360.0 && latitude.abs() <= 90.0 && self.parallel.abs() < 90.0;

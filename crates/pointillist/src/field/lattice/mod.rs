@@ -46,6 +46,8 @@ pub enum LatticeMean {
 
 /// Most nodes of a lattice that goes on beyond the window, and most memory.
 const MOST_WIDENED: f64 = 1e6;
+/// Most nodes on a line as far as is asked for: a thousand draws of so many take a second or two.
+const MOST_ASKED: f64 = 32_768.0;
 const MOST_BYTES: f64 = 2e9;
 
 /// A lattice with more nodes around another.
@@ -121,7 +123,9 @@ impl Lattice {
             self.grid.nodes().iter().zip(&missing).map(|(n, [below, above])| *n as f64 + below + above).collect();
         let total: f64 = nodes.iter().product();
         let whole: Vec<usize> = nodes.iter().map(|n| n.min(1e9) as usize).collect();
-        if !(total <= MOST_WIDENED && size::bytes(&whole, self.prior.smoothness()) <= MOST_BYTES) {
+        let asked: f64 = self.grid.missing(spans, &vec![0.0; spans.len()]).iter().flatten().sum();
+        let is_near = spans.len() > 1 || asked <= MOST_ASKED;
+        if !(is_near && total <= MOST_WIDENED && size::bytes(&whole, self.prior.smoothness()) <= MOST_BYTES) {
             let requirement = "to go on so far beyond the window a lattice would need too many; ask for less of it, or fit with inducing \
                 points (--basis inducing)";
             return Err(Error::setting("nodes", format!("{total:.0}"), requirement));
