@@ -91,6 +91,26 @@ fn totals_and_parts_of_a_fit_with_cycles_add_up() {
     assert!(["trend", "day", "06:00", "18:00"].iter().all(|word| svg.contains(word)), "{svg}");
 }
 
+/// A day without events among busy ones is named with its dates, and the windows in the sentence leave it out; without such a day nothing is said.
+#[test]
+fn a_fit_with_cycles_names_an_outage_and_the_windows_without_it() {
+    let folder = Folder::new();
+    let times = Random(21).times(30.0, 70.0, |t| peak_at(14.0, t));
+    folder.write("whole.csv", dates(&times));
+    let with_outage: Vec<f64> = times.iter().copied().filter(|t| !(12.0..13.0).contains(t)).collect();
+    folder.write("outage.csv", dates(&with_outage));
+    let fit = "--cycle day --average off -o m.json";
+    let whole = folder.run(&format!("fit whole.csv --window 2024-03-01,2024-03-31 {fit}")).good();
+    assert!(!whole.err.contains("there is no event"), "{}", whole.err);
+    let said = folder.run(&format!("fit outage.csv --window 2024-03-01,2024-03-31 {fit}")).good().err;
+    let said = said.lines().find(|line| line.contains("there is no event from 2024-03-12T")).expect("a warning");
+    assert!(said.contains(" to 2024-03-14T"), "{said}");
+    let windows = &said[said.find("--window").unwrap()..];
+    assert_eq!(windows.matches("--window").count(), 2, "{windows}");
+    let again = folder.run(&format!("fit outage.csv {windows} {fit}")).good();
+    assert!(!again.err.contains("there is no event"), "{}", again.err);
+}
+
 /// Four weeks with the change to summer time in the middle: the peak stays at 8:00 by the clocks, which in UTC is 8:00 and then 7:00.
 #[test]
 fn a_daily_cycle_follows_the_clocks_of_a_time_zone() {

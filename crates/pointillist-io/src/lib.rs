@@ -43,6 +43,7 @@ mod message;
 mod model_file;
 mod model_settings;
 pub mod observed;
+mod outage;
 mod output;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
@@ -78,6 +79,7 @@ pub use memory::{given_limit, set_limit};
 pub use message::{Action, Message, Plain, Setting, Spelling};
 pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError, Reference};
 pub use model_settings::{Basis, Degrees, FitSettings, InducingSetting, Mean, Shape};
+pub use outage::outage;
 pub use output::{OutputError, Written, begin_writing, check_name, check_target, ending, give_up, write_atomically};
 pub use pattern::Pattern;
 pub use regions::{Region, RegionGroup};

@@ -164,11 +164,12 @@ fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
 /// Fits events as the options say, and says its warnings.
 pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fitted, Failure> {
     loaded.refuse_idle(context)?;
-    let Loaded { events, trials, source, warnings, .. } = loaded;
+    let Loaded { events, trials, source, mut warnings, .. } = loaded;
     options.settings().check_cycles(events.window())?;
     let model = spec::model(options, events.window().axes(), context)?;
     let fit =
         watched(context, |watch| model.fit_watched(&events, watch)).map_err(|error| spec::fault(error, options))?;
+    warnings.extend(io::outage(&fit.posterior, events.points()).as_ref().map(spelled));
     let subject = Subject::of_events(&events, trials, source, warnings);
     Ok(fitted(&model, fit, subject, context))
 }

@@ -37,6 +37,8 @@ const AUTO_AT_ALL: usize = 4 * AUTO_MOST;
 const AUTO_UNEXPLAINED: f64 = 1e-4;
 /// Points per axis that `auto` starts with, in one, two and three dimensions.
 const AUTO_LEAST: [usize; 3] = [12, 8, 5];
+/// From so many points on a line on Θ is learned with half as many first.
+const ROUGH_FROM: usize = 200;
 /// Relative jitter is not raised beyond this.
 const MOST_JITTER: f64 = 1e-4;
 
@@ -83,6 +85,21 @@ pub(super) struct PointsLevel {
 pub(super) struct HyperAt {
     pub(super) hyper: Hyper,
     pub(super) locations: Points,
+}
+
+/// What is kept of q beside its sites.
+pub(super) enum Kept {
+    Nothing,
+    /// All of it, where a member may be made of it: to find it again takes as long as an evaluation.
+    Dense(Gaussian),
+    /// That of the joint scheme, which has no sites.
+    Joint(Gaussian),
+}
+
+impl Kept {
+    pub(super) fn is_joint(&self) -> bool {
+        matches!(self, Self::Joint(_))
+    }
 }
 
 /// q at its optimum for one Θ.
@@ -272,8 +289,7 @@ impl Kind for OnInducing<'_> {
     type Fineness = Places;
     type Level = PointsLevel;
     type Theta = HyperAt;
-    /// q of the joint scheme, which has no sites.
-    type Kept = Option<Gaussian>;
+    type Kept = Kept;
     type Member = InducingField;
 
     fn window(&self) -> &Window {
@@ -288,11 +304,14 @@ impl Kind for OnInducing<'_> {
         self.layout.ratios()
     }
 
-    fn member(&self, _: &PointsLevel, theta: &HyperAt, sites: &Sites, q: Option<Gaussian>) -> Result<InducingField> {
+    fn member(&self, _: &PointsLevel, theta: &HyperAt, sites: &Sites, kept: Kept) -> Result<InducingField> {
+        if let Kept::Dense(q) = kept {
+            return self.field(theta.clone(), q, false);
+        }
         let until = Until { tolerance: 0.0, most: 1, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
         let at = self.at(theta, false, sites.clone(), until)?;
-        let q = q.map_or_else(|| at.gaussian(), Ok)?;
-        self.field(theta.clone(), q, at.is_by_axis())
+        let by_axis = at.is_by_axis();
+        self.field(theta.clone(), if let Kept::Joint(q) = kept { q } else { at.gaussian()? }, by_axis)
     }
 
     fn marginals(&self, _: &PointsLevel, member: &InducingField, places: &Points) -> Result<Marginals> {
@@ -343,16 +362,16 @@ impl Kind for OnInducing<'_> {
         sites: Sites,
         until: Until<'_>,
         by: By<'_>,
-    ) -> Result<Found<Option<Gaussian>>> {
+    ) -> Result<Found<Kept>> {
         let at = self.at(theta, self.is_moving() && by.is_some(), sites, until)?;
-        let log_prior = match by {
+        let (log_prior, kept) = match by {
             Some((x, gradient)) => {
                 let bar = at.gradient(self)?;
-                self.active().gradient(x, &theta.hyper, &bar, gradient)
+                (self.active().gradient(x, &theta.hyper, &bar, gradient), Kept::Nothing)
             }
-            None => self.layout.log_prior(&theta.hyper),
+            None => (self.layout.log_prior(&theta.hyper), at.kept()?),
         };
-        Ok(Found { value: at.bound() + log_prior, sites: at.into_sites(), kept: None })
+        Ok(Found { value: at.bound() + log_prior, sites: at.into_sites(), kept })
     }
 
     fn flat_sites(&self, _: &PointsLevel) -> Sites {
@@ -398,6 +417,15 @@ impl Kind for OnInducing<'_> {
             self.jitter = (10.0 * self.jitter).max(1e-10);
         }
         relaxed
+    }
+
+    /// On a line half as many points show most of what many do, for an eighth of the work.
+    fn rougher(&self, start: &Run<Self>) -> Option<(Places, Places)> {
+        let counts = &start.level.counts;
+        let is_large =
+            counts.len() == 1 && counts[0] > ROUGH_FROM && self.method == Method::Collapsed && !self.is_moving();
+        let half = spread(&[counts[0].div_ceil(2)], &start.theta.hyper.kernel);
+        is_large.then(|| (Places::Grid(half), Places::Grid(counts.clone())))
     }
 
     fn otherwise(&self) -> Option<Scheme<Self>> {
@@ -472,7 +500,7 @@ impl Run<OnInducing<'_>> {
     /// Where the joint scheme arrived.
     pub(super) fn joint(start: (PointsLevel, HyperAt, Sites), value: f64, end: End, q: Gaussian) -> Self {
         let (level, theta, sites) = start;
-        Self { level, theta, sites, kept: Some(q), value, curvature: Curvature::default(), gain: 0.0, end }
+        Self { level, theta, sites, kept: Kept::Joint(q), value, curvature: Curvature::default(), gain: 0.0, end }
     }
 }
 
@@ -554,6 +582,13 @@ impl At {
                 (region.square.trace() - of_constant, region.residual)
             }
             At::Grid(_, features, _) => (features.region.square.trace(), features.region.residual),
+        }
+    }
+
+    fn kept(&self) -> Result<Kept> {
+        match self {
+            At::Dense(..) => Ok(Kept::Dense(self.gaussian()?)),
+            At::Grid(..) => Ok(Kept::Nothing),
         }
     }
 

@@ -51,7 +51,7 @@ use crate::posterior::{Component, Goodness, InducingField, Posterior, PosteriorB
 use crate::terms::Link;
 use crate::window::{Scaling, Window};
 use beliefs::Isotropy;
-use inducing::{HyperAt, OnInducing};
+use inducing::{HyperAt, Kept, OnInducing};
 use kernel_theta::KernelLayout;
 use members::Members;
 use observed::Observed;
@@ -459,7 +459,7 @@ impl Asked {
             }
         }
         let (mut run, choice) = self.searched(&mut search, again, &scaling)?;
-        if is_new && run.kept.is_none() && self.isotropy() == Isotropy::Tied {
+        if is_new && !run.kept.is_joint() && self.isotropy() == Isotropy::Tied {
             run = self.with_ratios(&mut search, run, &scaling)?;
         }
         self.finish(&search, (run, choice), (data, &scaling), times)
@@ -678,12 +678,12 @@ impl Asked {
         times: usize,
     ) -> Result<InCells> {
         let (on, tally) = (&search.kind, search.tally);
-        let most = if run.kept.is_some() { 1 } else { 200 };
+        let most = if run.kept.is_joint() { 1 } else { 200 };
         let until = Until { tolerance: 1e-9, most, clamp: Clamp::UntilSettled, pulse: &|| tally.pulse() };
         let at = on.at(&run.theta, false, run.sites.clone(), until)?;
         let (q, settled) = match &run.kept {
-            Some(q) => (q.clone(), true),
-            None => (at.gaussian()?, at.converged()),
+            Kept::Joint(q) => (q.clone(), true),
+            _ => (at.gaussian()?, at.converged()),
         };
         let mut total = at.parts(on, &q);
         let (explained, residual) = at.explained(on);
@@ -703,7 +703,7 @@ impl Asked {
         if on.jitter > self.jitter {
             warnings.push(format!("the jitter on K was raised from {:e} to {:e}", self.jitter, on.jitter));
         }
-        let Members { list, standard_errors, alone } = match run.kept.is_none() && is_last {
+        let Members { list, standard_errors, alone } = match !run.kept.is_joint() && is_last {
             true if self.average => search.members(&run)?,
             true if self.errors => Members::none(search.standard_errors(&run)?),
             _ => Members::none(None),

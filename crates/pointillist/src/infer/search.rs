@@ -32,6 +32,9 @@ const NEAR_EVENTS: f64 = 10.0;
 /// A finer field shows nothing new if its bound at the same Θ differs by less than this part of what is worth a refinement.
 const NOTHING_NEW: f64 = 0.3;
 
+/// On a coarser field, which only leads to the start on another, Θ is learned to this gain (nats).
+const ROUGHLY: f64 = 0.1;
+
 /// For what is foreseen: natural steps on a field until Θ is learned, …
 const STEPS: f64 = 25.0;
 /// … and how many times as much a step costs on the next finer field.
@@ -131,6 +134,11 @@ pub(super) trait Kind: Sized + Sync {
     /// Whether a length is as short as the field can show.
     fn is_at_its_finest(&self, _run: &Run<Self>) -> bool {
         false
+    }
+
+    /// A coarser field on which Θ is learned first for less, and that of the start itself, if that is worth it.
+    fn rougher(&self, _start: &Run<Self>) -> Option<(Self::Fineness, Self::Fineness)> {
+        None
     }
 
     /// Told before a fit whether it only leads to a finer field.
@@ -377,7 +385,8 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             if start.value <= enough || is_dear {
                 continue;
             }
-            let run = self.climb(start.into())?;
+            let start = if fineness.is_none() { self.approached(start)? } else { start.into() };
+            let run = self.climb(start)?;
             if best.as_ref().is_none_or(|best| self.is_better(&run, best)) {
                 best = Some(run);
             }
@@ -387,6 +396,26 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             && self.kind.otherwise().is_none()
             && !self.kind.has_one_optimum();
         if is_cheap && (before.is_some() || tuning.afresh_first) { self.afresh(best) } else { Ok(best) }
+    }
+
+    /// Θ learned roughly on a coarser field, where steps on that of a start are dear; the start itself where that leads no higher.
+    fn approached(&mut self, start: Run<K>) -> Result<Start<K>> {
+        let Some((rough, own)) = self.kind.rougher(&start) else { return Ok(start.into()) };
+        let begun = self.kind.continued(&rough, &start)?;
+        let loose = std::mem::replace(&mut self.loose, ROUGHLY);
+        let climbed = self.climb(begun);
+        self.loose = loose;
+        let next = match climbed {
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(_) => return Ok(start.into()),
+            Ok(run) => self.kind.continued(&own, &run)?,
+        };
+        let steps = (ROUGHLY, self.kind.tuning().quick_steps);
+        match self.evaluate(&next.level, &next.theta, next.sites.clone(), steps, None) {
+            Err(Error::Cancelled) => Err(Error::Cancelled),
+            Ok(found) if found.value > start.value => Ok(Start { sites: found.sites, ..next }),
+            _ => Ok(start.into()),
+        }
     }
 
     /// Learns Θ on a finer field, unless that shows nothing new.

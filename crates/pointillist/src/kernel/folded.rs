@@ -34,10 +34,10 @@ pub(super) struct Phases {
 }
 
 impl AxisNodes {
-    /// Nodes over a span for the integral of a product of two products of factors, seen from any of the points `kinks`.
-    pub(super) fn new(left: &[PartAt<'_>], right: &[PartAt<'_>], kinks: &[f64], span: Span) -> Self {
-        let rule = AxisRule { length: length(left).min(length(right)), kinks };
-        match Folding::of(left, right, span) {
+    /// Nodes over a span for the integral of any of these products of factors with any other, seen from any of the points `kinks`.
+    pub(super) fn new(products: &[&[PartAt<'_>]], kinks: &[f64], span: Span) -> Self {
+        let rule = AxisRule { length: shortest(products), kinks };
+        match Folding::of(products, span) {
             Some(folding) => folding.nodes(kinks, span, rule.length),
             None => {
                 let Panels { x, weights, .. } = Panels::for_product(span, rule, &[]);
@@ -94,6 +94,11 @@ fn repeats_after(period: Option<f64>, later: f64) -> bool {
     })
 }
 
+/// The shortest length over which one of these products varies.
+fn shortest(products: &[&[PartAt<'_>]]) -> f64 {
+    products.iter().map(|parts| length(parts)).fold(f64::INFINITY, f64::min)
+}
+
 /// What repeats itself, and what does not.
 struct Folding {
     period: f64,
@@ -105,21 +110,21 @@ struct Folding {
 impl Folding {
     /// By that period of a factor which leaves the fewest nodes, if any leaves fewer than ordinary ones; those that divide it fold too, as
     /// days do in a week.
-    fn of(left: &[PartAt<'_>], right: &[PartAt<'_>], span: Span) -> Option<Self> {
+    fn of(products: &[&[PartAt<'_>]], span: Span) -> Option<Self> {
         let folding = |period: f64| {
             let of = |folds: bool| {
-                let side = |parts: &[PartAt<'_>]| {
+                let side = |parts: &&[PartAt<'_>]| {
                     let some = parts.iter().copied().filter(|p| repeats_after(p.period(), period) == folds);
                     length(&some.collect::<Vec<_>>())
                 };
-                side(left).min(side(right))
+                products.iter().map(side).fold(f64::INFINITY, f64::min)
             };
             Self { period, fast: of(true), slow: of(false) }
         };
-        let foldings = left.iter().chain(right).filter_map(PartAt::period).map(folding);
+        let foldings = products.iter().copied().flatten().filter_map(PartAt::period).map(folding);
         let worthwhile = foldings.filter(|f| span.length() > LEAST_PERIODS * f.period && f.slow > f.period);
         let best = worthwhile.min_by(|a, b| a.nodes_a_length().total_cmp(&b.nodes_a_length()))?;
-        let ordinary = 1.0 / length(left).min(length(right));
+        let ordinary = 1.0 / shortest(products);
         (best.nodes_a_length() < ordinary).then_some(best)
     }
 
@@ -303,6 +308,6 @@ mod tests {
         let parts = [part(Factor::Periodic, &[0.001, 1.0]), part(Factor::SquaredExponential, &[0.2])];
         let parts: Vec<PartAt<'_>> = parts.iter().map(|part| PartAt { part, at: 0 }).collect();
         let span = Span { lo: 0.0, hi: 1.0 };
-        assert!(AxisNodes::new(&parts, &parts, &[], span).x.len() < 2000);
+        assert!(AxisNodes::new(&[&parts, &parts], &[], span).x.len() < 2000);
     }
 }

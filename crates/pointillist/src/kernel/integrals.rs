@@ -7,11 +7,13 @@
 
 use super::folded::AxisNodes;
 use super::{Bars, Factor, Parameter, Part};
-use crate::numerics::linalg;
+use crate::numerics::linalg::{self, Matrix};
 use crate::window::Span;
 
 /// Most values of a table that are held at a time.
 const MOST_VALUES: usize = 16_000_000;
+/// The same for a sum, whose tables are many: so few stay near the processor, and memory is not asked for anew.
+const FEW_VALUES: usize = 1 << 16;
 
 /// A part, and the place of its first parameter among those of its kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -244,8 +246,78 @@ fn pair<'a, 'b>(left: &'a [PartAt<'b>], right: &'a [PartAt<'b>], points: usize) 
 
 /// Nodes over a span for a product with a product, seen from any of the points.
 fn nodes(left: &[PartAt<'_>], right: &[PartAt<'_>], z: &[f64], span: Span) -> AxisNodes {
-    let kinks = left.iter().chain(right).any(|p| p.part.factor.has_kink());
-    AxisNodes::new(left, right, if kinks { z } else { &[] }, span)
+    nodes_of(&[left, right], z, span)
+}
+
+/// The same for any of some products with any other.
+fn nodes_of(products: &[&[PartAt<'_>]], z: &[f64], span: Span) -> AxisNodes {
+    let kinks = products.iter().copied().flatten().any(|p| p.part.factor.has_kink());
+    AxisNodes::new(products, if kinks { z } else { &[] }, span)
+}
+
+/// A sum of products on one axis, each with its variance: k = Σ v Π k. By nodes that all of them share Ψ of the sum is one product of matrices
+/// and φ one more column, where pair by pair there would be a product for each two of them.
+pub(crate) struct Sum<'a> {
+    pub(crate) terms: Vec<(f64, Vec<PartAt<'a>>)>,
+}
+
+impl<'a> Sum<'a> {
+    /// Whether nodes of all take the place of pairs: of several terms, where some pair has no closed form.
+    pub(crate) fn is_worth_it(&self, points: usize) -> bool {
+        let has_form = |(left, right): (&[PartAt<'_>], &[PartAt<'_>])| !matches!(pair(left, right, points), Pair::Two);
+        let pairs = || (0..self.terms.len()).flat_map(|t| (t..self.terms.len()).map(move |u| (t, u)));
+        self.terms.len() > 1 && !pairs().all(|(t, u)| has_form((&self.terms[t].1, &self.terms[u].1)))
+    }
+
+    fn nodes(&self, z: &[f64], span: Span) -> AxisNodes {
+        nodes_of(&self.terms.iter().map(|(_, parts)| parts.as_slice()).collect::<Vec<_>>(), z, span)
+    }
+
+    /// The table of each term, and Σ v of them. // (Z, Q)
+    fn gram(&self, z: &[f64], nodes: &AxisNodes) -> (Vec<Vec<f64>>, Vec<f64>) {
+        let mut sum = vec![0.0; z.len() * nodes.x.len()];
+        let table = |(variance, parts): &(f64, Vec<PartAt<'a>>)| {
+            let table = gram_at(parts, z, nodes);
+            linalg::add_scaled(&mut sum, *variance, &table);
+            table
+        };
+        (self.terms.iter().map(table).collect(), sum)
+    }
+
+    /// Adds the lower half of Ψ, and φ, over a span, so many times.
+    pub(crate) fn add_integrals(&self, z: &[f64], span: Span, times: f64, psi: &mut Matrix, phi: &mut [f64]) {
+        for nodes in self.nodes(z, span).blocks(FEW_VALUES / z.len().max(1)) {
+            let (_, g) = self.gram(z, &nodes);
+            linalg::add_outer_lower(psi, times, &linalg::scaled_columns(&g, &nodes.weights, z.len()), &g);
+            linalg::add_scaled(phi, times, &linalg::columns_times(&g, z.len(), &nodes.weights));
+        }
+    }
+
+    /// Adjoint of [`Sum::add_integrals`] for a symmetric cotangent of the whole of Ψ; returns the cotangents of the variances.
+    pub(crate) fn integrals_adjoint(
+        &self,
+        z: &[f64],
+        span: Span,
+        times: f64,
+        (psi_bar, phi_bar): (&Matrix, &[f64]),
+        mut bars: Bars<'_>,
+    ) -> Vec<f64> {
+        let mut variances_bar = vec![0.0; self.terms.len()];
+        for nodes in self.nodes(z, span).blocks(FEW_VALUES / z.len().max(1)) {
+            let (tables, g) = self.gram(z, &nodes);
+            let mut g_bar = vec![0.0; g.len()];
+            linalg::product_columns(psi_bar, &g, &mut g_bar);
+            for (column, w) in g_bar.chunks_exact_mut(z.len()).zip(&nodes.weights) {
+                column.iter_mut().zip(phi_bar).for_each(|(bar, phi)| *bar = times * w * (2.0 * *bar + phi));
+            }
+            for (((variance, parts), table), bar) in self.terms.iter().zip(&tables).zip(&mut variances_bar) {
+                *bar += linalg::dot(&g_bar, table);
+                let table_bar: Vec<f64> = g_bar.iter().map(|bar| variance * bar).collect();
+                gram_at_adjoint(parts, z, &nodes, &table_bar, bars.lend());
+            }
+        }
+        variances_bar
+    }
 }
 
 /// [`psi_table`] and its adjoint by ordinary nodes, however many that takes: what faster ways are compared with.

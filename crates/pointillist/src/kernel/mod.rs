@@ -22,7 +22,7 @@ pub use factor::*;
 pub(crate) use formula::SLOTS;
 pub use formula::{Bars, Formula, Parameter, Unit};
 pub use integrals::cross_psi;
-pub(crate) use integrals::{PartAt, gram, gram_adjoint, phi_list, phi_list_adjoint, psi_table, psi_table_adjoint};
+pub(crate) use integrals::{PartAt, Sum, gram, gram_adjoint, phi_list, phi_list_adjoint, psi_table, psi_table_adjoint};
 
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -207,6 +207,12 @@ impl Kernel {
     pub(crate) fn outward(&self, scaling: &Scaling) -> Self {
         let units = self.units(scaling);
         self.with_parameters(&self.parameters().iter().zip(units).map(|(v, u)| u.outward(*v)).collect::<Vec<_>>())
+    }
+
+    /// All of it on its only axis; nothing if there are more.
+    pub(crate) fn sum_on_the_line(&self) -> Option<Sum<'_>> {
+        let term = |(t, term): (usize, &Term)| (term.variance, self.parts(t, 0));
+        (self.dims == 1).then(|| Sum { terms: self.terms.iter().enumerate().map(term).collect() })
     }
 
     /// The parts of term `t` on an axis, each with the place of its first parameter among [`Kernel::parameters`]; constant ones are

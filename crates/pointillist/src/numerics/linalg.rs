@@ -446,7 +446,8 @@ pub fn weighted_outer_adjoint(x: &[f64], weights: &[f64], y: &[f64], rows: usize
     (scaled_columns(&x_bar, weights, rows), scaled_columns(&y_bar, weights, rows))
 }
 
-fn scaled_columns(x: &[f64], weights: &[f64], rows: usize) -> Vec<f64> {
+/// The columns of X, each times its weight.
+pub(crate) fn scaled_columns(x: &[f64], weights: &[f64], rows: usize) -> Vec<f64> {
     x.chunks_exact(rows).zip(weights).flat_map(|(column, w)| column.iter().map(move |v| w * v)).collect()
 }
 

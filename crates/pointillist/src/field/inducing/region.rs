@@ -40,7 +40,10 @@ impl ScatteredBasis {
         let measure = window.measure();
         let (square, linear) = match self.route(window, measure, fineness) {
             Route::Points(nodes) => self.by_points(&nodes),
-            Route::Boxes => self.by_tables(&boxes(window)),
+            Route::Boxes => match self.sum() {
+                Some(sum) => self.by_sum(&sum, window),
+                None => self.by_tables(&boxes(window)),
+            },
             Route::Tables(nodes) => self.by_tables(&nodes.iter().map(Source::Nodes).collect::<Vec<_>>()),
         };
         let residual = (self.prior_integral(window, measure) - square.trace()).max(0.0);
@@ -60,7 +63,10 @@ impl ScatteredBasis {
         self.prior_integral_adjoint(window, region.measure, *c_bar, bar);
         match self.route(window, region.measure, 1.0) {
             Route::Points(nodes) => bar.add(&self.by_points_adjoint(&nodes, a_bar, p_bar)),
-            Route::Boxes => self.by_tables_adjoint(&boxes(window), region, a_bar, p_bar, bar),
+            Route::Boxes => match self.sum() {
+                Some(sum) => self.by_sum_adjoint(&sum, window, region, (a_bar, p_bar), bar),
+                None => self.by_tables_adjoint(&boxes(window), region, a_bar, p_bar, bar),
+            },
             Route::Tables(nodes) => {
                 let sources: Vec<Source<'_>> = nodes.iter().map(Source::Nodes).collect();
                 self.by_tables_adjoint(&sources, region, a_bar, p_bar, bar);
@@ -196,10 +202,63 @@ impl ScatteredBasis {
             }
         }
         square.symmetrise();
+        self.whitened(square, linear)
+    }
+
+    /// A = L⁻¹ΨL⁻ᵀ and L⁻¹φ.
+    fn whitened(&self, mut square: Matrix, mut linear: Vec<f64>) -> (Matrix, Vec<f64>) {
         linalg::whiten(&mut square, &self.l);
         square.symmetrise();
         linalg::solve_lower(&self.l, &mut linear);
         (square, linear)
+    }
+
+    /// Adjoint of [`Self::whitened`]: Ā becomes Ψ̄ and p̄ becomes φ̄.
+    fn whitened_adjoint(&self, region: &RegionFeatures, a_bar: &mut Matrix, p_bar: &mut [f64], bar: &mut BlockBar) {
+        let product = linalg::product(a_bar, &region.square);
+        for j in 0..product.cols() {
+            linalg::add_scaled(&mut bar.w.col_mut(j)[j..], -2.0, &product.col(j)[j..]);
+        }
+        linalg::add_outer_lower(&mut bar.w, -1.0, p_bar, &region.linear);
+        linalg::whiten_adjoint(a_bar, &self.l);
+        a_bar.symmetrise();
+        linalg::solve_lower_transposed(&self.l, p_bar);
+    }
+
+    /// The kernel as a sum on the line, where its integrals are best found all together.
+    fn sum(&self) -> Option<kernel::Sum<'_>> {
+        let sum = self.kernel.sum_on_the_line()?;
+        (self.set.axes[0].in_order && sum.is_worth_it(self.set.size())).then_some(sum)
+    }
+
+    /// ∫ a aᵀ and ∫ a over intervals from Ψ and φ of a whole sum.
+    fn by_sum(&self, sum: &kernel::Sum<'_>, window: &Window) -> (Matrix, Vec<f64>) {
+        let size = self.set.size();
+        let (mut square, mut linear) = (Matrix::zeros(size, size), vec![0.0; size]);
+        for piece in window.pieces() {
+            sum.add_integrals(self.values(0), piece.spans[0], piece.repeats, &mut square, &mut linear);
+        }
+        square.mirror_lower();
+        self.whitened(square, linear)
+    }
+
+    /// Adjoint of [`Self::by_sum`]; Ā and p̄ are overwritten.
+    fn by_sum_adjoint(
+        &self,
+        sum: &kernel::Sum<'_>,
+        window: &Window,
+        region: &RegionFeatures,
+        (a_bar, p_bar): (&mut Matrix, &mut [f64]),
+        bar: &mut BlockBar,
+    ) {
+        self.whitened_adjoint(region, a_bar, p_bar, bar);
+        for piece in window.pieces() {
+            let bars = (&*a_bar, &*p_bar);
+            let variances_bar = sum.integrals_adjoint(self.values(0), piece.spans[0], piece.repeats, bars, bar.axis(0));
+            for (at, variance_bar) in self.kernel.variance_places().into_iter().zip(variances_bar) {
+                bar.parameters[at] += variance_bar;
+            }
+        }
     }
 
     /// Adjoint of [`Self::by_tables`]; Ā and p̄ are overwritten.
@@ -211,14 +270,7 @@ impl ScatteredBasis {
         p_bar: &mut [f64],
         bar: &mut BlockBar,
     ) {
-        let product = linalg::product(a_bar, &region.square);
-        for j in 0..product.cols() {
-            linalg::add_scaled(&mut bar.w.col_mut(j)[j..], -2.0, &product.col(j)[j..]);
-        }
-        linalg::add_outer_lower(&mut bar.w, -1.0, p_bar, &region.linear);
-        linalg::whiten_adjoint(a_bar, &self.l);
-        a_bar.symmetrise();
-        linalg::solve_lower_transposed(&self.l, p_bar);
+        self.whitened_adjoint(region, a_bar, p_bar, bar);
         let places = self.kernel.variance_places();
         for source in sources {
             for (t, term) in self.kernel.terms.iter().enumerate() {
@@ -595,6 +647,50 @@ mod tests {
                 for (a, b) in all(&bar).iter().zip(all(&want_bar)) {
                     assert!((a - b).abs() < 1e-8 * scale, "{text}: {a} {b}");
                 }
+            }
+        }
+    }
+    /// On a line the integrals of a whole sum are those of its pairs, and so are the gradients, with few periods and with many.
+    #[test]
+    fn a_sum_on_a_line_is_the_sum_of_its_pairs() {
+        let kernels = [
+            "se(x, lengthscale=0.3) + se(x, lengthscale=0.2)*periodic(x, period=0.07)",
+            "se(x, lengthscale=0.3) + se(x, lengthscale=0.9)*periodic(x, period=0.01) + se(x, lengthscale=0.8)*periodic(x, period=0.07)",
+            "matern32(x, lengthscale=0.4) + periodic(x, period=0.3) + constant",
+        ];
+        let whole = Window::interval(0.0, 1.0).unwrap();
+        let halves = [Window::interval(0.0, 0.33).unwrap(), Window::interval(0.4, 1.0).unwrap()];
+        let halves = Window::union(&halves).unwrap().with_repeats(3).unwrap();
+        let z = Points::line(&[0.05, 0.11, 0.3, 0.34, 0.62, 0.97]).unwrap();
+        for (text, window) in kernels.iter().flat_map(|text| [&whole, &halves].map(|window| (text, window))) {
+            let expression = Expression::parse(text, &["x"]).unwrap();
+            let terms = expression.terms.iter().enumerate().map(|(t, term)| {
+                let parts = term.parts.iter().map(|part| {
+                    let known = part.parameters.iter().zip(part.factor.parameters());
+                    let parameters = known.map(|(said, parameter)| said.value.unwrap_or(parameter.start)).collect();
+                    Part { axis: part.axis, factor: part.factor, parameters }
+                });
+                Term { variance: 1.3 - 0.4 * t as f64, parts: parts.collect() }
+            });
+            let hyper = Hyper { kernel: Kernel::new(1, terms.collect()).unwrap(), mean: 0.7 };
+            let basis = ScatteredBasis::new(Scattered::moving(z.clone()), &hyper, PriorMean::Constant, 1e-3).unwrap();
+            let sum = basis.sum().expect("pairs without a closed form");
+            let (got, want) = (basis.by_sum(&sum, window), basis.by_tables(&boxes(window)));
+            for (a, b) in got.0.data().iter().chain(&got.1).zip(want.0.data().iter().chain(&want.1)) {
+                assert!((a - b).abs() < 1e-10, "{text} on {window:?}: {a} {b}");
+            }
+            let region = RegionFeatures { square: want.0, linear: want.1, residual: 0.0, measure: 0.0 };
+            let mut square_bar = Matrix::from_fn(6, 6, |i, j| ((i + j) as f64 + 0.3).sin());
+            let mut linear_bar = [0.3, -0.8, 0.2, 0.5, -0.1, 0.4];
+            let (mut other_bar, mut other_linear_bar) = (square_bar.clone(), linear_bar);
+            let [mut bar, mut want_bar] = [BlockBar::new(&basis), BlockBar::new(&basis)];
+            basis.by_sum_adjoint(&sum, window, &region, (&mut square_bar, &mut linear_bar), &mut bar);
+            basis.by_tables_adjoint(&boxes(window), &region, &mut other_bar, &mut other_linear_bar, &mut want_bar);
+            let all =
+                |bar: &BlockBar| [bar.parameters.clone(), bar.coordinates.concat(), bar.w.data().to_vec()].concat();
+            let scale = all(&want_bar).iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+            for (a, b) in all(&bar).iter().zip(all(&want_bar)) {
+                assert!((a - b).abs() < 1e-9 * scale, "{text} on {window:?}: {a} {b}");
             }
         }
     }

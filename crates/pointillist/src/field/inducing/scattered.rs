@@ -23,7 +23,7 @@ pub(super) struct AxisCoordinates {
     pub(super) values: Vec<f64>,
     pub(super) index: Vec<u32>,
     /// Whether point m has value m: then no table need be looked up.
-    in_order: bool,
+    pub(super) in_order: bool,
 }
 
 impl AxisCoordinates {
