@@ -109,7 +109,8 @@ class IntensityModel(Estimator):
 
     Parameters mirror the options of the command. `link`: "square", "log" or "auto". `basis`: "lattice", "inducing" or "auto". `nodes` and `inducing`:
     a number, one for each axis as in `(20, 30)`, or for `inducing` places. `prior`: `{"lengthscale": "lognormal(0, 1)"}`, or "none". `fix`:
-    `{"lengthscale": 10}`. `average`: whether hyper-parameters and families are averaged over, which they are unless it is False. `threads`: how many may
+    `{"lengthscale": 10}`. `cycle`: "hour", "day", "week" or "year", or several as in `["day", "week"]`, where time is an axis of dates or has a unit; it writes
+    the kernel, a trend and for each cycle a part that repeats itself and slowly changes (`components` shows each apart). `average`: whether hyper-parameters and families are averaged over, which they are unless it is False. `threads`: how many may
     work; all if None. The answer is the same for any number, and without chance: a fit has no seed. `window`, `exposure`, `repeats`: as in `fit`, for tools that call `fit(X)` alone.
     """
 
@@ -122,6 +123,7 @@ class IntensityModel(Estimator):
         smoothness: int | str | None = None,
         inducing: Any = None,
         kernel: str | None = None,
+        cycle: str | Sequence[str] | None = None,
         mean: str | None = None,
         prior: str | Sequence[str] | Mapping[str, str] | None = None,
         fix: str | Sequence[str] | Mapping[str, float] | None = None,
@@ -147,6 +149,7 @@ class IntensityModel(Estimator):
         self.smoothness = smoothness
         self.inducing = inducing
         self.kernel = kernel
+        self.cycle = cycle
         self.mean = mean
         self.prior = prior
         self.fix = fix
@@ -257,6 +260,7 @@ class VBPP(IntensityModel):
         inducing: Any = None,
         *,
         kernel: str | None = None,
+        cycle: str | Sequence[str] | None = None,
         mean: str | None = "constant",
         prior: str | Sequence[str] | Mapping[str, str] | None = "none",
         fix: str | Sequence[str] | Mapping[str, float] | None = None,
@@ -278,6 +282,7 @@ class VBPP(IntensityModel):
         super().__init__(
             inducing=inducing,
             kernel=kernel,
+            cycle=cycle,
             mean=mean,
             prior=prior,
             fix=fix,

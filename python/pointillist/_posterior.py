@@ -510,7 +510,8 @@ class Posterior:
     def components(self, x: Any = None, *, quantiles: Any = QUANTILES) -> dict[str, Component]:
         """The components of a model whose kernel is a sum, at points or on a grid over the window: what repeats itself, and the trend.
 
-        They are parts of f, whose square is the rate: their means add up to that of f.
+        They are parts of f, whose square is the rate: their means add up to that of f, and not to the rate. So read off when one is high or low, and how surely;
+        how many events it brings depends on where the others stand.
 
         >>> from pointillist import IntensityModel
         >>> import numpy as np

@@ -24,6 +24,7 @@ class Settings:
     link: str | None
     smoothness: str | None
     kernel: str | None
+    cycle: str | None
     inducing: Any
     optimise_inducing: bool
     mean: str | None
@@ -46,6 +47,7 @@ class Settings:
             link=word("link", said["link"]),
             smoothness=None if said["smoothness"] is None else str(said["smoothness"]),
             kernel=word("kernel", said["kernel"]),
+            cycle=_cycles(said["cycle"]),
             inducing=_inducing(said["inducing"]),
             optimise_inducing=switch("optimise_inducing", said["optimise_inducing"]),
             mean=word("mean", said["mean"]),
@@ -66,6 +68,15 @@ def word(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise SettingError(f"{name}={value!r} is not understood; give a text")
+
+
+def _cycles(value: Any) -> str | None:
+    """One cycle or several, with commas between."""
+    if isinstance(value, (list, tuple)):
+        if not value or not all(isinstance(one, str) for one in value):
+            raise SettingError(f'cycle={shown(value)} is not understood; give "day", or several as in ["day", "week"]')
+        return ",".join(value)
+    return word("cycle", value)
 
 
 def switch(name: str, value: Any) -> bool:

@@ -266,3 +266,23 @@ def test_two_models_and_an_update(command: Command, tmp_path: Path) -> None:
     ours = models[0].update(pt.Summary.load(tmp_path / "1.sum")).to_json()
     assert without_cells(ours) == without_cells(theirs)
     assert without_cells(models[0].update(times[150:]).to_json()) == without_cells(theirs)
+
+
+@pytest.mark.parametrize(("option", "cycle"), [("day", "day"), ("day,week", ["day", "week"])])
+def test_cycles_write_the_same_kernel(command: Command, tmp_path: Path, option: str, cycle: Any) -> None:
+    theirs = fitted(command, tmp_path, "tweets", "--cycle", option, "--average", "off", "--inducing", "60")
+    ours = pt.IntensityModel(cycle=cycle, average=False, inducing=60).fit(pt.datasets.load("tweets"))
+    assert without_command(ours.to_json()) == without_command(theirs)
+    assert set(cycle if isinstance(cycle, list) else [cycle]) <= set(ours.components([0.5]))
+
+
+def test_cycles_follow_dates_and_refuse_what_is_none() -> None:
+    times = pd.Timestamp("2024-03-01", tz="Europe/Lisbon") + pd.to_timedelta(np.sort(np.random.default_rng(1).uniform(0, 6, 200)), unit="D")
+    window = ("2024-03-01", "2024-03-07")
+    model = pt.IntensityModel(cycle="day", average=False, inducing=40).fit(times, window=window)
+    assert abs(model.count().mean[0] / 200 - 1) < 0.03
+    for cycle, why in [("fortnight", "is no cycle"), (["day", "day"], "is there twice"), ([], "is not understood"), ("week,year", "longer than the window")]:
+        with pytest.raises(pt.SettingError, match=why):
+            pt.IntensityModel(cycle=cycle).fit(times, window=window)
+    with pytest.raises(pt.SettingError, match="no axis is known to be time"):
+        pt.IntensityModel(cycle="day").fit(np.linspace(0.1, 5.9, 30), window=(0, 6))

@@ -36,12 +36,13 @@ type Bands<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'
 /// The model that settings mean, and its fit.
 fn fitted<'a>(
     settings: &FitSettings,
-    axes: &[pointillist::Axis],
+    window: &pointillist::Window,
     watch: &Watch,
     fit: impl FnOnce(&Model, &mut pointillist::watch::FitWatch<'_>) -> Result<Fit, pointillist::Error>,
     subject: impl FnOnce(&Fit) -> Subject<'a>,
 ) -> PyResult<Fitted> {
-    let model = settings.model(axes).map_err(errors::of_setting)?;
+    settings.check_cycles(window).map_err(errors::setting)?;
+    let model = settings.model(window.axes()).map_err(errors::of_setting)?;
     let done = fit(&model, &mut |progress| watch.fit(progress));
     let done = done.map_err(|error| errors::of_setting(settings.fault(error)))?;
     let subject = subject(&done);
@@ -66,14 +67,17 @@ pub fn fit(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Posterior> {
     let (loaded, settings) = (&events.0, settings.meant()?);
-    let warnings: Vec<String> = loaded.warnings.iter().map(errors::spelled).collect();
+    let mut warnings: Vec<String> = loaded.warnings.iter().map(errors::spelled).collect();
     let fitted = call::long(py, &Manner { progress, threads }, |watch| {
-        let axes = loaded.events.window().axes();
+        let window = loaded.events.window();
         let fit =
             |model: &Model, watch: &mut pointillist::watch::FitWatch<'_>| model.fit_watched(&loaded.events, watch);
-        let subject =
-            |_: &Fit| Subject::of_events(&loaded.events, loaded.trials.clone(), loaded.source.clone(), warnings);
-        fitted(&settings, axes, watch, fit, subject)
+        let subject = |fit: &Fit| {
+            let paused = pointillist_io::outage(&fit.posterior, loaded.events.points());
+            warnings.extend(paused.as_ref().map(errors::spelled));
+            Subject::of_events(&loaded.events, loaded.trials.clone(), loaded.source.clone(), warnings)
+        };
+        fitted(&settings, window, watch, fit, subject)
     })?;
     said(py, fitted)
 }
@@ -90,12 +94,12 @@ pub fn fit_summary(
     let (file, settings): (&SummaryFile, _) = (&summary.0, settings.meant()?);
     let source = pointillist_io::summarise::names(&file.sources);
     let fitted = call::long(py, &Manner { progress, threads }, |watch| {
-        let axes = file.summary.window().axes();
+        let window = file.summary.window();
         let fit = |model: &Model, watch: &mut pointillist::watch::FitWatch<'_>| {
             model.fit_summary_watched(&file.summary, watch)
         };
         let subject = |fit: &Fit| Subject::of_summary(file, fit, source, Vec::new());
-        fitted(&settings, axes, watch, fit, subject)
+        fitted(&settings, window, watch, fit, subject)
     })?;
     said(py, fitted)
 }
