@@ -26,6 +26,7 @@ pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
 #[cfg(test)]
 pub(crate) use rule::above;
 pub(crate) use rule::from_above;
+pub use size::Elimination;
 
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -98,6 +99,11 @@ impl Lattice {
         linear.truncate(self.grid.size());
         let region = bordered::with_constant(Region { square: square.inner, linear, residual, measure }, sd);
         Self { region, constant: sd, ..self }
+    }
+
+    /// The same with a precision that is factored in this way. By itself a lattice takes the one that should take less time.
+    pub fn with_elimination(self, elimination: Elimination) -> Self {
+        Self { prior: self.prior.with_elimination(elimination), ..self }
     }
 
     /// Number of unknowns.

@@ -1,9 +1,31 @@
 //! What a lattice costs, and which one to try next. Estimates from numbers of nodes alone: the same on every machine.
 
 use super::Smoothness;
+use crate::gaussian::dissection::{self, Cost};
+
+/// How the precision of a lattice's coefficients is factored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Elimination {
+    /// Node after node along the longest axis: a band matrix, in blocks where the band is wide.
+    Band,
+    /// By nested dissection: separators last.
+    Dissection,
+}
 
 /// Products and sums per second that the block factor reaches on two threads.
 const SPEED: f64 = 4e10;
+/// The same of nested dissection, whose fronts are smaller …
+const DISSECTION_SPEED: f64 = 4e10;
+/// … and what each front takes beside its products.
+const FRONT_SECONDS: f64 = 2e-5;
+/// Seconds per node that it takes at the least.
+const LEAST_SECONDS: f64 = 1e-7;
+/// Paths from the root to a leaf that are worked on at the same time.
+const PATHS: f64 = 4.0;
+/// Numbers beside L for each number of P: its place there and in L, and the inverse in the order of L.
+const PLACES: f64 = 2.0;
+/// Most numbers that a place can count.
+const MOST_PLACES: f64 = u32::MAX as f64;
 /// The same of `gaussian/band.rs`, which has no blocks.
 const BAND_SPEED: f64 = 4e8;
 /// Copies of Q's diagonals in a natural step: Q; P, also turned around and filled up; S in parts; the best so far.
@@ -37,18 +59,58 @@ fn diagonals(dims: usize, smoothness: Smoothness) -> f64 {
     0.5 * (ball + 1.0)
 }
 
+/// What nested dissection of a lattice costs.
+fn by_dissection(nodes: &[usize], smoothness: Smoothness) -> Cost {
+    let mut inside = [1; 3];
+    inside[..nodes.len()].copy_from_slice(nodes);
+    inside[..nodes.len()].sort_unstable_by(|a, b| b.cmp(a));
+    inside.rotate_right(3 - nodes.len());
+    dissection::cost(inside, smoothness.alpha())
+}
+
+/// The seconds that a natural step takes by the band.
+fn band_seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
+    let (size, width) = (total(nodes), width(nodes, smoothness));
+    if nodes.len() == 1 { size * width * width / BAND_SPEED } else { 10.0 * size * width * width / SPEED }
+}
+
+fn dissection_seconds(cost: &Cost) -> f64 {
+    cost.work / DISSECTION_SPEED + cost.fronts * FRONT_SECONDS
+}
+
+/// The way that takes less time; none is better on a line.
+pub(crate) fn elimination(nodes: &[usize], smoothness: Smoothness) -> Elimination {
+    let band = band_seconds(nodes, smoothness);
+    // Where not even a product for each node would pay, nothing need be counted.
+    if nodes.len() == 1 || band < total(nodes) * LEAST_SECONDS {
+        return Elimination::Band;
+    }
+    let cost = by_dissection(nodes, smoothness);
+    let fits = cost.largest.max(diagonals(nodes.len(), smoothness) * total(nodes)) < MOST_PLACES;
+    if fits && dissection_seconds(&cost) < band { Elimination::Dissection } else { Elimination::Band }
+}
+
 /// The bytes that a fit holds at once, its events not counted.
 pub(crate) fn bytes(nodes: &[usize], smoothness: Smoothness) -> f64 {
     let (size, width) = (total(nodes), width(nodes, smoothness));
-    let factor =
-        if nodes.len() == 1 { 2.0 * size * (width + 1.0) } else { 2.0 * size * width + SPARE_BLOCKS * width * width };
-    8.0 * (factor + COPIES * diagonals(nodes.len(), smoothness) * size)
+    let own = diagonals(nodes.len(), smoothness) * size;
+    let factor = match elimination(nodes, smoothness) {
+        Elimination::Dissection => {
+            let cost = by_dissection(nodes, smoothness);
+            cost.entries + PATHS * cost.path + PLACES * own
+        }
+        Elimination::Band if nodes.len() == 1 => 2.0 * size * (width + 1.0),
+        Elimination::Band => 2.0 * size * width + SPARE_BLOCKS * width * width,
+    };
+    8.0 * (factor + COPIES * own)
 }
 
 /// The seconds that a natural step takes, its events not counted.
 pub(crate) fn seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
-    let (size, width) = (total(nodes), width(nodes, smoothness));
-    if nodes.len() == 1 { size * width * width / BAND_SPEED } else { 10.0 * size * width * width / SPEED }
+    match elimination(nodes, smoothness) {
+        Elimination::Band => band_seconds(nodes, smoothness),
+        Elimination::Dissection => dissection_seconds(&by_dissection(nodes, smoothness)),
+    }
 }
 
 /// This lattice, or one of its shape that is as large as `fits` allows.
