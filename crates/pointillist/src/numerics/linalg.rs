@@ -6,7 +6,7 @@
 mod fronts;
 mod threaded;
 
-pub use fronts::{eliminate_front, invert_front, solve_front, solve_front_transposed};
+pub use fronts::{eliminate_front, invert_front, mirror_columns, solve_front, solve_front_transposed};
 pub use threaded::{cholesky_on_all_cores, inverse_on_all_cores};
 
 use faer::linalg::cholesky::llt::factor as llt;

@@ -258,7 +258,7 @@ impl Prior {
     }
 
     /// The same with a precision that is factored in this way.
-    pub(super) fn with_elimination(self, elimination: Elimination) -> Self {
+    pub(crate) fn with_elimination(self, elimination: Elimination) -> Self {
         Self { elimination, ..self }
     }
 

@@ -1,4 +1,4 @@
-//! The Cholesky factor of a matrix on a lattice by nested dissection: solves, and the inverse between neighbours (docs/derivation.md, section 11).
+//! The Cholesky factor of a matrix on a lattice by nested dissection: solves, and the inverse between neighbours (docs/derivation.md (74), (75)).
 //!
 //! `plan.rs` says in which order nodes are eliminated, `cost.rs` what that costs. Fronts are dense. Up the tree, a front adds what its children
 //! leave to its numbers of P, makes its columns those of L, and leaves the update −L_RJ L_RJᵀ to its parent. Down the tree, it takes S_RR
@@ -7,20 +7,22 @@
 
 mod cost;
 mod plan;
+mod spare;
 
 pub(crate) use cost::{Cost, cost};
 pub(crate) use plan::Plan;
 
 use super::Diagonals;
-use crate::numerics::linalg::{self, Matrix};
+use crate::numerics::linalg;
 use crate::parallel;
 use plan::Front;
+use spare::{Kept, Spare};
 use std::sync::Arc;
 
-/// Products and sums that are one touch of an entry, as `parallel` counts work.
-const PER_TOUCH: f64 = 100.0;
-/// Numbers of L per node, roughly.
-const TOUCHES_PER_NODE: usize = 100;
+/// Products and sums below which subtrees go one after another: a task of half a millisecond.
+const SMALL: f64 = 2e7;
+/// Numbers of L per unknown, roughly.
+const PER_UNKNOWN: usize = 100;
 
 /// L of P = L Lᵀ, nodes in the order of a plan.
 #[derive(Debug, Clone)]
@@ -30,12 +32,20 @@ pub(super) struct DissectionFactor {
     panels: Vec<Vec<f64>>,
 }
 
+impl Drop for DissectionFactor {
+    fn drop(&mut self) {
+        self.plan.kept.give_back_panels(std::mem::take(&mut self.panels));
+    }
+}
+
 impl DissectionFactor {
     /// The factor, or the pivot that was not positive. The diagonals are those of the plan.
     pub(super) fn new(matrix: &Diagonals, plan: &Arc<Plan>) -> Result<Self, usize> {
-        let mut panels = vec![vec![]; plan.fronts.len()];
-        let root = plan.fronts.len() - 1;
-        plan.eliminate(root, matrix.values(), &mut panels).map_err(|position| plan.order[position] as usize)?;
+        let mut panels = plan.kept.panels(plan.fronts.len());
+        let (root, mut spare) = (plan.fronts.len() - 1, plan.kept.spare());
+        let update = plan.eliminate(root, matrix.values(), &mut panels, &mut spare);
+        spare.give(update.map_err(|position| plan.order[position] as usize)?);
+        plan.kept.give_back(spare);
         Ok(Self { plan: plan.clone(), panels })
     }
 
@@ -91,8 +101,8 @@ impl DissectionFactor {
     fn forward(&self, s: usize, count: usize, x: &mut [f64]) -> Vec<f64> {
         let (plan, front) = (&*self.plan, &self.plan.fronts[s]);
         let (parts, own) = plan.split(s, x, |front| front.first * count);
-        let touches = plan.touches(front, count);
-        let left = parallel::map(parts.into_iter(), touches, |(c, x)| self.forward(c, count, x));
+        let touched = plan.solved_before(front, count) * PER_UNKNOWN;
+        let left = parallel::map(parts.into_iter(), touched, |(c, x)| self.forward(c, count, x));
         let (rows, below) = (front.rows(), front.below.len());
         let mut rest = vec![0.0; below * count];
         for (&child, left) in front.children.iter().zip(&left) {
@@ -135,15 +145,17 @@ impl DissectionFactor {
             whole.extend_from_slice(&own[c * front.cols..][..front.cols]);
             whole.extend_from_slice(&known[c * below..][..below]);
         }
-        let touches = plan.touches(front, count);
-        parallel::for_each(parts.into_iter(), touches, |(c, x)| self.backward(c, count, x, &whole));
+        let touched = plan.solved_before(front, count) * PER_UNKNOWN;
+        parallel::for_each(parts.into_iter(), touched, |(c, x)| self.backward(c, count, x, &whole));
     }
 
     /// P⁻¹ on these diagonals of P.
     pub(super) fn selected_inverse(&self, shifts: &[usize]) -> Diagonals {
         let plan = &*self.plan;
         let mut found = vec![0.0; plan.sources.len()];
-        self.invert(plan.fronts.len() - 1, &Matrix::default(), &mut found);
+        let mut spare = plan.kept.spare();
+        self.invert(plan.fronts.len() - 1, (0, &[]), &mut found, &mut spare);
+        plan.kept.give_back(spare);
         let mut inverse = Diagonals::zeros(self.size(), plan.shifts.clone());
         let values = inverse.values_mut();
         plan.sources.iter().zip(&found).for_each(|(source, value)| values[*source as usize] = *value);
@@ -151,26 +163,52 @@ impl DissectionFactor {
         if shifts == plan.shifts { inverse } else { inverse.on(shifts.to_vec()) }
     }
 
-    /// The inverse on the subtree that ends at a front, from that of its parent's rows J and R.
-    fn invert(&self, s: usize, parent: &Matrix, found: &mut [f64]) {
+    /// The inverse on the subtree that ends at a front, from that of its parent's rows J and R (their number, and all columns).
+    fn invert(&self, s: usize, (parent_rows, parent): (usize, &[f64]), found: &mut [f64], spare: &mut Spare) {
         let (plan, front) = (&*self.plan, &self.plan.fronts[s]);
         let (parts, own) = plan.split(s, found, |front| front.entries.start);
-        let mut inverse = Matrix::zeros(front.rows(), front.rows());
+        let (rows, cols) = (front.rows(), front.cols);
+        let [mut inverse, mut root, mut turned] =
+            [rows * rows, cols * cols, (rows - cols) * cols].map(|count| spare.take(count));
         for columns in &front.runs {
             for j in 0..columns.length {
-                let from = parent.col(columns.parent + j);
-                let to = &mut inverse.col_mut(front.cols + columns.own + j)[front.cols..];
+                let from = &parent[(columns.parent + j) * parent_rows..][..parent_rows];
+                let to = &mut inverse[(cols + columns.own + j) * rows + cols..][..rows - cols];
                 for run in &front.runs {
                     to[run.own..][..run.length].copy_from_slice(&from[run.parent..][..run.length]);
                 }
             }
         }
-        linalg::invert_front(&self.panels[s], front.rows(), &mut inverse, !parts.is_empty());
+        linalg::invert_front(&self.panels[s], rows, &mut inverse, [&mut root, &mut turned]);
+        [root, turned].into_iter().for_each(|list| spare.give(list));
         let targets = &plan.targets[front.entries.clone()];
-        own.iter_mut().zip(targets).for_each(|(value, target)| *value = inverse.data()[*target as usize]);
-        let touches = (front.work / PER_TOUCH) as usize;
-        parallel::for_each(parts.into_iter(), touches, |(c, found)| self.invert(c, &inverse, found));
+        own.iter_mut().zip(targets).for_each(|(value, target)| *value = inverse[*target as usize]);
+        if !parts.is_empty() {
+            linalg::mirror_columns(&mut inverse, rows, cols);
+            side_by_side(parts, front.work >= SMALL, (&plan.kept, spare), |(c, found), spare| {
+                self.invert(c, (rows, &inverse), found, spare);
+            });
+        }
+        spare.give(inverse);
     }
+}
+
+/// The results of `work` on each part, in order: on threads if that is worth it, each with memory of its own.
+fn side_by_side<T: Send, R: Send>(
+    parts: Vec<T>,
+    worth_it: bool,
+    (kept, own): (&Kept, &mut Spare),
+    work: impl Fn(T, &mut Spare) -> R + Sync,
+) -> Vec<R> {
+    if !worth_it {
+        return parts.into_iter().map(|part| work(part, own)).collect();
+    }
+    parallel::map(parts.into_iter(), usize::MAX, |part| {
+        let mut spare = kept.spare();
+        let result = work(part, &mut spare);
+        kept.give_back(spare);
+        result
+    })
 }
 
 /// A front, and what of a list belongs to the subtree that ends there.
@@ -196,43 +234,56 @@ impl Plan {
         (parts, rest)
     }
 
-    /// What `parallel` counts for a solve below a front.
-    fn touches(&self, front: &Front, count: usize) -> usize {
-        (front.first - self.fronts[front.subtree].first) * count * TOUCHES_PER_NODE
+    /// Unknowns of the subtrees of a front's children.
+    fn solved_before(&self, front: &Front, count: usize) -> usize {
+        (front.first - self.fronts[front.subtree].first) * count
     }
 
     /// Eliminates the subtree that ends at a front, and returns its update of R (lower triangle), or the position whose pivot was not
     /// positive.
-    fn eliminate(&self, s: usize, values: &[f64], panels: &mut [Vec<f64>]) -> Result<Matrix, usize> {
+    fn eliminate(
+        &self,
+        s: usize,
+        values: &[f64],
+        panels: &mut [Vec<f64>],
+        spare: &mut Spare,
+    ) -> Result<Vec<f64>, usize> {
         let front = &self.fronts[s];
         let (parts, own) = self.split(s, panels, |front| front.number);
-        let touches = (front.work / PER_TOUCH) as usize;
-        let updates = parallel::map(parts.into_iter(), touches, |(c, panels)| self.eliminate(c, values, panels));
+        let memory = (&self.kept, &mut *spare);
+        let updates = side_by_side(parts, front.work >= SMALL, memory, |(c, panels), spare| {
+            self.eliminate(c, values, panels, spare)
+        });
         let (rows, below) = (front.rows(), front.below.len());
-        let (mut panel, mut update) = (vec![0.0; rows * front.cols], Matrix::zeros(below, below));
+        let (panel, mut update) = (&mut own[0], spare.take(below * below));
+        for (list, count) in [(&mut *panel, rows * front.cols), (&mut update, below * below)] {
+            list.resize(list.len().max(count), 0.0);
+            list[..count].fill(0.0);
+        }
         let entries = front.entries.clone();
         let both = self.sources[entries.clone()].iter().zip(&self.targets[entries]);
         both.for_each(|(source, target)| panel[*target as usize] = values[*source as usize]);
         for (child, from) in front.children.iter().zip(updates) {
-            front.take_up(&self.fronts[*child], &from?, &mut panel, &mut update);
+            let from = from?;
+            front.take_up(&self.fronts[*child], &from, panel, &mut update);
+            spare.give(from);
         }
-        linalg::eliminate_front(&mut panel, rows, &mut update).map_err(|pivot| front.first + pivot)?;
-        own[0] = panel;
+        linalg::eliminate_front(panel, rows, &mut update).map_err(|pivot| front.first + pivot)?;
         Ok(update)
     }
 }
 
 impl Front {
     /// Adds the update of a child (lower triangle) to the columns and to the update of this front.
-    fn take_up(&self, child: &Front, from: &Matrix, panel: &mut [f64], update: &mut Matrix) {
-        let rows = self.rows();
+    fn take_up(&self, child: &Front, from: &[f64], panel: &mut [f64], update: &mut [f64]) {
+        let (rows, below, height) = (self.rows(), self.below.len(), child.below.len());
         for (number, columns) in child.runs.iter().enumerate() {
             for j in 0..columns.length {
-                let (col, place) = (from.col(columns.own + j), columns.parent + j);
+                let (col, place) = (&from[(columns.own + j) * height..][..height], columns.parent + j);
                 // Rows from the diagonal down.
                 let (to, above) = match place.checked_sub(self.cols) {
                     None => (&mut panel[place * rows..][..rows], 0),
-                    Some(place) => (update.col_mut(place), self.cols),
+                    Some(place) => (&mut update[place * below..][..below], self.cols),
                 };
                 let mut skip = j;
                 for run in &child.runs[number..] {
@@ -250,6 +301,7 @@ impl Front {
 mod tests {
     use super::*;
     use crate::gaussian::{BandedFactor, Factor};
+    use crate::numerics::linalg::Matrix;
     use proptest::prelude::*;
 
     /// Half of the offsets whose lengths sum to at most `reach`, and of the neighbours across a cell, where the lattice is wide enough.

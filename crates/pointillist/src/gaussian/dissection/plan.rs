@@ -5,13 +5,14 @@
 //! are its nodes J, its rows J and R, the later nodes that J says something of once all before is eliminated. R of a front lies within J and
 //! R of its parent. Nodes are numbered in the order of elimination ("positions"), so that the nodes of a subtree are a range.
 
+use super::spare::Kept;
 use std::ops::Range;
 
 /// A box with at most so many nodes is not cut.
-const LEAF: usize = 64;
+const LEAF: usize = 32;
 
 /// Which rows of a front are rows of its parent, one after another.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
     /// The first of them in R.
     pub(super) own: usize,
@@ -21,7 +22,7 @@ pub(super) struct Run {
 }
 
 /// One dense step of the elimination.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Front {
     /// Which of the fronts it is.
     pub(super) number: usize,
@@ -56,7 +57,6 @@ impl Front {
 }
 
 /// The elimination of the nodes of a lattice.
-#[derive(PartialEq)]
 pub(crate) struct Plan {
     /// The diagonals of a matrix for which it is made.
     pub(super) shifts: Vec<usize>,
@@ -68,6 +68,14 @@ pub(crate) struct Plan {
     pub(super) sources: Vec<u32>,
     /// … and in the columns of the front.
     pub(super) targets: Vec<u32>,
+    /// Memory to work in.
+    pub(super) kept: Kept,
+}
+
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.shifts, &self.order) == (&other.shifts, &other.order)
+    }
 }
 
 impl std::fmt::Debug for Plan {
@@ -100,7 +108,7 @@ impl Plan {
         let (mut order, mut fronts) = (Vec::with_capacity(nodes.iter().product()), vec![]);
         let mut numbering = Numbering { reach, strides, order: &mut order, fronts: &mut fronts };
         numbering.cut(nodes.map(|n| 0..n));
-        let mut plan = Self { shifts, order, fronts, sources: vec![], targets: vec![] };
+        let mut plan = Self { shifts, order, fronts, sources: vec![], targets: vec![], kept: Kept::default() };
         plan.fill_in(nodes, offsets);
         plan.relate();
         plan

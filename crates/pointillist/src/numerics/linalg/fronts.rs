@@ -1,7 +1,7 @@
 //! The dense steps of an elimination front by front (`gaussian/dissection/`): L of a front is a list of columns J with rows J and R, the
 //! triangle L_JJ on top of L_RJ.
 
-use super::{Matrix, columns, columns_mut, llt, matmul, triangular, triangular_solve};
+use super::{columns, columns_mut, llt, matmul, triangular, triangular_solve};
 use faer::linalg::matmul::triangular::BlockStructure;
 use faer::linalg::triangular_inverse;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -12,9 +12,12 @@ fn parts(panel: &[f64], rows: usize) -> (MatRef<'_, f64>, MatRef<'_, f64>) {
     panel.split_at_row(panel.ncols())
 }
 
+/// Entries on each side of the squares in which [`mirror_columns`] goes.
+const SQUARE: usize = 16;
+
 /// Makes the columns of a front (lower triangle) those of L, and takes L_RJ L_RJᵀ out of the lower triangle of the `update`; or gives the pivot
 /// that was not positive.
-pub fn eliminate_front(panel: &mut [f64], rows: usize, update: &mut Matrix) -> Result<(), usize> {
+pub fn eliminate_front(panel: &mut [f64], rows: usize, update: &mut [f64]) -> Result<(), usize> {
     let panel = columns_mut(panel, rows);
     let cols = panel.ncols();
     let (mut top, mut below) = panel.split_at_row_mut(cols);
@@ -28,7 +31,13 @@ pub fn eliminate_front(panel: &mut [f64], rows: usize, update: &mut Matrix) -> R
     }
     if rows > cols {
         triangular_solve::solve_lower_triangular_in_place(top.as_ref(), below.as_mut().transpose_mut(), Par::Seq);
-        add_product_lower(update.view_mut(), -1.0, below.as_ref(), below.as_ref().transpose());
+        let left = rows - cols;
+        add_product_lower(
+            columns_mut(&mut update[..left * left], left),
+            -1.0,
+            below.as_ref(),
+            below.as_ref().transpose(),
+        );
     }
     Ok(())
 }
@@ -39,47 +48,37 @@ fn add_product_lower(out: MatMut<'_, f64>, factor: f64, a: MatRef<'_, f64>, b: M
     triangular::matmul(out, BlockStructure::TriangularLower, Accum::Add, a, whole, b, whole, factor, Par::Seq);
 }
 
-/// The inverse S over J and R of a front, of which S_RR is there: with Y = L_RJ L_JJ⁻¹,
-/// S_RJ = −S_RR Y and S_JJ = L_JJ⁻ᵀ L_JJ⁻¹ − Yᵀ S_RJ. What lies above the diagonal of the columns J is filled in if `whole`.
-pub fn invert_front(panel: &[f64], rows: usize, inverse: &mut Matrix, whole: bool) {
+/// The inverse S over J and R of a front, of which S_RR is there, in the columns J from the diagonal down: with Y = L_RJ L_JJ⁻¹,
+/// S_RJ = −S_RR Y and S_JJ = L_JJ⁻ᵀ L_JJ⁻¹ − Yᵀ S_RJ. Room is needed for L_JJ⁻¹ and for Y.
+pub fn invert_front(panel: &[f64], rows: usize, inverse: &mut [f64], [root, y]: [&mut [f64]; 2]) {
     let (top, below) = parts(panel, rows);
     let cols = top.nrows();
-    let (left, right) = inverse.view_mut().split_at_col_mut(cols);
+    let (left, right) = columns_mut(&mut inverse[..rows * rows], rows).split_at_col_mut(cols);
     let (mut own, mut beside) = left.split_at_row_mut(cols);
-    let (mut above, known) = right.split_at_row_mut(cols);
-    let mut root = Matrix::zeros(cols, cols);
-    triangular_inverse::invert_lower_triangular(root.view_mut(), top, Par::Seq);
-    triangular::matmul(
-        own.as_mut(),
-        BlockStructure::TriangularLower,
-        Accum::Replace,
-        root.view().transpose(),
-        BlockStructure::TriangularUpper,
-        root.view(),
-        BlockStructure::TriangularLower,
-        1.0,
-        Par::Seq,
-    );
+    let known = right.as_ref().subrows(cols, rows - cols);
+    let (lower, whole) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
+    let mut root = columns_mut(&mut root[..cols * cols], cols);
+    triangular_inverse::invert_lower_triangular(root.as_mut(), top, Par::Seq);
+    let (root, upper) = (root.as_ref(), BlockStructure::TriangularUpper);
+    let seq = Par::Seq;
+    triangular::matmul(own.as_mut(), lower, Accum::Replace, root.transpose(), upper, root, lower, 1.0, seq);
     if rows > cols {
-        let mut y = Matrix::zeros(rows - cols, cols);
-        triangular::matmul(
-            y.view_mut(),
-            BlockStructure::Rectangular,
-            Accum::Replace,
-            below,
-            BlockStructure::Rectangular,
-            root.view(),
-            BlockStructure::TriangularLower,
-            1.0,
-            Par::Seq,
-        );
-        matmul::matmul(beside.as_mut(), Accum::Replace, known.as_ref(), y.view(), -1.0, Par::Seq);
-        add_product_lower(own.as_mut(), -1.0, y.view().transpose(), beside.as_ref());
+        let mut y = columns_mut(&mut y[..(rows - cols) * cols], rows - cols);
+        triangular::matmul(y.as_mut(), whole, Accum::Replace, below, whole, root, lower, 1.0, seq);
+        matmul::matmul(beside.as_mut(), Accum::Replace, known, y.as_ref(), -1.0, seq);
+        add_product_lower(own.as_mut(), -1.0, y.as_ref().transpose(), beside.as_ref());
     }
-    if whole {
-        above.copy_from(beside.as_ref().transpose());
-        for j in 0..cols {
-            (0..j).for_each(|i| own[(i, j)] = own[(j, i)]);
+}
+
+/// Fills in the first `cols` rows of a symmetric matrix from its first columns, which are there from the diagonal down.
+pub fn mirror_columns(matrix: &mut [f64], rows: usize, cols: usize) {
+    for left in (0..cols).step_by(SQUARE) {
+        for top in (left..rows).step_by(SQUARE) {
+            for j in left..cols.min(left + SQUARE) {
+                for i in top.max(j + 1)..rows.min(top + SQUARE) {
+                    matrix[i * rows + j] = matrix[j * rows + i];
+                }
+            }
         }
     }
 }
