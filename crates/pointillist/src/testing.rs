@@ -4,7 +4,7 @@
 
 use crate::data::points::Points;
 use crate::error::Result;
-use crate::field::lattice::{Grid, Prior, Smoothness, Theta};
+use crate::field::lattice::{Elimination, Grid, Prior, Smoothness, Theta};
 use crate::gaussian::{BandedFactor, Factor};
 use crate::kernel::{Bars, Formula, Kernel, SLOTS};
 use crate::numerics::dual::Dual;
@@ -188,7 +188,9 @@ impl Drawn {
         let spans: Vec<Span> = ranges.iter().map(|r| Span { lo: -0.5 * r, hi: 1.0 + 0.5 * r }).collect();
         let grid = Grid::new(&spans, nodes)?;
         let theta = Theta::of_ranges(ranges, spread * events, ((1.0 - spread) * events).sqrt());
-        let factor = BandedFactor::new(&Prior::new(&grid, smoothness).precision(&theta))?;
+        // In one order of nodes whatever their number: a seed stands for the same draw for ever.
+        let prior = Prior::new(&grid, smoothness).with_elimination(Elimination::Band);
+        let factor = BandedFactor::new(&prior.precision(&theta))?;
         let mut f: Vec<f64> = (0..grid.size()).map(|_| StandardNormal.sample(&mut rng)).collect();
         factor.solve_lower_transposed(&mut f);
         f.iter_mut().for_each(|f| *f += theta.mean);

@@ -2,7 +2,7 @@
 //! shapes of one window.
 
 use crate::common::{golden, number, numbers, rows};
-use pointillist::field::lattice::{Grid, Lattice, Mass, Optimum, Prior, PriorSlopes, Start, Theta};
+use pointillist::field::lattice::{Elimination, Grid, Lattice, Mass, Optimum, Prior, PriorSlopes, Start, Theta};
 use pointillist::gaussian::{BandedFactor, Diagonals, Factor};
 use pointillist::numerics::gauss::GaussLegendre;
 use pointillist::numerics::linalg::{self, Matrix};
@@ -10,7 +10,7 @@ use pointillist::settings::Smoothness;
 use pointillist::terms::Marginals;
 use pointillist::testing::check_gradient;
 use pointillist::window::{Exposure, Polygons, Span};
-use pointillist::{Points, Window};
+use pointillist::{Link, Points, Window};
 use serde_json::Value;
 
 fn window(case: &Value) -> Window {
@@ -495,6 +495,53 @@ fn the_same_bits_on_one_and_two_threads() {
     assert_eq!(one.mean, two.mean);
     assert_eq!(one.covariance(), two.covariance());
     assert_eq!(one.slopes(), two.slopes());
+}
+
+/// Everything that a natural step gives, by the band and by nested dissection.
+#[test]
+fn both_orders_of_elimination_lead_to_the_same_q() {
+    let shapes: [(&[usize], Smoothness, Link); 5] = [
+        (&[31, 22], Smoothness::Two, Link::Square),
+        (&[29, 40], Smoothness::Two, Link::Log),
+        (&[26, 21], Smoothness::Four, Link::Square),
+        (&[11, 8, 9], Smoothness::Two, Link::Square),
+        (&[7, 13, 6], Smoothness::Two, Link::Log),
+    ];
+    for (nodes, smoothness, link) in shapes {
+        let dims = nodes.len();
+        let window = Window::new(&vec![(0.0, 1.0); dims]).unwrap();
+        let events = scattered(&window, 150);
+        let level = if link == Link::Square { 12.0 } else { 5.0 };
+        let theta = Theta { mean: level, variance: 0.2 * level, ..theta(dims) };
+        let run = |elimination: Elimination, threads: usize| {
+            let lattice = Lattice::new(&window, nodes, &vec![0.15; dims], smoothness).unwrap();
+            let lattice = lattice.with_elimination(elimination);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| lattice.maximise_linked(link, &window, &events, &theta, level, (0.0, 4))).unwrap()
+        };
+        let (band, dissected) = (run(Elimination::Band, 1), run(Elimination::Dissection, 1));
+        let what = format!("{nodes:?} {smoothness:?} {link:?}");
+        // As many steps: where they end by themselves is a matter of rounding.
+        assert_eq!((band.evaluations, dissected.evaluations), (4, 4), "{what}");
+        close(&format!("bound, {what}"), dissected.bound, band.bound, 1e-10);
+        let scale = band.mean.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        band.mean
+            .iter()
+            .zip(&dissected.mean)
+            .for_each(|(a, b)| assert!((a - b).abs() < 1e-8 * scale, "{what}: {a} {b}"));
+        let (a, b) = (band.slopes(), dissected.slopes());
+        close(&format!("by log range, {what}"), b.log_range, a.log_range, 1e-7);
+        close(&format!("by log variance, {what}"), b.log_variance, a.log_variance, 1e-7);
+        (0..dims).for_each(|r| close(&format!("by stretch, {what}"), b.log_stretch[r], a.log_stretch[r], 1e-7));
+        let hats = Grid::around(&window, nodes, &vec![0.15; dims]).unwrap().at(&events).unwrap();
+        let (a, b) = (band.marginals(&hats), dissected.marginals(&hats));
+        a.variance.iter().zip(&b.variance).for_each(|(a, b)| close(&format!("variance, {what}"), *b, *a, 1e-8));
+        for threads in [2, 4] {
+            let again = run(Elimination::Dissection, threads);
+            assert_eq!(again.mean, dissected.mean, "{what} on {threads} threads");
+            assert_eq!(again.bound.to_bits(), dissected.bound.to_bits(), "{what} on {threads} threads");
+        }
+    }
 }
 
 #[test]

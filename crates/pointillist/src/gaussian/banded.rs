@@ -1,7 +1,9 @@
-//! The Cholesky factor of a matrix that is a few of its diagonals, by the method that suits the width of its band.
+//! The Cholesky factor of a matrix that is a few of its diagonals: by the method that suits the width of its band, or by nested dissection where the
+//! matrix has a plan for it.
 
 use super::band::BandFactor;
 use super::blocks::BlockFactor;
+use super::dissection::DissectionFactor;
 use super::{Diagonals, Factor, Precision};
 use crate::error::{Error, Result};
 
@@ -16,16 +18,17 @@ pub struct BandedFactor(Kind);
 enum Kind {
     Band(BandFactor),
     Blocks(BlockFactor),
+    Dissection(DissectionFactor),
 }
 
 impl BandedFactor {
     /// Factors a matrix.
     pub fn new(matrix: &Diagonals) -> Result<Self> {
         let width = matrix.shifts().last().copied().unwrap_or_default();
-        let kind = if width <= NARROW {
-            BandFactor::new(matrix, width).map(Kind::Band)
-        } else {
-            BlockFactor::new(matrix, width).map(Kind::Blocks)
+        let kind = match matrix.plan() {
+            Some(plan) => DissectionFactor::new(matrix, plan).map(Kind::Dissection),
+            None if width <= NARROW => BandFactor::new(matrix, width).map(Kind::Band),
+            None => BlockFactor::new(matrix, width).map(Kind::Blocks),
         };
         kind.map(Self).map_err(|pivot| Error::NotPositiveDefinite { pivot, size: matrix.size(), jitter: 0.0 })
     }
@@ -35,6 +38,7 @@ impl BandedFactor {
         match &self.0 {
             Kind::Band(factor) => factor.multiplications(),
             Kind::Blocks(factor) => factor.multiplications(),
+            Kind::Dissection(factor) => factor.multiplications(),
         }
     }
 
@@ -43,6 +47,7 @@ impl BandedFactor {
         match &self.0 {
             Kind::Band(factor) => factor.selected_inverse(shifts),
             Kind::Blocks(factor) => factor.selected_inverse(shifts),
+            Kind::Dissection(factor) => factor.selected_inverse(shifts),
         }
     }
 }
@@ -76,6 +81,7 @@ impl Factor for BandedFactor {
         match &self.0 {
             Kind::Band(factor) => factor.log_determinant(),
             Kind::Blocks(factor) => factor.log_determinant(),
+            Kind::Dissection(factor) => factor.log_determinant(),
         }
     }
 
@@ -83,6 +89,7 @@ impl Factor for BandedFactor {
         match &self.0 {
             Kind::Band(factor) => x.chunks_exact_mut(factor.size()).for_each(|x| factor.solve_lower(x)),
             Kind::Blocks(factor) => x.chunks_exact_mut(factor.size()).for_each(|x| factor.solve_lower(x)),
+            Kind::Dissection(factor) => factor.solve_lower(x),
         }
     }
 
@@ -92,6 +99,7 @@ impl Factor for BandedFactor {
             Kind::Band(factor) => x.chunks_exact_mut(factor.size()).for_each(|x| factor.solve_lower_transposed(x)),
             Kind::Blocks(factor) if x.len() == factor.size() => factor.solve_lower_transposed(x),
             Kind::Blocks(factor) => factor.solve_lower_transposed_columns(x),
+            Kind::Dissection(factor) => factor.solve_lower_transposed(x),
         }
     }
 }

@@ -4,7 +4,9 @@
 //! of diagonals. Pairs that are that far apart by index but not neighbours (at the end of a row of nodes) hold zero, or
 //! what nobody multiplies by anything else.
 
+use super::dissection::Plan;
 use crate::numerics::linalg;
+use std::sync::Arc;
 
 /// Some diagonals of a symmetric matrix.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +16,8 @@ pub struct Diagonals {
     shifts: Vec<usize>,
     /// Entry (i, i + shift) at i. // (shifts, size)
     values: Vec<f64>,
+    /// How it is factored, if by nested dissection.
+    plan: Option<Arc<Plan>>,
 }
 
 impl Diagonals {
@@ -23,7 +27,17 @@ impl Diagonals {
         shifts.sort_unstable();
         shifts.dedup();
         let values = vec![0.0; size * shifts.len()];
-        Self { size, shifts, values }
+        Self { size, shifts, values, plan: None }
+    }
+
+    /// Zeros on the diagonals of a plan, by which it will be factored.
+    pub(crate) fn planned(plan: Arc<Plan>) -> Self {
+        Self { plan: Some(plan.clone()), ..Self::zeros(plan.size(), plan.shifts().to_vec()) }
+    }
+
+    /// How it is factored, if by nested dissection.
+    pub(super) fn plan(&self) -> Option<&Arc<Plan>> {
+        self.plan.as_ref()
     }
 
     /// From its diagonals one after another, if they are as many numbers as there must be.
@@ -56,6 +70,10 @@ impl Diagonals {
     /// All diagonals one after another.
     pub(crate) fn values(&self) -> &[f64] {
         &self.values
+    }
+
+    pub(super) fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
     }
 
     /// Number of rows.

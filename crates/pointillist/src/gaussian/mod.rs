@@ -11,6 +11,7 @@ mod blocks;
 pub(crate) mod bordered;
 mod dense;
 mod diagonals;
+pub(crate) mod dissection;
 mod integral;
 pub(crate) mod sites;
 pub(crate) mod step;

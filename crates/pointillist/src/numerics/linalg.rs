@@ -3,8 +3,10 @@
 //! This module alone knows the linear-algebra library. It runs sequentially on purpose: threads are ours, over blocks of
 //! events, with a fixed partition, so that the same input gives the same bits on any number of threads.
 
+mod fronts;
 mod threaded;
 
+pub use fronts::{eliminate_front, invert_front, mirror_columns, solve_front, solve_front_transposed};
 pub use threaded::{cholesky_on_all_cores, inverse_on_all_cores};
 
 use faer::linalg::cholesky::llt::factor as llt;

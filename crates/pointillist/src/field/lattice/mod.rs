@@ -4,7 +4,7 @@
 //! f(x) = ū + Σ_j w_j ψ_j(x), w ~ N(0, Q⁻¹). Nothing of the likelihood is discretised: ∫ f² over the window is a
 //! quadratic form of w with an exact mass matrix. Every matrix here is a few of its diagonals (`gaussian/diagonals.rs`); one
 //! natural step is a Cholesky factor and the part of an inverse that lies on those diagonals. Cost: n_long · n_short³
-//! on a plane, linear in the nodes on a line. `hats.rs` (where the nodes are, and hats as rows), `prior.rs` (Q), `mass.rs`
+//! on a plane, M^1.5 on a large one, linear in the nodes on a line. `hats.rs` (where the nodes are, and hats as rows), `prior.rs` (Q), `mass.rs`
 //! (the window), `at.rs` (q at fixed Θ), `between.rs` (variances between nodes). It scales no coordinates: that is its caller's.
 
 mod at;
@@ -26,12 +26,13 @@ pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
 #[cfg(test)]
 pub(crate) use rule::above;
 pub(crate) use rule::from_above;
+pub use size::Elimination;
 
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Bordered, Diagonals, Region, Sites, bordered};
-use crate::terms::{LOG_SQUARE, Link, Marginals};
+use crate::terms::{LOG_SQUARE, Link, Marginals, Part};
 use crate::window::{Span, Window};
 
 /// The constant about which f varies on a lattice.
@@ -100,6 +101,11 @@ impl Lattice {
         linear.truncate(self.grid.size());
         let region = bordered::with_constant(Region { square: square.inner, linear, residual, measure }, sd);
         Self { region, constant: sd, ..self }
+    }
+
+    /// The same with a precision that is factored in this way. By itself a lattice takes the one that should take less time.
+    pub fn with_elimination(self, elimination: Elimination) -> Self {
+        Self { prior: self.prior.with_elimination(elimination), ..self }
     }
 
     /// Number of unknowns.
@@ -184,10 +190,42 @@ impl Lattice {
         }
         theta.check(self.grid.dims())?;
         let hats = self.grid.at(points)?;
-        let (tolerance, most) = steps;
-        let until = Until { tolerance, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
-        self.optimum(Link::Square.formula(), &[Weighted { hats: &hats, weights }], theta, sites, until)
+        self.optimum(Link::Square.formula(), &[Weighted { hats: &hats, weights }], theta, sites, until(steps))
     }
+
+    /// The same for raw events and any link, from a flat f of this height. The window is the one that the lattice was made for.
+    pub fn maximise_linked(
+        &self,
+        link: Link,
+        window: &Window,
+        events: &Points,
+        theta: &Theta,
+        level: f64,
+        steps: (f64, usize),
+    ) -> Result<Optimum> {
+        theta.check(self.grid.dims())?;
+        let (link, hats, weights) = (link.formula(), self.grid.at(events)?, vec![1.0; events.len()]);
+        let sites = Sites::flat(link.events(), level, events.len());
+        let events = Weighted { hats: &hats, weights: &weights };
+        let Part::Sites(integral) = link.integral() else {
+            return self.optimum(link, &[events], theta, sites, until(steps));
+        };
+        let (places, of_nodes) = from_above(&self.grid, window)?;
+        let nodes = self.grid.at(&places)?;
+        let sites = sites.followed_by(Sites::flat(integral, level, of_nodes.len()));
+        let said = [events, Weighted { hats: &nodes, weights: &of_nodes }];
+        self.optimum(link, &said, theta, sites, until(steps))
+    }
+
+    /// Products and sums of a natural step by nested dissection: of the factor, and of its inverse between neighbours.
+    pub fn dissection_work(&self) -> f64 {
+        size::by_dissection(&self.grid.nodes(), self.prior.smoothness()).work
+    }
+}
+
+/// Natural steps until one gains less than so many nats, at most so many of them.
+fn until((tolerance, most): (f64, usize)) -> Until<'static> {
+    Until { tolerance, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) }
 }
 
 /// Where natural steps start.

@@ -13,10 +13,16 @@
 //! Π √s_r.
 
 use super::Grid;
+use super::size::{self, Elimination};
 use crate::error::{Error, Result};
 use crate::gaussian::Diagonals;
+use crate::gaussian::dissection::Plan;
 use crate::numerics::linalg;
 use std::f64::consts::PI;
+use std::sync::{Arc, OnceLock};
+
+/// The largest α.
+const LONGEST: isize = 4;
 
 /// How smooth f is: the power α of the differential operator. The Matérn ν is α − d/2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,6 +230,10 @@ pub struct Prior {
     eigenvalues: [Vec<f64>; 3],
     /// Σ log C.
     log_mass: f64,
+    /// How the precision is factored.
+    elimination: Elimination,
+    /// The plan of that, once it was asked for.
+    plan: Arc<OnceLock<Arc<Plan>>>,
 }
 
 impl Prior {
@@ -239,10 +249,17 @@ impl Prior {
             grid: grid.clone(),
             powers: axes.map(|axis| Powers::new(axis.nodes, axis.step, if axis.nodes == 1 { 0 } else { alpha })),
             terms: terms(alpha, axes.map(|axis| axis.nodes > 1)),
-            offsets: offsets(grid, alpha as isize),
+            offsets: offsets(grid, |offset| sum_of_lengths(offset) <= alpha),
             eigenvalues: axes.map(|axis| eigenvalues(axis.nodes, axis.step)),
             log_mass: axes.iter().map(log_mass).sum(),
+            elimination: size::elimination(&grid.nodes(), smoothness),
+            plan: Arc::default(),
         }
+    }
+
+    /// The same with a precision that is factored in this way.
+    pub(crate) fn with_elimination(self, elimination: Elimination) -> Self {
+        Self { elimination, ..self }
     }
 
     /// α.
@@ -252,8 +269,7 @@ impl Prior {
 
     /// Q. Its diagonals include all neighbours of a node, so that a mass matrix or an event can be added to it.
     pub fn precision(&self, theta: &Theta) -> Diagonals {
-        let shifts = self.offsets.iter().map(|(_, shift)| *shift).chain(self.grid.neighbour_shifts()).collect();
-        let mut precision = Diagonals::zeros(self.grid.size(), shifts);
+        let mut precision = self.zeros();
         let coefficients = self.coefficients(theta);
         for &(offset, shift) in &self.offsets {
             let Some(place) = precision.place(shift) else { continue };
@@ -265,6 +281,26 @@ impl Prior {
             }
         }
         precision
+    }
+
+    /// No entries yet, and room for those of Q and of neighbours.
+    fn zeros(&self) -> Diagonals {
+        match self.elimination {
+            Elimination::Band => {
+                let shifts = self.offsets.iter().map(|(_, shift)| *shift).chain(self.grid.neighbour_shifts());
+                Diagonals::zeros(self.grid.size(), shifts.collect())
+            }
+            Elimination::Dissection => Diagonals::planned(self.plan.get_or_init(|| Arc::new(self.make_plan())).clone()),
+        }
+    }
+
+    fn make_plan(&self) -> Plan {
+        let all = offsets(&self.grid, |offset| {
+            let alpha = self.smoothness.alpha();
+            sum_of_lengths(offset) <= alpha || offset.iter().all(|o| o.abs() <= 1)
+        });
+        let all: Vec<[isize; 3]> = all.into_iter().map(|(offset, _)| offset).collect();
+        Plan::new(self.grid.axes().map(|axis| axis.nodes), &all)
     }
 
     /// log|Q|.
@@ -390,11 +426,13 @@ impl Term {
     }
 }
 
-/// The offsets of Q that are not before: |offset| sums to at most α.
-fn offsets(grid: &Grid, alpha: isize) -> Vec<([isize; 3], usize)> {
-    let all = || -alpha..=alpha;
+fn sum_of_lengths(offset: &[isize; 3]) -> usize {
+    offset.iter().map(|o| o.unsigned_abs()).sum()
+}
+
+/// The offsets up to the longest of Q that are asked for, fit and are not before, with their shifts.
+fn offsets(grid: &Grid, wanted: impl Fn(&[isize; 3]) -> bool) -> Vec<([isize; 3], usize)> {
+    let all = || -LONGEST..=LONGEST;
     let cube = all().flat_map(move |a| all().flat_map(move |b| all().map(move |c| [a, b, c])));
-    cube.filter(|offset| offset.iter().map(|o| o.abs()).sum::<isize>() <= alpha)
-        .filter_map(|offset| grid.shift(offset).map(|shift| (offset, shift)))
-        .collect()
+    cube.filter(wanted).filter_map(|offset| grid.shift(offset).map(|shift| (offset, shift))).collect()
 }

@@ -330,7 +330,7 @@ impl<'a> OnLattice<'a> {
         }
         let most = times * self.most_seconds(nodes.len());
         if work > most {
-            return Some(format!("would take about {work:.0} s, and auto stops at {most:.0}"));
+            return Some(format!("are more work than auto takes on for {} events", self.events));
         }
         self.too_many(nodes, per_event)
     }
