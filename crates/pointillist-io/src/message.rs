@@ -12,6 +12,12 @@ use std::fmt;
 pub enum Setting {
     /// Whether to average.
     Average,
+    /// The covariates that are categories though their values are numbers.
+    Categorical,
+    /// The tables of covariates.
+    Covariate,
+    /// The value that a covariate is held at.
+    Set,
     /// What f is made of.
     Basis,
     /// Cells of a summary.
@@ -98,8 +104,11 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 45] = [
         Self::Average,
+        Self::Categorical,
+        Self::Covariate,
+        Self::Set,
         Self::Basis,
         Self::Cells,
         Self::Checkpoint,
@@ -147,6 +156,9 @@ impl Setting {
     pub fn name(self) -> &'static str {
         match self {
             Self::Average => "average",
+            Self::Categorical => "categorical",
+            Self::Covariate => "covariate",
+            Self::Set => "set",
             Self::Basis => "basis",
             Self::Cells => "cells",
             Self::Checkpoint => "checkpoint",
