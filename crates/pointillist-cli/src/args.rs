@@ -530,6 +530,14 @@ pub struct FitArgs {
     /// Take the numbers of this covariate as the names of levels; repeatable
     #[arg(long, value_name = "NAME")]
     pub categorical: Vec<String>,
+    /// Let the effect of this covariate be a smooth curve; repeatable
+    #[arg(
+        long,
+        value_name = "NAME",
+        long_help = "Let the effect of this covariate be a smooth curve in place of a line; repeatable.\n\
+        It is told at five values of the covariate, each beside its mean over the window."
+    )]
+    pub spline: Vec<String>,
     /// How to fit.
     #[command(flatten)]
     pub options: FitOptions,

@@ -127,7 +127,7 @@ const TABLE: &[Line] = &[
     line(&["simulate"], &["grid"], &[Kind::TruthPlaces]),
     line(&["predict", "sample"], &["at", "grid"], &[Kind::Places]),
     line(&["predict", "sample"], &["columns"], &[Kind::Places, Kind::PlacesFile]),
-    line(&["fit"], &["output", "update", "covariate", "categorical"], &[Kind::Always]),
+    line(&["fit"], &["output", "update", "covariate", "categorical", "spline"], &[Kind::Always]),
     line(&["predict", "count", "sample"], &["set"], &[Kind::Always]),
     line(&["summarize"], &["output", "cells"], &[Kind::Always]),
     line(&["predict"], &["quantiles", "exceed", "components", "output"], &[Kind::Always]),

@@ -127,6 +127,24 @@ fn numbers_can_be_levels_and_rasters_may_have_one_axis() {
 }
 
 #[test]
+fn a_curve_is_told_at_values_beside_its_mean() {
+    let folder = folder();
+    let fitted = folder
+        .run(&format!("{FIT} --average off --covariate ground.csv --spline elevation -o curve.json --json"))
+        .good()
+        .json();
+    let effects = fitted["effects"].as_array().unwrap();
+    let own: Vec<&Value> = effects.iter().filter(|effect| effect["name"] == "elevation").collect();
+    assert_eq!(own.len(), 5);
+    assert!(own.iter().all(|effect| effect["against"].as_str().unwrap().ends_with("its mean")), "{own:?}");
+    // The truth is a line that rises.
+    let middle = |i: usize| own[i]["effect"].as_f64().unwrap();
+    assert!(middle(0) < middle(4) && middle(0) < 0.0 && middle(4) > 0.0, "{own:?}");
+    folder.run("predict curve.json --grid 3x3 --set elevation=200").good();
+    folder.run("count curve.json").good();
+}
+
+#[test]
 fn bad_covariates_are_refused_in_a_sentence() {
     let folder = folder();
     let ground = String::from_utf8(folder.read("ground.csv")).unwrap();
@@ -170,6 +188,8 @@ fn bad_covariates_are_refused_in_a_sentence() {
         ("ground.csv --link square", &["elevation needs the log link", "leave out the square link"]),
         ("ground.csv --basis inducing", &["elevation needs a lattice"]),
         ("ground.csv --categorical rain", &["--categorical rain: there is no such covariate, only elevation, cover"]),
+        ("ground.csv --spline cover", &["--spline cover: its values are levels"]),
+        ("ground.csv --spline rain", &["--spline rain: there is no such covariate, only elevation, cover"]),
         ("none.csv", &["none.csv"]),
     ] {
         let nodes = if file.contains("inducing") { "" } else { "--nodes 12x12" };
@@ -191,5 +211,5 @@ fn bad_covariates_are_refused_in_a_sentence() {
     folder.run("count model.json --in 5,15,0,10").refused(&["elevation", "beyond its raster"]);
     folder.run("fit trees.csv --window 0,10,0,10 --nodes 12x12 --average off -o plain.json").good();
     folder.run("predict plain.json --set elevation=3").refused(&["the model has no covariates"]);
-    folder.run("fit --update model.json trees.summary").refused(&["covariate"]);
+    folder.run("fit --update model.json trees.summary").refused(&["does not know its events by cell"]);
 }

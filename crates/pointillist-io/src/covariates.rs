@@ -19,33 +19,64 @@ const HARDLY_A_GRID: usize = 4;
 /// Most levels of a category: each but one has an effect of its own.
 const MOST_LEVELS: usize = 30;
 
-/// The covariates in these files for events; columns in `categorical` are categories though they are numbers.
-pub fn read_covariates(
-    files: &[String],
-    categorical: &[String],
-    events: &Events,
-) -> Result<Vec<Covariate>, InputError> {
-    let mut all: Vec<Covariate> = Vec::new();
-    for file in files {
-        all.extend(of_file(file, categorical, events)?);
+/// What is said of covariates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CovariateSettings {
+    /// Their tables.
+    pub files: Vec<String>,
+    /// Those whose numbers are names of levels.
+    pub categorical: Vec<String>,
+    /// Those whose effect is a curve.
+    pub spline: Vec<String>,
+}
+
+impl CovariateSettings {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
     }
-    let missing = categorical.iter().find(|name| !all.iter().any(|covariate| covariate.name() == name.as_str()));
-    match missing {
-        Some(name) if files.is_empty() => Err(message![
-            Setting::Categorical.given(name),
-            " is about a covariate, and there is none; add ",
-            Setting::Covariate
-        ]
-        .into()),
-        Some(name) => {
+
+    /// Refuses what is said of a covariate that is not there, or that cannot be meant.
+    fn check(&self, all: &[Covariate]) -> Result<(), Message> {
+        let named =
+            |setting: Setting, names: &[String]| names.iter().map(|name| (setting, name.clone())).collect::<Vec<_>>();
+        for (setting, name) in
+            [named(Setting::Categorical, &self.categorical), named(Setting::Spline, &self.spline)].concat()
+        {
             let there = all.iter().map(Covariate::name).collect::<Vec<_>>().join(", ");
-            Err(message![Setting::Categorical.given(name), ": there is no such covariate, only {there}"].into())
+            match all.iter().find(|covariate| covariate.name() == name) {
+                None if self.files.is_empty() => {
+                    return Err(message![
+                        setting.given(name),
+                        " is about a covariate, and there is none; add ",
+                        Setting::Covariate
+                    ]);
+                }
+                None => return Err(message![setting.given(name), ": there is no such covariate, only {there}"]),
+                Some(one) if setting == Setting::Spline && *one.kind() != CovariateKind::Spline => {
+                    return Err(message![
+                        setting.given(name),
+                        ": its values are levels, which have no curve; leave it out"
+                    ]);
+                }
+                Some(_) => {}
+            }
         }
-        None => Ok(all),
+        Ok(())
     }
 }
 
-fn of_file(path: &str, categorical: &[String], events: &Events) -> Result<Vec<Covariate>, InputError> {
+/// The covariates that are meant, for events.
+pub fn read_covariates(settings: &CovariateSettings, events: &Events) -> Result<Vec<Covariate>, InputError> {
+    let mut all: Vec<Covariate> = Vec::new();
+    for file in &settings.files {
+        all.extend(of_file(file, settings, events)?);
+    }
+    settings.check(&all)?;
+    Ok(all)
+}
+
+fn of_file(path: &str, settings: &CovariateSettings, events: &Events) -> Result<Vec<Covariate>, InputError> {
     let axes = events.window().axes();
     let (source, bytes) = (source_name(path), read_table(path)?);
     let header = read_header(source, &bytes, &Default::default())?;
@@ -69,7 +100,11 @@ fn of_file(path: &str, categorical: &[String], events: &Events) -> Result<Vec<Co
     }
     let mut covariates = Vec::new();
     for (name, is_number) in values {
-        let is_category = !is_number || categorical.contains(name);
+        let kind = match () {
+            () if !is_number || settings.categorical.contains(name) => Kind::Levels,
+            () if settings.spline.contains(name) => Kind::Curve,
+            () => Kind::Line,
+        };
         let last = is_number.then(|| name.clone());
         let label = (!is_number).then(|| name.clone());
         let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
@@ -82,7 +117,7 @@ fn of_file(path: &str, categorical: &[String], events: &Events) -> Result<Vec<Co
         }
         let raster = Raster::of(&table, &there, axes)?;
         raster.check_covers(source, events)?;
-        covariates.push(raster.covariate(source, name, is_category)?);
+        covariates.push(raster.covariate(source, name, kind)?);
     }
     Ok(covariates)
 }
@@ -95,6 +130,14 @@ struct Raster {
     lines: Vec<Vec<f64>>,
     /// What each cell has: a number, or a text; nothing if it was not given.
     cells: Vec<Option<Value>>,
+}
+
+/// What becomes of a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Line,
+    Curve,
+    Levels,
 }
 
 #[derive(Clone)]
@@ -177,16 +220,17 @@ impl Raster {
         Ok(())
     }
 
-    fn covariate(self, source: &str, name: &str, is_category: bool) -> Result<Covariate, InputError> {
-        let made = match is_category {
-            false => {
+    fn covariate(self, source: &str, name: &str, kind: Kind) -> Result<Covariate, InputError> {
+        let made = match kind {
+            Kind::Line | Kind::Curve => {
                 let value = |cell: &Option<Value>| match cell {
                     Some(Value::Number(value)) => *value,
                     _ => f64::NAN,
                 };
-                Covariate::linear(name, self.axes, self.lines, self.cells.iter().map(value).collect())
+                let make = if kind == Kind::Curve { Covariate::spline } else { Covariate::linear };
+                make(name, self.axes, self.lines, self.cells.iter().map(value).collect())
             }
-            true => {
+            Kind::Levels => {
                 let text = |cell: &Option<Value>| match cell {
                     Some(Value::Number(value)) => Some(number(*value)),
                     Some(Value::Text(text)) if !text.is_empty() => Some(text.clone()),

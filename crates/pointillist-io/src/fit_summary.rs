@@ -13,10 +13,10 @@ use super::window::{place, time_axis};
 use super::zone::looks;
 use crate::message;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
-use pointillist::report::{AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
+use pointillist::report::{AtBound, Bounded, Coverage, Effect, Goodness, LatticeSummary, StandardError, Tried};
 use pointillist::settings::{LatticeMean, Method, PriorMean};
 use pointillist::window::{Exposure, Piece, Span};
-use pointillist::{Axis, Effect, Events, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Prior, Window};
+use pointillist::{Axis, Events, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Prior, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -224,9 +224,12 @@ impl EffectSummary {
             Some(against) => format!("beside {against}"),
             None => format!("for {} more", brief(self.per)),
         };
-        let gain = self.log_evidence_gain.map_or(String::new(), |gain| format!("; log evidence {gain:+.1} with it"));
         let effect = self.per * self.effect;
-        format!("rate × {ratio:.2} ({least:.2} to {most:.2}) {per}; effect {effect:+.3} [{low:+.3}, {high:+.3}]{gain}")
+        format!("rate × {ratio:.2} ({least:.2} to {most:.2}) {per}; effect {effect:+.3} [{low:+.3}, {high:+.3}]")
+    }
+
+    fn evidence(&self) -> Option<String> {
+        Some(format!("; log evidence {:+.1} with it", self.log_evidence_gain?))
     }
 }
 
@@ -608,7 +611,11 @@ impl Summary {
         if let Some(words) = self.window.text() {
             row("window", words);
         }
-        self.effects.iter().for_each(|effect| row(&effect.title(), effect.text()));
+        for (i, effect) in self.effects.iter().enumerate() {
+            // The evidence is that of the covariate as a whole.
+            let is_first = i == 0 || self.effects[i - 1].name != effect.name;
+            row(&effect.title(), effect.text() + &effect.evidence().filter(|_| is_first).unwrap_or_default());
+        }
         let bound = format!(
             "{:.4} = {:.4} log rate - {:.4} integral - {:.4} KL",
             self.elbo, parts.log_rate, parts.integral, parts.kl

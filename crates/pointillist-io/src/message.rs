@@ -18,6 +18,8 @@ pub enum Setting {
     Covariate,
     /// The value that a covariate is held at.
     Set,
+    /// The covariates whose effect is a curve.
+    Spline,
     /// What f is made of.
     Basis,
     /// Cells of a summary.
@@ -104,11 +106,12 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::Average,
         Self::Categorical,
         Self::Covariate,
         Self::Set,
+        Self::Spline,
         Self::Basis,
         Self::Cells,
         Self::Checkpoint,
@@ -159,6 +162,7 @@ impl Setting {
             Self::Categorical => "categorical",
             Self::Covariate => "covariate",
             Self::Set => "set",
+            Self::Spline => "spline",
             Self::Basis => "basis",
             Self::Cells => "cells",
             Self::Checkpoint => "checkpoint",

@@ -58,7 +58,7 @@ pub mod watch;
 pub mod window;
 
 // What most programs name. What they rarely do stands in the modules below.
-pub use covariates::{Covariate, Effect};
+pub use covariates::Covariate;
 pub use data::events::Events;
 pub use data::points::Points;
 pub use data::summary::{Record, Summary};
@@ -88,6 +88,7 @@ pub mod parts {
 /// What a [`Report`] is made of, and what a [`Posterior`] says of its lattice.
 pub mod report {
     pub use crate::bound::Bound;
+    pub use crate::covariates::Effect;
     pub use crate::exact::Coverage;
     pub use crate::infer::{Alone, AtBound, Bounded, RangeEnd, StandardError, Stop, Summarised, Tried};
     pub use crate::posterior::{Bin, Closest, Goodness, LatticeSummary, Misfit, Nearness, Pairs, Residuals};
@@ -101,7 +102,7 @@ pub mod estimates {
 
 /// All numbers of a [`Posterior`], for whoever writes it to a file and reads it back.
 pub mod state {
-    pub use crate::covariates::EffectState;
+    pub use crate::covariates::{CurveState, EffectState};
     pub use crate::posterior::{
         BasisState, BesideState, ComponentState, ConstantState, InducingState, LatticeState, PosteriorState,
     };

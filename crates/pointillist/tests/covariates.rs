@@ -210,6 +210,45 @@ fn intervals_of_an_effect_hold_the_truth_beside_a_field() {
     );
 }
 
+/// Intervals of levels and of curves, beside a field; the truth of a curve is a hump.
+#[test]
+fn intervals_of_levels_and_curves_hold_the_truth() {
+    let (cells, side, sets) = (60, 10.0, 60);
+    let (fields, covariates) = (Fields::new(1, side, cells, 4.0), Fields::new(1, side, cells, 2.0));
+    let hump = |z: f64| 1.2 * (-0.5 * (z - 0.5) * (z - 0.5) / 0.36).exp();
+    let of_level = [0.0, 0.7, -0.4];
+    let (mut inside, mut all) = ([0usize; 2], [0usize; 2]);
+    for set in 0..sets {
+        let mut rng = ChaCha8Rng::seed_from_u64(5000 + set);
+        let z = standardised(covariates.draw(&mut rng));
+        let cover: Vec<usize> = (0..cells).map(|i| [0, 1, 0, 2, 0, 1, 2][(i / 2) % 7]).collect();
+        let rates = fields.draw(&mut rng).into_iter().zip(&z).zip(&cover);
+        let rate: Vec<f64> = rates.map(|((g, z), level)| (2.4 + 0.5 * g + hump(*z) + of_level[*level]).exp()).collect();
+        let Drawn { events, .. } = drawn(1, side, cells, &rate, &mut rng);
+        let curve = Covariate::spline("z", vec![0], vec![lines(side, cells)], z).unwrap();
+        let levels = ["0", "1", "2"].map(String::from).to_vec();
+        let cover: Vec<Option<usize>> = cover.into_iter().map(Some).collect();
+        let cover = Covariate::categorical("cover", vec![0], vec![lines(side, cells)], levels, &cover).unwrap();
+        let family = on_lattice(Some(vec![60])).into();
+        let model = Model { family, covariates: vec![curve, cover], checked: false, ..Model::default() };
+        for effect in model.fit(&events).unwrap().posterior.effects() {
+            let (level, [low, _, high]) = (effect.level.clone().unwrap().0, effect.quantiles);
+            let (kind, truth) = match effect.name.as_str() {
+                "z" => (0, hump(level.parse().unwrap()) - hump(effect.over_window.0)),
+                _ => (1, of_level[level.parse::<usize>().unwrap()]),
+            };
+            inside[kind] += usize::from(low <= truth && truth <= high);
+            all[kind] += 1;
+        }
+    }
+    let part = |kind: usize| inside[kind] as f64 / all[kind] as f64;
+    println!("90 % intervals hold the truth: of curves at five values {:.3}, of levels {:.3}", part(0), part(1));
+    assert!(
+        all == [300, 120] && (0.80..=0.98).contains(&part(0)) && (0.82..=0.98).contains(&part(1)),
+        "{inside:?} of {all:?}"
+    );
+}
+
 /// 200 sets on a line with all families, and 200 in the plane: `cargo test --release -p pointillist --test covariates -- --ignored --nocapture`.
 #[test]
 #[ignore = "long: minutes"]

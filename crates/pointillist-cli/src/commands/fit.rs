@@ -6,6 +6,7 @@ use super::summarize::{self, Summarised};
 use super::summary::{Fitted, Subject, Summary};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
+use crate::io::covariates::CovariateSettings;
 use crate::io::update::{Names, added, as_before};
 use crate::io::{self, ModelFile, SummaryFile, Written};
 use crate::options::Mode;
@@ -76,7 +77,12 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         )
         .into());
     }
-    let has_covariates = !args.covariate.is_empty() || !args.categorical.is_empty();
+    let covariates = CovariateSettings {
+        files: args.covariate.clone(),
+        categorical: args.categorical.clone(),
+        spline: args.spline.clone(),
+    };
+    let has_covariates = !covariates.is_empty();
     if has_covariates && (paths.len() > 1 || !summaries.is_empty()) {
         let why =
             "needs to know where each event is, and summaries and several tables do not say; give one table of events";
@@ -107,7 +113,7 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
     }
     let bytes = given[0].open()?.table()?;
     let loaded = input::events_from(&paths[0], &bytes, &options.events)?;
-    let covariates = io::covariates::read_covariates(&args.covariate, &args.categorical, &loaded.events)?;
+    let covariates = io::covariates::read_covariates(&covariates, &loaded.events)?;
     fit_with(loaded, options, covariates, context)
 }
 

@@ -2,12 +2,13 @@
 //!
 //! A covariate is even in the cells of a raster: no value is made up between its values, and what stands for it in an integral is exact. What it adds to
 //! f is φ(value)ᵀζ with a few regressors φ and ζ standard normal before events are seen (`regressors.rs`). A number has one regressor, its distance from
-//! the mean over the window; a category has one per level but the most common one.
+//! the mean over the window; a curve has further ones for what deviates from a line (`curve.rs`); a category has one per level but the most common one.
 
+mod curve;
 mod regressors;
 
 pub(crate) use regressors::Regressors;
-pub use regressors::{Effect, EffectState};
+pub use regressors::{CurveState, Effect, EffectState};
 
 use crate::error::{Error, Result};
 use crate::window::{Scaling, Span};
@@ -19,6 +20,8 @@ use crate::window::{Scaling, Span};
 pub enum CovariateKind {
     /// Numbers, whose effect is in proportion to them.
     Linear,
+    /// Numbers, whose effect is a smooth curve: a line, and deviations from it.
+    Spline,
     /// Numbers of levels, from 0: each level has an effect of its own.
     Categorical {
         /// What the levels are called.
@@ -62,6 +65,11 @@ impl Covariate {
     /// Numbers in the cells between `lines`, on these axes of the window; the last axis varies fastest. Where it is not known it is NaN.
     pub fn linear(name: &str, axes: Vec<usize>, lines: Vec<Vec<f64>>, values: Vec<f64>) -> Result<Self> {
         Self { name: name.into(), kind: CovariateKind::Linear, axes, lines, values }.checked()
+    }
+
+    /// The same with an effect that is a smooth curve of the numbers.
+    pub fn spline(name: &str, axes: Vec<usize>, lines: Vec<Vec<f64>>, values: Vec<f64>) -> Result<Self> {
+        Self { name: name.into(), kind: CovariateKind::Spline, axes, lines, values }.checked()
     }
 
     /// Levels in the cells between `lines`, by their numbers from 0; none where it is not known.

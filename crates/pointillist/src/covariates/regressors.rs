@@ -3,6 +3,7 @@
 //! A number v has φ = s (v − mean)/sd, mean and sd over the window; a level that is not the most common one has φ = s where it is found. So s is the prior
 //! standard deviation of an effect on the logarithm of the rate, of one sd of a number or of a level beside the most common one.
 
+use super::curve::{Curve, KNOTS};
 use super::{Covariate, CovariateKind};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -16,6 +17,8 @@ pub(crate) const EFFECT_SD: f64 = 2.0;
 const NOTHING_LEFT: f64 = 1e-8;
 /// A raster varies if its sd is at least this part of its largest value.
 const VARIES: f64 = 1e-12;
+/// The parts of the window below the values at which a curve is told.
+const PLACES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Most cells of all rasters over each other.
 const MOST_CELLS: f64 = 300_000.0;
 
@@ -31,9 +34,24 @@ pub struct EffectState {
     pub sd: f64,
     /// The levels that the window has, the most common one first; none of a number.
     pub levels: Vec<usize>,
+    /// Of a curve.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub curve: Option<CurveState>,
     /// The value that it is held at everywhere, if it is.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub held: Option<f64>,
+}
+
+/// What a file must hold of a curve.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CurveState {
+    /// The least and the largest value over the window, between which it has knots.
+    pub ends: [f64; 2],
+    /// What makes its deviations from a line as large as they are believed to be.
+    pub tau: f64,
+    /// Values at which it is told: from low to high over the window.
+    pub places: Vec<f64>,
 }
 
 /// The effect of a covariate, or of one of its levels, on the logarithm of the rate: a posterior mean with quantiles, in the user's units.
@@ -42,7 +60,7 @@ pub struct EffectState {
 pub struct Effect {
     /// The name of the covariate.
     pub name: String,
-    /// The level, and the one that it is compared with; none of a number.
+    /// The level, and the one that it is compared with; of a curve a value and the mean over the window, as texts; none of a number.
     pub level: Option<(String, String)>,
     /// What the covariate is on average over the window, and its standard deviation there; 0 and 1 of a level.
     pub over_window: (f64, f64),
@@ -61,17 +79,21 @@ struct Part {
     state: EffectState,
     /// In unit coordinates.
     covariate: Covariate,
+    /// Its deviations from a line, if it is a curve.
+    curve: Option<Curve>,
 }
 
 impl Part {
     fn new(state: EffectState, scaling: &Scaling) -> Self {
-        Self { covariate: state.covariate.scaled(scaling), state }
+        let curve = state.curve.as_ref().map(|curve| Curve::new(curve.ends));
+        Self { covariate: state.covariate.scaled(scaling), state, curve }
     }
 
     /// Number of regressors.
     fn len(&self) -> usize {
         match self.covariate.kind {
             CovariateKind::Linear => 1,
+            CovariateKind::Spline => 1 + Curve::len(),
             CovariateKind::Categorical { .. } => self.state.levels.len() - 1,
         }
     }
@@ -80,15 +102,70 @@ impl Part {
         self.state.held.unwrap_or_else(|| self.covariate.at(point))
     }
 
+    fn line(&self, value: f64) -> f64 {
+        EFFECT_SD * (value - self.state.mean) / self.state.sd
+    }
+
     /// φ at a value, to the end of a list.
     fn push(&self, value: f64, row: &mut Vec<f64>) {
         match self.covariate.kind {
-            CovariateKind::Linear => row.push(EFFECT_SD * (value - self.state.mean) / self.state.sd),
+            CovariateKind::Linear => row.push(self.line(value)),
+            CovariateKind::Spline => {
+                row.push(self.line(value));
+                let both = self.curve.as_ref().zip(self.state.curve.as_ref());
+                both.into_iter().for_each(|(curve, CurveState { tau, .. })| row.extend(curve.row(value, *tau)));
+            }
             CovariateKind::Categorical { .. } => {
                 let others = &self.state.levels[1..];
                 row.extend(others.iter().map(|level| if value == *level as f64 { EFFECT_SD } else { 0.0 }));
             }
         }
+    }
+}
+
+impl Part {
+    /// Its effects, and what of its own ζ they are made of.
+    fn named(&self) -> Vec<(Effect, Vec<f64>)> {
+        let EffectState { mean, sd, levels: numbers, curve, .. } = &self.state;
+        let blank = |level: Option<(String, String)>| {
+            let name = self.covariate.name.clone();
+            Effect { name, level, over_window: (*mean, *sd), mean: 0.0, sd: 0.0, quantiles: [0.0; 3] }
+        };
+        match &self.covariate.kind {
+            CovariateKind::Linear => vec![(blank(None), vec![EFFECT_SD / sd])],
+            CovariateKind::Spline => {
+                let row = |value: f64| {
+                    let mut row = Vec::with_capacity(self.len());
+                    self.push(value, &mut row);
+                    row
+                };
+                let middle = row(*mean);
+                let at = |value: &f64| {
+                    let direction = row(*value).iter().zip(&middle).map(|(own, middle)| own - middle).collect();
+                    (blank(Some((value.to_string(), format!("{}, its mean", rounded(*mean, self.range()))))), direction)
+                };
+                curve.iter().flat_map(|curve| &curve.places).map(at).collect()
+            }
+            CovariateKind::Categorical { levels } => {
+                let name = |number: usize| levels[numbers[number]].clone();
+                let level = |number: usize| {
+                    let mut direction = vec![0.0; self.len()];
+                    direction[number - 1] = EFFECT_SD;
+                    (blank(Some((name(number), name(0)))), direction)
+                };
+                (1..numbers.len()).map(level).collect()
+            }
+        }
+    }
+
+    /// From the least to the largest value of a curve over the window.
+    fn range(&self) -> f64 {
+        self.state.curve.as_ref().map_or(self.state.sd, |CurveState { ends: [low, high], .. }| high - low)
+    }
+
+    /// Which of its regressors are compared with those of others: of a curve the line alone, whose deviations have a prior that holds them.
+    fn main(&self) -> usize {
+        if self.curve.is_some() { 1 } else { self.len() }
     }
 }
 
@@ -113,6 +190,7 @@ impl Regressors {
             mean: 0.0,
             sd: 1.0,
             levels: vec![],
+            curve: None,
             held: None,
         };
         let parts = covariates.iter().map(|covariate| Part::new(plain(covariate), &scaling)).collect();
@@ -135,10 +213,19 @@ impl Regressors {
         for state in &states {
             state.covariate.check_covers(&spans)?;
             let levels = match &state.covariate.kind {
-                CovariateKind::Linear => 0,
+                CovariateKind::Linear | CovariateKind::Spline => 0,
                 CovariateKind::Categorical { levels } => levels.len(),
             };
-            let is_wrong = state.levels.iter().any(|level| *level >= levels) || (levels > 0) == state.levels.is_empty();
+            let is_curve = state.curve.as_ref().is_some_and(|curve| {
+                let CurveState { ends: [low, high], tau, places } = curve;
+                [low, high, tau].iter().chain(&places.iter().collect::<Vec<_>>()).all(|v| v.is_finite())
+                    && low < high
+                    && *tau > 0.0
+            });
+            let is_wrong = state.levels.iter().any(|level| *level >= levels)
+                || (levels > 0) == state.levels.is_empty()
+                || (state.covariate.kind == CovariateKind::Spline) != is_curve
+                || state.curve.is_some() != is_curve;
             let numbers = [state.mean, state.sd, state.held.unwrap_or(0.0)];
             if is_wrong
                 || numbers.iter().any(|v| !v.is_finite())
@@ -238,7 +325,7 @@ impl Regressors {
                 return Err(Error::setting("covariate", name, format!("is none of the model, which has {}", names())));
             };
             let is_known = match &part.covariate.kind {
-                CovariateKind::Linear => value.is_finite(),
+                CovariateKind::Linear | CovariateKind::Spline => value.is_finite(),
                 CovariateKind::Categorical { .. } => part.state.levels.iter().any(|level| *level as f64 == *value),
             };
             if !is_known {
@@ -257,27 +344,18 @@ impl Regressors {
         Some(*number as f64)
     }
 
-    /// What each ζ is the effect of, and what times ζ that effect is, per unit of the covariate.
-    pub(crate) fn named(&self) -> Vec<(Effect, f64)> {
-        let blank = |part: &Part| Effect {
-            name: part.covariate.name.clone(),
-            level: None,
-            over_window: (part.state.mean, part.state.sd),
-            mean: 0.0,
-            sd: 0.0,
-            quantiles: [0.0; 3],
-        };
-        let of_part = |part: &Part| -> Vec<(Effect, f64)> {
-            match &part.covariate.kind {
-                CovariateKind::Linear => vec![(blank(part), EFFECT_SD / part.state.sd)],
-                CovariateKind::Categorical { levels } => {
-                    let name = |number: usize| levels[part.state.levels[number]].clone();
-                    let level = |number: usize| Effect { level: Some((name(number), name(0))), ..blank(part) };
-                    (1..part.state.levels.len()).map(|number| (level(number), EFFECT_SD)).collect()
-                }
+    /// The effects that there are, without their numbers, and what they are made of: dᵀζ.
+    pub(crate) fn named(&self) -> Vec<(Effect, Vec<f64>)> {
+        let (mut all, mut from) = (Vec::new(), 0);
+        for part in &self.parts {
+            for (effect, own) in part.named() {
+                let mut direction = vec![0.0; self.len()];
+                direction[from..from + own.len()].copy_from_slice(&own);
+                all.push((effect, direction));
             }
-        };
-        self.parts.iter().flat_map(of_part).collect()
+            from += part.len();
+        }
+        all
     }
 
     /// The names of the covariates.
@@ -346,18 +424,24 @@ impl Regressors {
 
     /// Refuses a covariate that the others explain wholly, and says which.
     fn refuse_collinear(&self, shares: &[(Vec<f64>, f64)]) -> Result<()> {
-        let count = self.len();
+        let (mut names, mut main, mut from) = (Vec::new(), Vec::new(), 0);
+        for part in &self.parts {
+            main.extend(from..from + part.main());
+            names.extend(vec![part.covariate.name.clone(); part.main()]);
+            from += part.len();
+        }
+        let count = main.len();
         let mut mean = vec![0.0; count];
         let mut second = Matrix::zeros(count, count);
         for (values, share) in shares.iter().filter(|(values, _)| values.iter().all(|v| !v.is_nan())) {
             let row = self.row(values);
+            let row: Vec<f64> = main.iter().map(|k| row[*k]).collect();
             for k in 0..count {
                 mean[k] += share * row[k];
                 (0..count).for_each(|l| second[(k, l)] += share * row[k] * row[l]);
             }
         }
         let covariance = Matrix::from_fn(count, count, |k, l| second[(k, l)] - mean[k] * mean[l]);
-        let names: Vec<String> = self.named().into_iter().map(|(effect, _)| effect.name).collect();
         // Cholesky by hand: a pivot is what the regressors before leave of a variance.
         let mut root = Matrix::zeros(count, count);
         for k in 0..count {
@@ -394,7 +478,7 @@ fn found_over(state: &EffectState, shares: impl Iterator<Item = (f64, f64)>) -> 
         Err(Error::setting("covariate", covariate.name(), requirement))
     };
     match &covariate.kind {
-        CovariateKind::Linear => {
+        CovariateKind::Linear | CovariateKind::Spline => {
             let mean: f64 = known.iter().map(|(value, share)| value * share).sum();
             let variance: f64 = known.iter().map(|(value, share)| share * (value - mean).powi(2)).sum();
             let largest = known.iter().map(|(value, _)| value.abs()).fold(0.0, f64::max);
@@ -402,7 +486,11 @@ fn found_over(state: &EffectState, shares: impl Iterator<Item = (f64, f64)>) -> 
             if sd <= VARIES * largest {
                 return constant(&mean.to_string());
             }
-            Ok(EffectState { mean, sd, covariate, ..state.clone() })
+            let curve = match covariate.kind {
+                CovariateKind::Spline => Some(curve_over(covariate.name(), known)?),
+                _ => None,
+            };
+            Ok(EffectState { mean, sd, curve, covariate, ..state.clone() })
         }
         CovariateKind::Categorical { levels } => {
             let mut of_level = vec![0.0; levels.len()];
@@ -415,6 +503,40 @@ fn found_over(state: &EffectState, shares: impl Iterator<Item = (f64, f64)>) -> 
             Ok(EffectState { levels: there, covariate, ..state.clone() })
         }
     }
+}
+
+/// A curve of values over the window with their shares.
+fn curve_over(name: &str, mut known: Vec<(f64, f64)>) -> Result<CurveState> {
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut distinct: Vec<f64> = known.iter().map(|(value, _)| *value).collect();
+    distinct.dedup();
+    if distinct.len() < KNOTS {
+        let requirement = format!(
+            "has {} different values over the window, too few for a curve of {KNOTS} knots; take them as levels, or in proportion",
+            distinct.len()
+        );
+        return Err(Error::setting("covariate", name, requirement));
+    }
+    let ends = [distinct[0], distinct[distinct.len() - 1]];
+    let place = |part: f64| {
+        let mut sum = 0.0;
+        let reached = known.iter().find(|(_, share)| {
+            sum += share;
+            sum >= part
+        });
+        rounded(reached.map_or(ends[1], |(value, _)| *value), ends[1] - ends[0])
+    };
+    let mut places: Vec<f64> = PLACES.map(place).to_vec();
+    places.dedup();
+    Ok(CurveState { ends, tau: Curve::new(ends).tau(&known), places })
+}
+
+/// A value to about a thousandth of a range.
+fn rounded(value: f64, range: f64) -> f64 {
+    let digits = 10f64.powf(range.log10().floor() - 2.0);
+    let near = (value / digits).round() * digits;
+    // As people write it.
+    format!("{near:.*}", (-digits.log10().round()).max(0.0) as usize).parse().unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -459,10 +581,39 @@ mod tests {
         );
         let found = Regressors::over(&square(), &[cover.unwrap()]).unwrap();
         assert_eq!((found.states()[0].levels.clone(), found.len()), (vec![1, 2], 1));
-        let (effect, times) = &found.named()[0];
-        assert_eq!((effect.level.clone(), *times), (Some(("field".into(), "wood".into())), EFFECT_SD));
+        let (effect, direction) = &found.named()[0];
+        assert_eq!((effect.level.clone(), &direction[..]), (Some(("field".into(), "wood".into())), &[EFFECT_SD][..]));
         assert_eq!(found.row(&[2.0]), [EFFECT_SD]);
         assert_eq!((found.level("cover", "wood"), found.level("cover", "sea")), (Some(1.0), None));
+    }
+
+    #[test]
+    fn a_curve_has_a_line_and_deviations_and_is_told_beside_its_mean() {
+        let lines: Vec<f64> = (0..=40).map(|i| f64::from(i) / 20.0).collect();
+        let values: Vec<f64> = (0..40).map(|i| f64::from(i * i) / 7.0).collect();
+        let curve = Covariate::spline("z", vec![0], vec![lines], values).unwrap();
+        let found = Regressors::over(&square(), &[along("a", 1, &[0.0, 0.2, 1.0], &[1.0, 2.0]), curve]).unwrap();
+        assert_eq!(found.len(), 1 + 1 + KNOTS - 2);
+        let states = found.states();
+        let CurveState { ends, places, .. } = states[1].curve.as_ref().unwrap();
+        assert!(*ends == [0.0, 1521.0 / 7.0] && places.len() == 5 && places.windows(2).all(|pair| pair[0] < pair[1]));
+        let named = found.named();
+        assert_eq!(
+            named.iter().map(|(effect, _)| effect.name.as_str()).collect::<Vec<_>>(),
+            ["a", "z", "z", "z", "z", "z"]
+        );
+        let (at, middle) = (found.row(&[1.0, places[4]]), found.row(&[1.0, states[1].mean]));
+        assert!(
+            named[5].1[1..].iter().zip(at[1..].iter().zip(&middle[1..])).all(|(d, (a, m))| (d - (a - m)).abs() < 1e-12)
+        );
+        let again = Regressors::of_states(&square(), states.clone()).unwrap();
+        assert_eq!(again, found);
+        let mut damaged = states;
+        damaged[1].curve = None;
+        assert!(Regressors::of_states(&square(), damaged).is_err());
+        let coarse = Covariate::spline("z", vec![0], vec![vec![0.0, 1.0, 2.0]], vec![1.0, 2.0]).unwrap();
+        assert!(refusal(&square(), &[coarse]).contains("has 2 different values"));
+        assert_eq!((rounded(123.456, 80.0), rounded(0.012345, 0.05), rounded(-7.0, 20.0)), (123.5, 0.0123, -7.0));
     }
 
     #[test]

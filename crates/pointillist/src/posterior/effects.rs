@@ -3,6 +3,7 @@
 use super::{Component, Posterior, PosteriorBasis};
 use crate::covariates::{Effect, Regressors};
 use crate::error::{Error, Result};
+use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::normal_cdf;
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ impl Posterior {
         self.regressors().map_or_else(Vec::new, |regressors| regressors.names())
     }
 
-    /// The effects of the covariates on the logarithm of the rate: of each that is a number one, of a category one per level but the most common one.
+    /// The effects of the covariates on the logarithm of the rate: of each that is a number one, of a category one per level but the most common one, of a
+    /// curve one at each of a few values, beside its mean over the window.
     ///
     /// ```
     /// # use pointillist::{Covariate, Events, Model, Points, Window};
@@ -43,18 +45,19 @@ impl Posterior {
     /// ```
     pub fn effects(&self) -> Vec<Effect> {
         let Some(regressors) = self.regressors() else { return vec![] };
-        let parts: Vec<(f64, Vec<(f64, f64)>)> =
+        let parts: Vec<_> =
             self.components.iter().filter_map(|one| Some((one.weight, one.lattice()?.of_regressors()))).collect();
-        let of_one = |(k, (effect, times)): (usize, (Effect, f64))| {
-            let mixture: Vec<(f64, f64, f64)> = parts
-                .iter()
-                .map(|(weight, own)| (*weight, times * own[k].0, times * own[k].1.max(0.0).sqrt()))
-                .collect();
+        let of_one = |(effect, direction): (Effect, Vec<f64>)| {
+            let of_component = |(weight, (mean, covariance)): &(f64, (&[f64], Matrix))| {
+                let variance = linalg::dot(&direction, &linalg::times(covariance, &direction));
+                (*weight, linalg::dot(&direction, mean), variance.max(0.0).sqrt())
+            };
+            let mixture: Vec<(f64, f64, f64)> = parts.iter().map(of_component).collect();
             let mean: f64 = mixture.iter().map(|(weight, mean, _)| weight * mean).sum();
             let second: f64 = mixture.iter().map(|(weight, m, sd)| weight * (sd * sd + (m - mean).powi(2))).sum();
             Effect { mean, sd: second.sqrt(), quantiles: QUANTILES.map(|p| quantile(&mixture, p)), ..effect }
         };
-        regressors.named().into_iter().enumerate().map(of_one).collect()
+        regressors.named().into_iter().map(of_one).collect()
     }
 
     /// The same posterior with covariates held at values all over the window, by name; a category at the number of a level.

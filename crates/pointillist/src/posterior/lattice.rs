@@ -243,12 +243,13 @@ impl LatticeField {
         Self { lattice: Arc::new(lattice), ..self.clone() }
     }
 
-    /// Mean and variance of the unknown of each regressor.
-    pub(super) fn of_regressors(&self) -> Vec<(f64, f64)> {
+    /// Mean and covariance of the unknowns of the regressors.
+    pub(super) fn of_regressors(&self) -> (&[f64], Matrix) {
         let beside = self.lattice.beside();
         let covariance = self.spread.corner_covariance();
         let first = beside.len() - beside.covariates;
-        (first..beside.len()).map(|k| (self.mean[self.lattice.grid().size() + k], covariance[(k, k)])).collect()
+        let own = Matrix::from_fn(beside.covariates, beside.covariates, |k, l| covariance[(first + k, first + l)]);
+        (&self.mean[self.lattice.grid().size() + first..], own)
     }
 
     /// With these numbers over a window, in the coordinates of the unit box, once they are found to make sense.
