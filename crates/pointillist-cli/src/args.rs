@@ -497,6 +497,7 @@ pub enum MethodName {
     pointillist fit spikes.csv --window 0,2 --repeats 40\n  \
     pointillist fit spikes.csv --trials trials.csv --trial-column run\n  \
     pointillist fit cases.csv --window border.geojson --exposure population.csv\n  \
+    pointillist fit trees.csv --columns x,y --covariate elevation.csv\n  \
     pointillist fit tweets --kernel 'se(t_days)*periodic(t_days, period=1!)'\n  \
     grep -v test events.csv | pointillist fit - --json\n  \
     pointillist fit monday.summary tuesday.summary -o model.json\n  \
@@ -515,6 +516,28 @@ pub struct FitArgs {
     /// Add a summary to the events of this model, and start from it; its inducing points or lattice stay
     #[arg(long, value_name = "MODEL")]
     pub update: Option<String>,
+    /// Table of covariates on a grid: columns named after the axes, or some of them, and one column per covariate; repeatable
+    #[arg(
+        long,
+        value_name = "FILE",
+        long_help = "Table of covariates, which may raise or lower the rate: elevation, rain, land cover; repeatable.\n\
+        It has columns named after the axes, or some of them, with the middles of the cells of a raster that covers the window (rows in any order); each \
+        further column is a covariate of that name. One of numbers has an effect on the logarithm of the rate in proportion to it, one of texts has an effect \
+        for each level beside the most common one. In a cell a covariate is the same everywhere. Cells may be missing outside the window. With covariates \
+        the link is the log link."
+    )]
+    pub covariate: Vec<String>,
+    /// Take the numbers of this covariate as the names of levels; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub categorical: Vec<String>,
+    /// Let the effect of this covariate be a smooth curve; repeatable
+    #[arg(
+        long,
+        value_name = "NAME",
+        long_help = "Let the effect of this covariate be a smooth curve in place of a line; repeatable.\n\
+        It is told at five values of the covariate, each beside its mean over the window."
+    )]
+    pub spline: Vec<String>,
     /// How to fit.
     #[command(flatten)]
     pub options: FitOptions,
@@ -578,6 +601,7 @@ pub struct Where {
     pointillist predict model.json > rate.csv\n  \
     pointillist predict model.json --grid 100x100 --quantiles 0.025,0.975 -o map.csv\n  \
     pointillist predict model.json --at places.csv\n  \
+    pointillist predict trees.json --set elevation=200                   the rate if it were so high everywhere\n  \
     pointillist predict model.json --exceed 2 --exceed 5\n  \
     pointillist predict hits.json --components                          trend, day and week apart\n  \
     pointillist predict model.json --grid 200x200 -o rate.tif            a raster for a map\n  \
@@ -589,6 +613,9 @@ pub struct Where {
 pub struct PredictArgs {
     /// Model file, written by `fit`; `-` for stdin
     pub model: String,
+    /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// Where.
     #[command(flatten)]
     pub place: Where,
@@ -677,6 +704,9 @@ pub struct ScoreArgs {
 pub struct CountArgs {
     /// Model file, written by `fit`
     pub model: String,
+    /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// Region: lo,hi for each axis, a GeoJSON file, or a table of boxes (default: the whole window); repeatable
     #[arg(
         long = "in",
@@ -747,6 +777,9 @@ pub struct ContrastArgs {
 pub struct SampleArgs {
     /// Model file, written by `fit`
     pub model: String,
+    /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// Number of draws
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub draws: usize,

@@ -127,7 +127,8 @@ const TABLE: &[Line] = &[
     line(&["simulate"], &["grid"], &[Kind::TruthPlaces]),
     line(&["predict", "sample"], &["at", "grid"], &[Kind::Places]),
     line(&["predict", "sample"], &["columns"], &[Kind::Places, Kind::PlacesFile]),
-    line(&["fit"], &["output", "update"], &[Kind::Always]),
+    line(&["fit"], &["output", "update", "covariate", "categorical", "spline"], &[Kind::Always]),
+    line(&["predict", "count", "sample"], &["set"], &[Kind::Always]),
     line(&["summarize"], &["output", "cells"], &[Kind::Always]),
     line(&["predict"], &["quantiles", "exceed", "components", "over", "relative", "output"], &[Kind::Always]),
     line(

@@ -6,6 +6,7 @@ mod check_fit;
 mod common;
 mod contrast;
 mod counts;
+mod covariates;
 mod cycles;
 mod damage;
 mod figures;

@@ -35,6 +35,9 @@ pub struct ComponentSummary {
     /// Whether it stands for a rate that does not vary.
     #[serde(default)]
     pub constant: bool,
+    /// Whether f has covariates too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub covariates: bool,
 }
 
 impl ComponentSummary {
@@ -89,6 +92,7 @@ impl ComponentSummary {
                 range: lattice.lengthscales.iter().map(|length| 2.0 * length).collect(),
                 sd: lattice.variance.sqrt(),
                 constant: lattice.is_constant(),
+                covariates: !component.covariates().is_empty(),
             });
         }
         let kernel = component.kernel()?;
@@ -108,12 +112,14 @@ impl ComponentSummary {
             range: if has_one_each { lengths.iter().map(|length| 2.0 * length).collect() } else { vec![] },
             sd: kernel.variance().sqrt(),
             constant: false,
+            covariates: false,
         })
     }
 
     /// The family that it belongs to, in words.
     fn family(&self) -> String {
         match (&self.kernel, self.smoothness) {
+            _ if self.constant && self.covariates => "covariates alone".into(),
             _ if self.constant => "constant rate".into(),
             (Some(kernel), _) => format!("{kernel} on inducing points"),
             (None, smoothness) => format!("{} link, smoothness {}", self.link, smoothness.unwrap_or_default()),

@@ -13,7 +13,7 @@ use super::window::{place, time_axis};
 use super::zone::looks;
 use crate::message;
 use pointillist::kernel::{Parameter, Part, Term, Unit};
-use pointillist::report::{AtBound, Bounded, Coverage, Goodness, LatticeSummary, StandardError, Tried};
+use pointillist::report::{AtBound, Bounded, Coverage, Effect, Goodness, LatticeSummary, StandardError, Tried};
 use pointillist::settings::{LatticeMean, Method, PriorMean};
 use pointillist::window::{Exposure, Piece, Span};
 use pointillist::{Axis, Events, Family, Fit, InducingPoints, Kernel, Link, Model, Posterior, Prior, Window};
@@ -147,6 +147,9 @@ pub struct Summary {
     /// Standard errors of what was learned, if they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standard_errors: Vec<ErrorSummary>,
+    /// The effects of covariates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<EffectSummary>,
     /// Whether the events look like events drawn from the answer, if that could be looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodness: Option<GoodnessSummary>,
@@ -155,6 +158,88 @@ pub struct Summary {
     pub coverage: Option<CoverageSummary>,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+/// The effect of a covariate on the logarithm of the rate, and what that does to the rate.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EffectSummary {
+    /// The covariate.
+    pub name: String,
+    /// The level, of a category, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// … and the one that it is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// The effect of one unit of the covariate, or of the level: posterior mean, standard deviation and quantiles.
+    pub effect: f64,
+    /// See `effect`.
+    pub sd: f64,
+    /// At 5, 50 and 95 %.
+    pub quantiles: [f64; 3],
+    /// The round number of units that `ratio` is for, about a standard deviation over the window; 1 of a level.
+    pub per: f64,
+    /// What the rate is multiplied by: median and the ends of a 90 % interval.
+    pub ratio: [f64; 3],
+    /// What the covariate adds to the log evidence, if that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_evidence_gain: Option<f64>,
+}
+
+impl EffectSummary {
+    /// Of a posterior, with what each covariate adds to the evidence.
+    fn of(posterior: &Posterior, gains: &[(String, f64)]) -> Vec<Self> {
+        let one = |effect: Effect| {
+            let (level, against) = effect.level.clone().unzip();
+            let per = if level.is_some() { 1.0 } else { round_number(effect.over_window.1) };
+            let [low, middle, high] = effect.quantiles.map(|value| (per * value).exp());
+            let gain = gains.iter().find(|(name, _)| *name == effect.name).map(|(_, gain)| *gain);
+            let Effect { name, mean, sd, quantiles, .. } = effect;
+            Self {
+                name,
+                level,
+                against,
+                effect: mean,
+                sd,
+                quantiles,
+                per,
+                ratio: [middle, low, high],
+                log_evidence_gain: gain,
+            }
+        };
+        posterior.effects().into_iter().map(one).collect()
+    }
+
+    /// The name of its line.
+    fn title(&self) -> String {
+        self.level.as_ref().map_or_else(|| self.name.clone(), |level| format!("{} {level}", self.name))
+    }
+
+    /// For people.
+    fn text(&self) -> String {
+        let [low, _, high] = self.quantiles.map(|value| self.per * value);
+        let [ratio, least, most] = self.ratio;
+        let per = match &self.against {
+            Some(against) => format!("beside {against}"),
+            None => format!("for {} more", brief(self.per)),
+        };
+        let effect = self.per * self.effect;
+        format!("rate × {ratio:.2} ({least:.2} to {most:.2}) {per}; effect {effect:+.3} [{low:+.3}, {high:+.3}]")
+    }
+
+    fn evidence(&self) -> Option<String> {
+        Some(format!("; log evidence {:+.1} with it", self.log_evidence_gain?))
+    }
+}
+
+/// The 1, 2 or 5 times a power of ten that is nearest.
+fn round_number(value: f64) -> f64 {
+    let power = 10f64.powf(value.log10().floor());
+    let off = |round: &f64| (round * power / value).ln().abs();
+    let round = [1.0, 2.0, 5.0, 10.0].into_iter().min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(1.0);
+    let rounded = round * power;
+    if rounded.is_finite() && rounded > 0.0 { rounded } else { value }
 }
 
 /// What was asked of Θ.
@@ -481,6 +566,7 @@ impl Summary {
             jitter: report.jitter,
             at_bounds: report.at_bounds.iter().map(BoundSummary::new).collect(),
             standard_errors: report.standard_errors.iter().flatten().map(ErrorSummary::new).collect(),
+            effects: EffectSummary::of(all, &report.gains),
             goodness: report.goodness.as_ref().map(GoodnessSummary::new),
             coverage: report.coverage.as_ref().map(CoverageSummary::new),
             warnings,
@@ -524,6 +610,11 @@ impl Summary {
         }
         if let Some(words) = self.window.text() {
             row("window", words);
+        }
+        for (i, effect) in self.effects.iter().enumerate() {
+            // The evidence is that of the covariate as a whole.
+            let is_first = i == 0 || self.effects[i - 1].name != effect.name;
+            row(&effect.title(), effect.text() + &effect.evidence().filter(|_| is_first).unwrap_or_default());
         }
         let bound = format!(
             "{:.4} = {:.4} log rate - {:.4} integral - {:.4} KL",

@@ -24,6 +24,7 @@ pub mod base64;
 mod checkpoint_file;
 mod checksum;
 mod columns;
+pub mod covariates;
 pub mod components;
 pub mod datasets;
 pub mod events;

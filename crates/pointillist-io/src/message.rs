@@ -12,6 +12,14 @@ use std::fmt;
 pub enum Setting {
     /// Whether to average.
     Average,
+    /// The covariates that are categories though their values are numbers.
+    Categorical,
+    /// The tables of covariates.
+    Covariate,
+    /// The value that a covariate is held at.
+    Set,
+    /// The covariates whose effect is a curve.
+    Spline,
     /// What f is made of.
     Basis,
     /// Cells of a summary.
@@ -98,8 +106,12 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 46] = [
         Self::Average,
+        Self::Categorical,
+        Self::Covariate,
+        Self::Set,
+        Self::Spline,
         Self::Basis,
         Self::Cells,
         Self::Checkpoint,
@@ -147,6 +159,10 @@ impl Setting {
     pub fn name(self) -> &'static str {
         match self {
             Self::Average => "average",
+            Self::Categorical => "categorical",
+            Self::Covariate => "covariate",
+            Self::Set => "set",
+            Self::Spline => "spline",
             Self::Basis => "basis",
             Self::Cells => "cells",
             Self::Checkpoint => "checkpoint",

@@ -362,6 +362,9 @@ impl FitSettings {
 
     /// An error of a fit, in the words of the settings that led to it.
     pub fn fault(&self, error: Error) -> InputError {
+        if let Some(sentence) = super::covariates::fault(&error) {
+            return sentence.into();
+        }
         let Error::Setting { name: setting, value: asked, requirement } = &error else { return error.into() };
         if let ("nodes", Some(text)) = (setting.as_str(), &self.nodes) {
             let remedy = match requirement.contains("memory") {

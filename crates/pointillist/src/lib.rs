@@ -24,6 +24,7 @@
 //!
 //! Data walks through `data` → `window` → `kernel` → `field` → `terms` → `gaussian` → `infer` → `posterior`.
 
+mod covariates;
 mod data;
 mod error;
 mod infer;
@@ -57,6 +58,7 @@ pub mod watch;
 pub mod window;
 
 // What most programs name. What they rarely do stands in the modules below.
+pub use covariates::Covariate;
 pub use data::events::Events;
 pub use data::points::Points;
 pub use data::summary::{Record, Summary};
@@ -72,6 +74,7 @@ pub use window::{Axis, Window};
 
 /// Values of the fields of [`InducingPoints`] and [`LatticeChoice`].
 pub mod settings {
+    pub use crate::covariates::CovariateKind;
     pub use crate::field::inducing::PriorMean;
     pub use crate::field::lattice::{LatticeMean, Smoothness};
     pub use crate::infer::{Inducing, Method};
@@ -85,6 +88,7 @@ pub mod parts {
 /// What a [`Report`] is made of, and what a [`Posterior`] says of its lattice.
 pub mod report {
     pub use crate::bound::Bound;
+    pub use crate::covariates::Effect;
     pub use crate::exact::Coverage;
     pub use crate::infer::{Alone, AtBound, Bounded, RangeEnd, StandardError, Stop, Summarised, Tried};
     pub use crate::posterior::{Bin, Closest, Goodness, LatticeSummary, Misfit, Nearness, Pairs, Residuals};
@@ -98,8 +102,9 @@ pub mod estimates {
 
 /// All numbers of a [`Posterior`], for whoever writes it to a file and reads it back.
 pub mod state {
+    pub use crate::covariates::{CurveState, EffectState};
     pub use crate::posterior::{
-        BasisState, ComponentState, ConstantState, InducingState, LatticeState, PosteriorState,
+        BasisState, BesideState, ComponentState, ConstantState, InducingState, LatticeState, PosteriorState,
     };
 }
 

@@ -6,6 +6,7 @@ mod beyond;
 mod bins;
 mod common;
 mod counts;
+mod covariates;
 mod draws;
 mod equivalence;
 mod exact;

@@ -177,7 +177,7 @@ fn posterior(case: &Value) -> Posterior {
         q_root: (0..size).flat_map(|j| solve(root.col(j).to_vec())[j..].to_vec()).collect(),
     });
     let components = vec![ComponentState { weight: 1.0, link: Link::Square, basis }];
-    Posterior::from_state(PosteriorState { window, components }).unwrap()
+    Posterior::from_state(PosteriorState { window, components, covariates: vec![] }).unwrap()
 }
 
 #[test]

@@ -50,7 +50,8 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     check_draws(args.draws)?;
     warn_of_few_draws(&probabilities, args.draws, context);
     let format = Format::of(args.output.as_deref(), Written::Counts, context)?;
-    let model = ModelFile::read(&args.model)?;
+    let mut model = ModelFile::read(&args.model)?;
+    model.posterior = io::covariates::set(&model.posterior, &args.set)?;
     let posterior = &model.posterior;
     if let (Format::GeoJson, Some(path)) = (format, &args.output) {
         layers::check_axes(posterior.window(), path, usize::MAX)?;

@@ -6,11 +6,12 @@ use super::summarize::{self, Summarised};
 use super::summary::{Fitted, Subject, Summary};
 use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
 use crate::args::{FitArgs, FitOptions};
+use crate::io::covariates::CovariateSettings;
 use crate::io::update::{Names, added, as_before};
 use crate::io::{self, ModelFile, SummaryFile, Written};
 use crate::options::Mode;
 use crate::spelling::{Options, spelled};
-use pointillist::{Error, Fit, Model, Progress};
+use pointillist::{Covariate, Error, Fit, Model, Progress};
 use std::ops::ControlFlow;
 
 /// Tables of more bytes than this are summarised first, ...
@@ -76,6 +77,17 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         )
         .into());
     }
+    let covariates = CovariateSettings {
+        files: args.covariate.clone(),
+        categorical: args.categorical.clone(),
+        spline: args.spline.clone(),
+    };
+    let has_covariates = !covariates.is_empty();
+    if has_covariates && (paths.len() > 1 || !summaries.is_empty()) {
+        let why =
+            "needs to know where each event is, and summaries and several tables do not say; give one table of events";
+        return Err(format!("--covariate {why}").into());
+    }
     if !summaries.is_empty() {
         context.refuse_idle(Mode::SummaryFitted(&paths[0]))?;
         let file = SummaryFile::read_all(given.iter_mut().map(Peeked::open))?;
@@ -93,14 +105,16 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         return Err("--exact fits the events of one table; join the tables, or leave it out".to_string().into());
     }
     let has_trials = options.events.trials.is_some() || options.events.trial_column.is_some();
-    if is_several || !options.exact && !has_trials && is_large(&mut given[0])? {
+    if is_several || !options.exact && !has_trials && !has_covariates && is_large(&mut given[0])? {
         let why = if is_several { "several tables are" } else { "a table so large is" };
         context.note(&format!("{why} summarised first, and the summary is fitted"));
         let summarised = summarize::events(given, &options.events, None, context)?;
         return fit_summary(summarised, args, context);
     }
     let bytes = given[0].open()?.table()?;
-    fit(input::events_from(&paths[0], &bytes, &options.events)?, options, context)
+    let loaded = input::events_from(&paths[0], &bytes, &options.events)?;
+    let covariates = io::covariates::read_covariates(&covariates, &loaded.events)?;
+    fit_with(loaded, options, covariates, context)
 }
 
 /// Whether a table has more events than should be held. How many come out of a pipe nobody knows.
@@ -163,10 +177,19 @@ fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
 
 /// Fits events as the options say, and says its warnings.
 pub fn fit(loaded: Loaded, options: &FitOptions, context: &Context) -> Result<Fitted, Failure> {
+    fit_with(loaded, options, vec![], context)
+}
+
+fn fit_with(
+    loaded: Loaded,
+    options: &FitOptions,
+    covariates: Vec<Covariate>,
+    context: &Context,
+) -> Result<Fitted, Failure> {
     loaded.refuse_idle(context)?;
     let Loaded { events, trials, source, mut warnings, .. } = loaded;
     options.settings().check_cycles(events.window())?;
-    let model = spec::model(options, events.window().axes(), context)?;
+    let model = Model { covariates, ..spec::model(options, events.window().axes(), context)? };
     let fit =
         watched(context, |watch| model.fit_watched(&events, watch)).map_err(|error| spec::fault(error, options))?;
     warnings.extend(io::outage(&fit.posterior, events.points()).as_ref().map(spelled));

@@ -24,7 +24,8 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let (quantiles, thresholds) = (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed)?);
     let (places, output) = (&args.place.places, args.output.as_deref());
     let format = Format::of(output, Written::Rates, context)?;
-    let model = ModelFile::read(&args.model)?;
+    let mut model = ModelFile::read(&args.model)?;
+    model.posterior = io::covariates::set(&model.posterior, &args.set)?;
     let posterior = &model.posterior;
     if let (Format::GeoTiff | Format::GeoJson, Some(path)) = (format, output) {
         layers::check_axes(posterior.window(), path, 2)?;

@@ -3,7 +3,7 @@
 use super::meter::shown;
 use super::{Context, Failure, Outcome, figure, predict};
 use crate::args::SampleArgs;
-use crate::io::{Column, ModelFile};
+use crate::io::{self, Column, ModelFile};
 use crate::options::Mode;
 use pointillist::{Error, Points, Posterior};
 
@@ -24,7 +24,7 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
     context.check_table(args.output.as_deref())?;
-    let posterior = ModelFile::read(&args.model)?.posterior;
+    let posterior = io::covariates::set(&ModelFile::read(&args.model)?.posterior, &args.set)?;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context)?
     } else {

@@ -61,6 +61,7 @@ impl Trial {
             Trial::Inducing if model.kernel.is_none() => "se on inducing points".into(),
             Trial::Inducing => "inducing points".into(),
             Trial::Lattice(smoothness, link) => format!("{link} link, smoothness {}", smoothness.alpha()),
+            Trial::Constant if model.regressors.is_some() => "covariates alone".into(),
             Trial::Constant => "constant rate".into(),
         }
     }
@@ -235,7 +236,8 @@ impl Asked {
         let is_of_one = self.says_of("variance") || self.says_of("mean");
         let links = &self.lattice.links[..if is_of_one { 1 } else { self.lattice.links.len() }];
         let mut lattices: Vec<Trial> = links.iter().rev().flat_map::<Vec<_>, _>(of_link).collect();
-        if self.average && lattices.len() > smoothness.len() && smoothness.len() > 1 && self.named().next().is_none() {
+        let is_open = lattices.len() > smoothness.len() || self.regressors.is_some();
+        if self.average && is_open && smoothness.len() > 1 && self.named().next().is_none() {
             lattices.push(Trial::Constant);
         }
         match self.kind {

@@ -12,7 +12,7 @@ use crate::data::points::Points;
 use crate::data::seen::Data;
 use crate::error::Result;
 use crate::field::lattice::{LatticeMean, Optimum, Smoothness, Theta};
-use crate::gaussian::Diagonals;
+use crate::gaussian::{Bordered, Diagonals};
 use crate::posterior::{Field, LatticeField, Posterior, PosteriorBasis};
 use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
@@ -38,6 +38,7 @@ impl Asked {
             smoothness,
             link,
             integrates_constant: self.lattice.mean == LatticeMean::Integrated && !self.says_of("mean"),
+            regressors: self.regressors.clone(),
             priors: self.priors.clone(),
             fixed: self.fixed.clone(),
             errors: self.errors,
@@ -75,7 +76,7 @@ impl Asked {
         let mut report = report(&learned, &tally);
         let Learned { lattice, theta, optimum, said, members, as_rival, .. } = learned;
         let lattice = Arc::new(lattice); // one for all members
-        let posterior = |theta: Theta, optimum: Optimum, said: Diagonals| {
+        let posterior = |theta: Theta, optimum: Optimum, said: Bordered<Diagonals>| {
             let field = LatticeField::new(lattice.clone(), theta, link, optimum, said);
             Posterior::new(data.window().clone(), scaling.clone(), link, PosteriorBasis::Lattice(field))
         };
@@ -180,6 +181,7 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
         starts: learned.starts.clone(),
         coverage: None,
         goodness: None,
+        gains: vec![],
         warnings: at_bound::sentences(&learned.at_bounds).into_iter().chain(blindness(learned)).collect(),
         at_bounds: learned.at_bounds.clone(),
     }

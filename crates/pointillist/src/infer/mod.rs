@@ -8,6 +8,7 @@ mod at_bound;
 mod beliefs;
 mod checked;
 mod course;
+mod effects;
 mod family;
 mod given;
 mod inducing;
@@ -37,6 +38,7 @@ pub use model::{Family, Inducing, InducingPoints, LatticeChoice, Method, Model};
 pub use prior::Prior;
 
 use crate::bound::{self, Bound, Gaussian};
+use crate::covariates::{Covariate, Regressors};
 use crate::data::seen::Data;
 use crate::data::summary::Summary;
 use crate::error::{Error, Result};
@@ -57,6 +59,7 @@ use members::Members;
 use observed::Observed;
 use search::{Run, Search, describe};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 use tally::Tally;
 
@@ -81,6 +84,9 @@ struct Asked {
     errors: bool,
     average: bool,
     penalise: bool,
+    covariates: Vec<Covariate>,
+    /// What these add to f over the window of the events, once that is known.
+    regressors: Option<Arc<Regressors>>,
     checked: bool,
 }
 
@@ -273,6 +279,8 @@ pub struct Report {
     pub coverage: Option<Coverage>,
     /// Whether the events look like events drawn from the answer, where that was looked at.
     pub goodness: Option<Goodness>,
+    /// What each covariate adds to the log evidence of the best family, which is fitted anew without it, Θ and all; where that was looked at.
+    pub gains: Vec<(String, f64)>,
     /// Whatever the user should know, in sentences; those of `at_bounds` are among them.
     pub warnings: Vec<String>,
 }
@@ -384,8 +392,14 @@ impl Asked {
     fn fit_data(&self, data: Data<'_>, before: Option<&Posterior>, watch: &mut FitWatch<'_>) -> Result<Fit> {
         self.check(data)?;
         let started = Instant::now();
+        if !self.covariates.is_empty() && self.regressors.is_none() {
+            return self.with_covariates(data)?.fit_data(data, before, watch);
+        }
         let summary = self.summary_on_a_line(data)?;
         let mut fit = self.fit_families(summary.as_ref().map_or(data, Data::Summary), before, watch)?;
+        if self.checked && !self.covariates.is_empty() {
+            fit.report.gains = self.gains(data, &fit, watch)?;
+        }
         fit.report.warnings.splice(0..0, few_or_tied(data));
         if self.checked {
             fit.report.check(&fit.posterior, data)?;
@@ -402,7 +416,8 @@ impl Asked {
         let cells = Summary::usual_cells(1);
         let asked = self.lattice.nodes.as_ref().and_then(|nodes| nodes.first());
         let is_fine = asked.is_some_and(|nodes| 2 * nodes > cells[0]);
-        if self.exact || is_fine || data.window().dims() > 1 || data.len() < MANY_ON_A_LINE {
+        if self.exact || self.regressors.is_some() || is_fine || data.window().dims() > 1 || data.len() < MANY_ON_A_LINE
+        {
             return Ok(None);
         }
         let mut summary = Summary::new(events.window(), &cells)?;
@@ -733,6 +748,7 @@ impl Asked {
             starts: search.starts.clone(),
             coverage: None,
             goodness: None,
+            gains: vec![],
             warnings,
             at_bounds,
         };

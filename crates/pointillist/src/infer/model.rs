@@ -1,6 +1,7 @@
 //! What is believed of the intensity before events are seen, and how it is to be learned: a [`Model`], which cannot contradict itself.
 
 use super::{Asked, AskedKind, Fit, FitWatch, Prior, Progress};
+use crate::covariates::Covariate;
 use crate::data::events::Events;
 use crate::data::points::Points;
 use crate::data::seen::Data;
@@ -207,8 +208,11 @@ pub struct Model {
     /// Whether hyper-parameters of which nothing is said have penalised-complexity priors, and axes that share a unit share a
     /// length-scale unless the events speak against it; otherwise the bound alone is maximised.
     pub penalise: bool,
+    /// Known surfaces with effects on the logarithm of the rate: then f is on a lattice, its link is the log link, and what is fitted are events.
+    pub covariates: Vec<Covariate>,
     /// Whether the answer is checked at the end: how near q is to the exact posterior, and whether the events look like events drawn from it. That
-    /// takes a few per cent of the time of a fit.
+    /// takes a few per cent of the time of a fit. With covariates the best family is fitted without each of them too, for what that one adds to the
+    /// evidence.
     pub checked: bool,
 }
 
@@ -226,6 +230,7 @@ impl Default for Model {
             errors: false,
             average: true,
             penalise: true,
+            covariates: Vec::new(),
             checked: true,
         }
     }
@@ -293,6 +298,11 @@ impl Model {
         summary: &Summary,
         watch: &'a mut FitWatch<'a>,
     ) -> Result<Fit> {
+        if !self.covariates.is_empty() || !before.effects().is_empty() {
+            let requirement =
+                "need the events themselves: a model with covariates cannot be updated by a summary; fit all events";
+            return Err(Error::setting("covariate", "covariates", requirement));
+        }
         if before.window() != summary.window() {
             return Err(Error::setting("update", "the summary", "must be of the same window as the model"));
         }
@@ -337,6 +347,8 @@ impl From<&Model> for Asked {
             errors: model.errors,
             average: model.average,
             penalise: model.penalise,
+            covariates: model.covariates.clone(),
+            regressors: None,
             checked: model.checked,
         }
     }

@@ -113,6 +113,9 @@ impl Component {
     /// moved nearer.
     fn brought_near(&self, points: &Points) -> Option<Points> {
         let field = self.lattice().filter(|_| !points.rows().all(is_in_unit_box))?;
+        if field.regressors().is_some() {
+            return Some(points.clone()); // elsewhere covariates are others
+        }
         let far: Vec<f64> = field.theta.ranges().iter().map(|range| FAR * range).collect();
         Some(points.map(|r, x| x.clamp(-far[r], 1.0 + far[r])))
     }

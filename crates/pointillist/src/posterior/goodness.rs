@@ -250,7 +250,7 @@ impl Posterior {
         let mut panels =
             self.lattice().map_or(least, |lattice| lattice.nodes.into_iter().max().unwrap_or(0).max(least));
         let found = loop {
-            match cells.nodes(&window, panels) {
+            match cells.nodes(&window, panels, |r| self.lines_of_covariates(r)) {
                 None if panels > least => panels = (panels / 2).max(least),
                 found => break found,
             }
@@ -327,13 +327,13 @@ impl Cells {
         counts
     }
 
-    /// Quadrature over the window between the edges of the cells, with the cell of each node; nothing if these are too many.
-    fn nodes(&self, window: &Window, panels: usize) -> Option<(Nodes, Vec<usize>)> {
-        let lines = |count: &usize| {
+    /// Quadrature over the window between the edges of the cells and more lines across each axis, with the cell of each node; nothing if these are too many.
+    fn nodes(&self, window: &Window, panels: usize, more: impl Fn(usize) -> Vec<f64>) -> Option<(Nodes, Vec<usize>)> {
+        let lines = |(r, count): (usize, &usize)| {
             let all = count * panels.div_ceil(*count);
-            (1..all).map(|i| i as f64 / all as f64).collect::<Vec<f64>>()
+            (1..all).map(|i| i as f64 / all as f64).chain(more(r)).collect::<Vec<f64>>()
         };
-        let lines: Vec<Vec<f64>> = self.counts.iter().map(lines).collect();
+        let lines: Vec<Vec<f64>> = self.counts.iter().enumerate().map(lines).collect();
         let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
         if window.node_estimate(&rules) > MOST_NODES as f64 {
             return None;

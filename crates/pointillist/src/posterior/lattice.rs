@@ -6,11 +6,12 @@
 
 use super::Count;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
+use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::{self, Reference};
 use crate::field::lattice::{
-    Hats, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, between, between_lines, from_above, of_variance,
+    Hats, IntegralNodes, Lattice, LatticeMean, Optimum, Rows, Smoothness, Theta, between, of_variance,
 };
 use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
 use crate::gaussian::{BandedFactor, Bordered, Design, Diagonals, Factor, Precision, Region};
@@ -58,8 +59,8 @@ pub(crate) struct LatticeField {
     link: Link,
     /// Of the unknowns: the hats' coefficients, then the constant if it is one of them.
     mean: Vec<f64>,
-    /// What the events add to the precision of the hats' coefficients.
-    events: Diagonals,
+    /// What the events add to the precision of the unknowns.
+    events: Bordered<Diagonals>,
     /// The covariance between neighbours.
     spread: Arc<BorderedSpread<Diagonals>>,
     /// The factor of P, once it was asked for.
@@ -97,6 +98,9 @@ pub struct LatticeState {
     /// The constant, if it is unknown.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub constant: Option<ConstantState>,
+    /// The unknowns beside the lattice, `constant` among them, if there are covariates.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub beside: Option<BesideState>,
 }
 
 /// An unknown constant beside the lattice: f = ū + sd ζ + Σ w ψ, ζ standard normal before events are seen. Its mean comes last in `q_mean`.
@@ -111,6 +115,47 @@ pub struct ConstantState {
     pub border: Vec<f64>,
 }
 
+/// The unknowns beside a lattice where covariates are among them.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BesideState {
+    /// The prior standard deviation of the constant, if that is the first of them.
+    pub constant: Option<f64>,
+    /// How the mean of each w falls as each of them grows, one unknown after another.
+    pub border: Vec<f64>,
+    /// The Cholesky factor of their posterior precision, column after column.
+    pub root: Vec<f64>,
+    /// What the events add to the precision between w and each of them, one unknown after another.
+    pub events_border: Vec<f64>,
+    /// What they add to the precision between these, column after column.
+    pub events_corner: Vec<f64>,
+}
+
+impl BesideState {
+    fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
+        [&self.border, &self.root, &self.events_border, &self.events_corner].into_iter().flatten().copied()
+    }
+
+    /// What the events add to the precision of all unknowns, and what variances are read from, given those of the hats' coefficients.
+    fn with(
+        self,
+        lattice: &Lattice,
+        events: Diagonals,
+        inner: Diagonals,
+    ) -> Result<(Bordered<Diagonals>, BorderedSpread<Diagonals>)> {
+        let (size, count) = (lattice.grid().size(), lattice.beside().len());
+        let corner = |values: Vec<f64>| Matrix::from_columns(count, values);
+        let sizes = [self.border.len(), self.events_border.len(), self.root.len(), self.events_corner.len()];
+        let is_whole = sizes == [size * count, size * count, count * count, count * count];
+        let is_root = is_whole && (0..count).all(|k| self.root[k * count + k] > 0.0);
+        if !is_root || self.constant.is_some_and(|sd| !(sd.is_finite() && sd > 0.0)) {
+            return Err(Error::setting("q", count, "does not fit the covariates"));
+        }
+        let events = Bordered { inner: events, border: self.events_border, corner: corner(self.events_corner) };
+        Ok((events, BorderedSpread { inner, border: self.border, corner: corner(self.root) }))
+    }
+}
+
 impl LatticeField {
     /// The posterior mean of its unknowns.
     pub(super) fn mean(&self) -> &[f64] {
@@ -118,8 +163,14 @@ impl LatticeField {
     }
 
     /// The window is the one that the lattice was made for.
-    /// `events` is what they add to the precision of the hats' coefficients.
-    pub(crate) fn new(lattice: Arc<Lattice>, theta: Theta, link: Link, optimum: Optimum, events: Diagonals) -> Self {
+    /// `events` is what they add to the precision of the unknowns.
+    pub(crate) fn new(
+        lattice: Arc<Lattice>,
+        theta: Theta,
+        link: Link,
+        optimum: Optimum,
+        events: Bordered<Diagonals>,
+    ) -> Self {
         let BorderedSpread { inner, border, corner } = optimum.spread;
         let inner = inner.on(lattice.grid().neighbour_shifts());
         let spread = Arc::new(BorderedSpread { inner, border, corner });
@@ -160,29 +211,72 @@ impl LatticeField {
             variance,
             mean,
             q_mean: self.mean.clone(),
-            q_events: self.events.values().to_vec(),
+            q_events: self.events.inner.values().to_vec(),
             q_covariance: self.spread.inner.values().to_vec(),
-            constant: self.lattice.constant().map(|sd| ConstantState {
+            constant: self.lattice.constant().filter(|_| !self.has_covariates()).map(|sd| ConstantState {
                 sd,
                 variance: self.spread.corner_covariance()[(0, 0)],
                 border: self.spread.border.clone(),
             }),
+            beside: self.has_covariates().then(|| BesideState {
+                constant: self.lattice.constant(),
+                border: self.spread.border.clone(),
+                root: self.spread.corner.data().to_vec(),
+                events_border: self.events.border.clone(),
+                events_corner: self.events.corner.data().to_vec(),
+            }),
         }
     }
 
+    fn has_covariates(&self) -> bool {
+        self.lattice.beside().covariates > 0
+    }
+
+    /// What covariates add to f, if there are any.
+    pub(crate) fn regressors(&self) -> Option<&Arc<Regressors>> {
+        self.lattice.regressors()
+    }
+
+    /// The same with other values of covariates.
+    pub(super) fn with_regressors(&self, regressors: &Arc<Regressors>) -> Self {
+        let lattice = Lattice::clone(&self.lattice).with_regressors(Some(regressors.clone()));
+        Self { lattice: Arc::new(lattice), ..self.clone() }
+    }
+
+    /// Mean and covariance of the unknowns of the regressors.
+    pub(super) fn of_regressors(&self) -> (&[f64], Matrix) {
+        let beside = self.lattice.beside();
+        let covariance = self.spread.corner_covariance();
+        let first = beside.len() - beside.covariates;
+        let own = Matrix::from_fn(beside.covariates, beside.covariates, |k, l| covariance[(first + k, first + l)]);
+        (&self.mean[self.lattice.grid().size() + first..], own)
+    }
+
     /// With these numbers over a window, in the coordinates of the unit box, once they are found to make sense.
-    pub(super) fn from_state(state: LatticeState, link: Link, window: &Window) -> Result<Self> {
+    pub(super) fn from_state(
+        state: LatticeState,
+        link: Link,
+        window: &Window,
+        regressors: Option<Arc<Regressors>>,
+    ) -> Result<Self> {
+        if regressors.is_some() != state.beside.is_some() || (regressors.is_some() && link != Link::Log) {
+            return Err(Error::setting("q", "covariates", "are not those of the model"));
+        }
         let LatticeState { nodes, margin, smoothness, range, stretch, variance, mean, .. } = state;
         let theta = Theta { range, variance, mean, stretch };
         theta.check(window.dims())?;
         let own = state.constant.iter().flat_map(|constant| [constant.sd, constant.variance]).collect::<Vec<_>>();
         let border = state.constant.as_ref().map_or(&[][..], |constant| &constant.border);
-        let numbers = [&state.q_mean, &state.q_events, &state.q_covariance, border, &own];
+        let beside = state.beside.iter().flat_map(BesideState::numbers).collect::<Vec<_>>();
+        let numbers = [&state.q_mean, &state.q_events, &state.q_covariance, border, &own, &beside];
         if numbers.iter().any(|list| list.iter().any(|v| !v.is_finite())) || own.iter().any(|v| *v <= 0.0) {
             return Err(Error::setting("q", "a number", "is not finite"));
         }
         // Before anything of that size is made.
-        let unknowns = usize::from(state.constant.is_some());
+        let covariates = regressors.as_ref().map_or(0, |regressors| regressors.len());
+        let has_constant =
+            state.constant.is_some() || state.beside.as_ref().is_some_and(|beside| beside.constant.is_some());
+        let unknowns = usize::from(has_constant) + covariates;
         let size = nodes.iter().try_fold(1usize, |size, n| size.checked_mul(*n));
         if size.and_then(|size| size.checked_add(unknowns)) != Some(state.q_mean.len()) {
             return Err(Error::setting("q", state.q_mean.len(), "is not the number of nodes of the lattice"));
@@ -195,6 +289,23 @@ impl LatticeField {
                 .ok_or_else(|| Error::setting("q", count, "does not fit the neighbours of the lattice's nodes"))
         };
         let (events, inner) = (diagonals(state.q_events)?, diagonals(state.q_covariance)?);
+        if let Some(beside) = state.beside {
+            let lattice = lattice.clone().with_constant(beside.constant).with_regressors(regressors);
+            let (events, spread) = beside.with(&lattice, events, inner)?;
+            let (lattice, spread) = (Arc::new(lattice), Arc::new(spread));
+            let (factor, shown) = (Arc::default(), Arc::default());
+            return Ok(Self {
+                lattice,
+                theta,
+                link,
+                mean: state.q_mean,
+                events,
+                spread,
+                factor,
+                shown,
+                collapsed: false,
+            });
+        }
         let (sd, border, corner) = match state.constant {
             None => (None, vec![], Matrix::zeros(0, 0)),
             Some(ConstantState { sd, variance, border }) if border.len() == lattice.grid().size() => {
@@ -206,12 +317,13 @@ impl LatticeField {
         };
         let spread = Arc::new(BorderedSpread { inner, border, corner });
         let lattice = Arc::new(lattice.with_constant(sd));
+        let events = lattice.with_sums(events);
         let (factor, shown) = (Arc::default(), Arc::default());
         Ok(Self { lattice, theta, link, mean: state.q_mean, events, spread, factor, shown, collapsed: false })
     }
 
     fn hats(&self, points: &Points) -> Result<Hats> {
-        self.lattice.grid().at(points)
+        self.lattice.at(points)
     }
 
     fn is_quadratic(&self) -> bool {
@@ -223,8 +335,8 @@ impl LatticeField {
         match self.link.formula().integral() {
             Part::Quadratic => Ok(Over::Quadratic(self.lattice.over(region)?)),
             Part::Sites(potential) => {
-                let (points, weights) = from_above(self.lattice.grid(), region)?;
-                Ok(Over::Nodes(SaidAt { hats: self.hats(&points)?, weights, potential }))
+                let IntegralNodes { hats, weights, .. } = self.lattice.integral_nodes(region)?;
+                Ok(Over::Nodes(SaidAt { hats, weights, potential }))
             }
         }
     }
@@ -237,7 +349,10 @@ impl LatticeField {
     /// ∫ E[λ] over a region by Gauss-Legendre nodes inside the cells of the lattice.
     fn expected_by_nodes(&self, region: &Window) -> Result<f64> {
         let link = self.link.formula();
-        let Nodes { points, weights } = Nodes::of_pieces(&between_lines(self.lattice.grid(), region));
+        if let Some(regressors) = self.regressors() {
+            regressors.check_covers(&region.bounding_box())?;
+        }
+        let Nodes { points, weights } = Nodes::of_pieces(&self.lattice.between_lines(region));
         let f = self.marginals(&points)?;
         let rates = f.mean.iter().zip(&f.variance).map(|(mean, variance)| link.moments(*mean, *variance).0);
         Ok(rates.zip(&weights).map(|(rate, weight)| weight * rate).sum())
@@ -260,7 +375,7 @@ impl LatticeField {
         if self.is_quadratic() {
             precision.add_scaled(2.0, &self.lattice.region().square);
         }
-        precision.add_scaled(1.0, &with_sums(&self.events, self.lattice.constant()));
+        precision.add_scaled(1.0, &self.events);
         precision
     }
 
@@ -291,7 +406,8 @@ impl LatticeField {
         let hats = self.hats(points)?;
         for n in 0..hats.len() {
             hats.pairs(n).for_each(|(i, value)| visit(n, i, value));
-            self.lattice.constant().into_iter().for_each(|sd| visit(n, self.mean.len() - 1, sd));
+            let beside = self.lattice.constant().into_iter().chain(hats.dense.iter().map(|z| z[n]));
+            beside.enumerate().for_each(|(k, z)| visit(n, self.lattice.grid().size() + k, z));
         }
         Ok(())
     }
@@ -422,14 +538,6 @@ struct Tilted {
     log_mass: f64,
 }
 
-/// Σ p ψψᵀ with the border of a constant: hats add up to 1, so that Σ p ψ is a sum of its rows.
-fn with_sums(sums: &Diagonals, constant: Option<f64>) -> Bordered<Diagonals> {
-    let Some(z) = constant else { return Bordered::beside(sums.clone(), 0) };
-    let border: Vec<f64> = sums.times(&vec![1.0; sums.size()]).iter().map(|row| z * row).collect();
-    let corner = Matrix::scaled_identity(1, z * border.iter().sum::<f64>());
-    Bordered { inner: sums.clone(), border, corner }
-}
-
 /// The integral of the intensity over a region.
 enum Over {
     /// ∫f² by the integrals of hats.
@@ -551,8 +659,11 @@ impl Field for LatticeField {
         let Marginals { mut mean, mut variance } = self.marginals_at(&hats);
         if !self.collapsed {
             let at_nodes = self.shown.get_or_init(|| self.lattice.shown_variances(&self.spread));
+            // What nodes lack is the lattice's, wherever covariates are.
+            let bare = (!hats.dense.is_empty()).then(|| self.marginals_at(&hats.clone().beside(vec![])).variance);
             for n in 0..hats.len() {
-                let more = between::of_first_order(hats.sum(n, at_nodes) - variance[n], variance[n]);
+                let own = bare.as_ref().map_or(variance[n], |bare| bare[n]);
+                let more = between::of_first_order(hats.sum(n, at_nodes) - own, own);
                 (mean[n], variance[n]) = link.widened(mean[n], variance[n], more);
             }
         }
@@ -590,12 +701,14 @@ impl Field for LatticeField {
     fn reaching(&self, spans: &[Span], _counted: bool) -> Result<Option<Box<dyn Field>>> {
         let reach: Vec<f64> = self.theta.ranges().iter().map(|range| BORDER * range).collect();
         let Some(wide) = self.lattice.widened(spans, &reach)? else { return Ok(None) };
-        let events = wide.matrix(&self.events);
+        let Bordered { inner, border, corner } = &self.events;
+        let columns = border.chunks_exact(inner.size().max(1)).flat_map(|column| wide.vector(column));
+        let events = Bordered { inner: wide.matrix(inner), border: columns.collect(), corner: corner.clone() };
         // What the sites pull at, P m, does not depend on the prior, whose mean is 0.
         let pull = self.precision().times(&self.mean);
-        let (of_hats, of_constant) = pull.split_at(self.events.size());
+        let (of_hats, beside) = pull.split_at(inner.size());
         let mut mean = wide.vector(of_hats);
-        mean.extend(of_constant);
+        mean.extend(beside);
         let lattice = Arc::new(wide.lattice);
         let (link, theta, spread) = (self.link, self.theta.clone(), self.spread.clone());
         let (factor, shown) = (Arc::default(), Arc::default());
@@ -603,13 +716,13 @@ impl Field for LatticeField {
         field.factor()?.solve(&mut mean);
         field.mean = mean;
         let factor = field.factor()?;
-        let spread = factor.spread(factor.inner.selected_inverse(field.events.shifts()));
+        let spread = factor.spread(factor.inner.selected_inverse(field.events.inner.shifts()));
         field.spread = Arc::new(spread);
         Ok(Some(Box::new(field)))
     }
 
     fn collapsed(&self) -> Arc<dyn Field> {
-        let inner = Diagonals::zeros(self.events.size(), self.spread.inner.shifts().to_vec());
+        let inner = Diagonals::zeros(self.events.inner.size(), self.spread.inner.shifts().to_vec());
         // An infinite precision: a variance of 0.
         let corner = Matrix::scaled_identity(self.spread.corner.rows(), f64::INFINITY);
         let spread = Arc::new(BorderedSpread { inner, border: self.spread.border.clone(), corner });
@@ -860,7 +973,7 @@ mod tests {
         let component = model.fit(&events).unwrap().posterior.state().components.remove(0);
         let BasisState::Lattice(state) = component.basis else { panic!() };
         let held_out = Points::line(&times.iter().map(|t| 0.98 * t + 0.01).collect::<Vec<_>>()).unwrap();
-        (LatticeField::from_state(state, Link::Square, &window).unwrap(), held_out, window)
+        (LatticeField::from_state(state, Link::Square, &window, None).unwrap(), held_out, window)
     }
 
     #[test]

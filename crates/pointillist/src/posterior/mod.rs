@@ -10,6 +10,7 @@ mod bins;
 mod component;
 mod contrast;
 mod counts;
+mod effects;
 mod draw;
 mod field;
 mod folding;
@@ -31,10 +32,11 @@ pub use goodness::{Goodness, Misfit, Residuals};
 pub(crate) use inducing::InducingField;
 pub use inducing::InducingState;
 pub(crate) use lattice::LatticeField;
-pub use lattice::{ConstantState, LatticeState};
+pub use lattice::{BesideState, ConstantState, LatticeState};
 pub use pairs::{Closest, Nearness, Pairs};
 pub use ratio::RateRatio;
 
+use crate::covariates::{EffectState, Regressors};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::inducing::PriorMean;
@@ -45,6 +47,7 @@ use crate::sample::{self, thinning};
 use crate::terms::{Link, Marginals};
 use crate::watch::{PartWatch, Work, unwatched};
 use crate::window::{Scaling, Window};
+use std::sync::Arc;
 
 /// The posterior of an intensity over a window.
 ///
@@ -166,6 +169,9 @@ pub struct PosteriorState {
     pub window: Window,
     /// The components, the heaviest first.
     pub components: Vec<ComponentState>,
+    /// The covariates, in the order of their unknowns.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub covariates: Vec<EffectState>,
 }
 
 /// One component of a posterior.
@@ -282,7 +288,9 @@ impl Posterior {
                 PosteriorBasis::Lattice(field) => BasisState::Lattice(field.state()),
             },
         };
-        PosteriorState { window: self.window.clone(), components: self.components.iter().map(of_component).collect() }
+        let covariates = self.regressors().map_or_else(Vec::new, |regressors| regressors.states());
+        let components = self.components.iter().map(of_component).collect();
+        PosteriorState { window: self.window.clone(), components, covariates }
     }
 
     /// The posterior with these numbers, once they are found to make sense.
@@ -290,12 +298,21 @@ impl Posterior {
         let window = state.window;
         let scaling = Scaling::of(&window);
         let inner = window.scaled(&scaling);
+        let regressors = match state.covariates.is_empty() {
+            true => None,
+            false => Some(Arc::new(Regressors::of_states(&window, state.covariates)?)),
+        };
         let of_state = |ComponentState { weight, link, basis }| {
             let basis = match basis {
+                BasisState::Inducing(_) if regressors.is_some() => {
+                    return Err(Error::setting("q", "covariates", "need a lattice"));
+                }
                 BasisState::Inducing(state) => {
                     PosteriorBasis::Inducing(InducingField::from_state(state, window.dims())?)
                 }
-                BasisState::Lattice(state) => PosteriorBasis::Lattice(LatticeField::from_state(state, link, &inner)?),
+                BasisState::Lattice(state) => {
+                    PosteriorBasis::Lattice(LatticeField::from_state(state, link, &inner, regressors.clone())?)
+                }
             };
             Ok(Component { weight, link, basis })
         };

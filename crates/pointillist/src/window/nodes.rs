@@ -327,30 +327,43 @@ impl PieceNodes {
 
     /// The nodes as a list of points, those without weight left out.
     pub(crate) fn flatten(&self) -> Nodes {
-        let mut rows: Vec<(Vec<f64>, f64)> = vec![(vec![], self.repeats)];
-        let rest = match &self.weights {
-            Weights::Single(nodes) => {
-                let weights = nodes.weights.iter().map(|w| w * self.repeats).collect();
-                return Nodes { points: nodes.points.clone(), weights };
-            }
-            Weights::Product => &self.axes[..],
-            Weights::Pair(joint) => {
-                let (x, y) = (&self.axes[0].x, &self.axes[1].x);
-                let pairs = (0..x.len()).flat_map(|i| (0..y.len()).map(move |j| (i, j)));
-                rows = pairs
-                    .filter(|&at| joint[at] != 0.0)
-                    .map(|(i, j)| (vec![x[i], y[j]], self.repeats * joint[(i, j)]))
-                    .collect();
-                &self.axes[2..]
-            }
-        };
-        for axis in rest {
-            let extended = |(x, w): &(Vec<f64>, f64)| -> Vec<(Vec<f64>, f64)> {
-                axis.x.iter().zip(&axis.weights).map(|(y, v)| ([x.as_slice(), &[*y]].concat(), w * v)).collect()
-            };
-            rows = rows.iter().flat_map(extended).collect();
+        if let Weights::Single(nodes) = &self.weights {
+            let weights = nodes.weights.iter().map(|w| w * self.repeats).collect();
+            return Nodes { points: nodes.points.clone(), weights };
         }
-        let (points, weights): (Vec<Vec<f64>>, Vec<f64>) = rows.into_iter().unzip();
-        Nodes { points: Points::of_rows(self.axes.len(), points.concat()), weights }
+        let (mut rows, mut weights) = (Vec::new(), Vec::new());
+        self.for_each(&mut |point: &[f64], weight: f64| {
+            rows.extend_from_slice(point);
+            weights.push(weight);
+        });
+        Nodes { points: Points::of_rows(self.axes.len(), rows), weights }
+    }
+
+    /// Visits the nodes with their weights, in order: those of [`PieceNodes::flatten`], without a list of them.
+    pub(crate) fn for_each(&self, visit: &mut impl FnMut(&[f64], f64)) {
+        let mut point = vec![0.0; self.axes.len()];
+        match &self.weights {
+            Weights::Single(nodes) => {
+                nodes.points.rows().zip(&nodes.weights).for_each(|(point, weight)| visit(point, self.repeats * weight));
+            }
+            Weights::Product => self.along(0, self.repeats, &mut point, visit),
+            Weights::Pair(joint) => {
+                for i in 0..self.axes[0].x.len() {
+                    for j in (0..self.axes[1].x.len()).filter(|&j| joint[(i, j)] != 0.0) {
+                        (point[0], point[1]) = (self.axes[0].x[i], self.axes[1].x[j]);
+                        self.along(2, self.repeats * joint[(i, j)], &mut point, visit);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Visits the nodes on the axes from this one on, those before being at `point`.
+    fn along(&self, axis: usize, weight: f64, point: &mut [f64], visit: &mut impl FnMut(&[f64], f64)) {
+        let Some(panels) = self.axes.get(axis) else { return visit(point, weight) };
+        for (x, w) in panels.x.iter().zip(&panels.weights) {
+            point[axis] = *x;
+            self.along(axis + 1, weight * w, point, visit);
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::gaussian::bordered::BorderedSpread;
 use crate::gaussian::step::{self, PriorOf, Problem, Said, Step, Until};
 use crate::gaussian::{Bordered, BorderedDesign, Design, Diagonals, Region, Sites};
-use crate::numerics::linalg;
+use crate::numerics::linalg::{self, Matrix};
 use crate::terms::{LinkFormula, Marginals, Part};
 
 /// Derivatives of the bound by Θ.
@@ -22,8 +22,34 @@ pub struct Slopes {
     pub log_stretch: Vec<f64>,
 }
 
-/// Hats with a constant beside them, or without.
+/// Hats with the unknowns beside the lattice: a constant, covariates.
 pub(crate) type Rows<'a> = BorderedDesign<HatRows<'a>>;
+
+/// The unknowns beside a lattice.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Beside {
+    /// The prior standard deviation of the constant, if that is among them.
+    pub(crate) constant: Option<f64>,
+    /// Number of regressors of covariates, which follow.
+    pub(crate) covariates: usize,
+}
+
+impl Beside {
+    /// How many there are.
+    pub(crate) fn len(self) -> usize {
+        usize::from(self.constant.is_some()) + self.covariates
+    }
+
+    /// Rows of hats. Hats without values of regressors have them at 0, where covariates are at their means.
+    pub(crate) fn rows<'a>(self, hats: &'a Hats, shifts: &'a [usize]) -> Rows<'a> {
+        let mut rows = BorderedDesign::with_constant(HatRows { hats, shifts }, self.constant);
+        match hats.dense.is_empty() {
+            true => rows.dense.extend(vec![vec![0.0; hats.len()]; self.covariates]),
+            false => rows.dense.extend(hats.dense.iter().cloned()),
+        }
+        rows
+    }
+}
 
 /// Weighted points on a lattice that say something of f.
 #[derive(Debug, Clone, Copy)]
@@ -32,9 +58,9 @@ pub(crate) struct Weighted<'a> {
     pub(crate) weights: &'a [f64],
 }
 
-/// q of the hats' coefficients w, and of the constant if it is among the unknowns, at its optimum.
+/// q of the hats' coefficients w, and of the unknowns beside them, at its optimum.
 pub struct Optimum {
-    /// Mean of the unknowns. // (M), or (M + 1) with a constant
+    /// Mean of the unknowns. // (M + k)
     pub mean: Vec<f64>,
     /// What their variances are read from.
     pub(crate) spread: BorderedSpread<Diagonals>,
@@ -52,19 +78,47 @@ pub struct Optimum {
     pub(crate) log_rate: f64,
     /// −Σ w E[λ] over the nodes of the integral, for a link that has sites there.
     pub(crate) minus_integral: Option<f64>,
-    pub(crate) constant: Option<f64>,
+    pub(crate) beside: Beside,
     slopes: Slopes,
 }
 
 impl Lattice {
     /// Rows of hats, for this lattice's unknowns.
     pub(crate) fn rows<'a>(&self, hats: &'a Hats, shifts: &'a [usize]) -> Rows<'a> {
-        BorderedDesign::with_constant(HatRows { hats, shifts }, self.constant)
+        self.beside.rows(hats, shifts)
     }
 
-    /// Q, with the unit prior of the constant beside it.
+    /// Σ p ψψᵀ with the border of a constant: hats add up to 1, so that Σ p ψ is a sum of its rows. Without covariates.
+    pub(crate) fn with_sums(&self, sums: Diagonals) -> Bordered<Diagonals> {
+        let Some(z) = self.beside.constant else { return Bordered::beside(sums, 0) };
+        let border: Vec<f64> = sums.times(&vec![1.0; sums.size()]).iter().map(|row| z * row).collect();
+        let corner = Matrix::scaled_identity(1, z * border.iter().sum::<f64>());
+        Bordered { inner: sums, border, corner }
+    }
+
+    /// What sites at weighted points add to the precision of the unknowns: Σ p (ψ, z)(ψ, z)ᵀ.
+    pub(crate) fn precision_of_sites(&self, said: &[(Weighted<'_>, &[f64])]) -> Bordered<Diagonals> {
+        let mut sums = Diagonals::zeros(self.grid.size(), self.grid.neighbour_shifts());
+        if self.beside.covariates == 0 {
+            for (Weighted { hats, weights }, precision) in said {
+                hats.add_squares(&mut sums, |n| weights[n] * precision[n]);
+            }
+            return self.with_sums(sums);
+        }
+        let count = self.beside.len();
+        let border = vec![0.0; self.grid.size() * count];
+        let mut all = Bordered { inner: sums, border, corner: Matrix::zeros(count, count) };
+        for (Weighted { hats, weights }, precision) in said {
+            let weighed: Vec<f64> = weights.iter().zip(*precision).map(|(w, p)| w * p).collect();
+            let nothing = vec![0.0; weighed.len()];
+            self.rows(hats, &[]).add_sites(&weighed, &nothing, &mut all, &mut vec![0.0; self.size()]);
+        }
+        all
+    }
+
+    /// Q, with the unit prior of the unknowns beside it.
     pub(crate) fn precision(&self, theta: &Theta) -> Bordered<Diagonals> {
-        Bordered::beside(self.prior.precision(theta), usize::from(self.constant.is_some()))
+        Bordered::beside(self.prior.precision(theta), self.beside.len())
     }
 
     /// q at its optimum for fixed Θ. The events come first; the nodes of the integral second, for a link with sites there.
@@ -95,7 +149,7 @@ impl Lattice {
         let step::Optimum { step, sites, evaluations, converged } = found.map_err(|error| theta.named(error))?;
         let slopes = self.slopes(theta, said, region, &step);
         let Step { mean, spread, bound, sums, .. } = step;
-        let (offset, constant, log_rate, minus_integral) = (theta.mean, self.constant, sums[0], sums.get(1).copied());
+        let (offset, beside, log_rate, minus_integral) = (theta.mean, self.beside, sums[0], sums.get(1).copied());
         Ok(Optimum {
             mean,
             spread,
@@ -106,7 +160,7 @@ impl Lattice {
             converged,
             log_rate,
             minus_integral,
-            constant,
+            beside,
             slopes,
         })
     }
@@ -156,7 +210,7 @@ pub(crate) fn of_variance(region: &Region<Bordered<Diagonals>>, spread: &Bordere
     variance
 }
 
-/// The covariance of w, the constant integrated out: P⁻¹ + U T⁻¹ Uᵀ on the diagonals of P⁻¹.
+/// The covariance of w, the unknowns beside it integrated out: P⁻¹ + U T⁻¹ Uᵀ on the diagonals of P⁻¹.
 pub(crate) fn marginal(spread: &BorderedSpread<Diagonals>) -> std::borrow::Cow<'_, Diagonals> {
     if spread.border.is_empty() {
         return std::borrow::Cow::Borrowed(&spread.inner);
@@ -177,7 +231,7 @@ impl Optimum {
     /// Mean and variance of f at points.
     pub fn marginals(&self, hats: &Hats) -> Marginals {
         let shifts = self.spread.inner.shifts();
-        let rows = BorderedDesign::with_constant(HatRows { hats, shifts }, self.constant);
+        let rows = self.beside.rows(hats, shifts);
         let (mut mean, variance) = rows.moments(&self.mean, &self.spread);
         mean.iter_mut().for_each(|f| *f += self.offset);
         Marginals { mean, variance }
@@ -219,3 +273,6 @@ impl Theta {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

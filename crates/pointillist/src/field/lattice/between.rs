@@ -19,13 +19,20 @@ pub(crate) fn of_first_order(more: f64, variance: f64) -> f64 {
 }
 
 impl Lattice {
-    /// The variance of f at each node.
+    /// The variance of f at each node, covariates being at their means.
     pub(crate) fn variances(&self, spread: &BorderedSpread<Diagonals>) -> Vec<f64> {
         let mut variances = spread.inner.diagonal(0).to_vec();
-        if let Some(sd) = self.constant {
-            let of_constant = spread.corner_covariance()[(0, 0)];
-            let both = variances.iter_mut().zip(&spread.border);
-            both.for_each(|(variance, u)| *variance += (sd - u) * (sd - u) * of_constant);
+        let (size, covariance) = (variances.len(), spread.corner_covariance());
+        // z − Uᵀe at a node, z being 1 for the constant and 0 for covariates at their means.
+        let left = |k: usize, node: usize| match (k, self.beside.constant) {
+            (0, Some(sd)) => sd - spread.border[node],
+            _ => -spread.border[k * size + node],
+        };
+        for (node, variance) in variances.iter_mut().enumerate() {
+            for k in 0..covariance.rows() {
+                *variance +=
+                    (0..covariance.rows()).map(|l| left(k, node) * left(l, node) * covariance[(k, l)]).sum::<f64>();
+            }
         }
         variances
     }
@@ -62,7 +69,7 @@ impl Grid {
             .flat_map(|row| c.clone().map(move |k| row + k))
             .collect();
         let values = vec![1.0 / shifts.len() as f64; first.len() * shifts.len()];
-        Hats { first, values, shifts }
+        Hats { first, values, shifts, dense: vec![] }
     }
 }
 

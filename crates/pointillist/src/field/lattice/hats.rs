@@ -55,9 +55,16 @@ pub struct Hats {
     pub(crate) values: Vec<f64>,
     /// How much further each corner's index is than the first one's, rising. // (2^d)
     pub(crate) shifts: Vec<usize>,
+    /// The regressors of covariates at the points; none where all of them are 0. // (k) of (N)
+    pub(crate) dense: Vec<Vec<f64>>,
 }
 
 impl Hats {
+    /// The same with these values of regressors beside them.
+    pub(crate) fn beside(self, dense: Vec<Vec<f64>>) -> Self {
+        Self { dense, ..self }
+    }
+
     /// Number of points.
     pub fn len(&self) -> usize {
         self.first.len()
@@ -306,6 +313,7 @@ impl Grid {
             first: Vec::with_capacity(points.len()),
             values: Vec::with_capacity(points.len() * corners),
             shifts: self.corner_shifts(),
+            dense: vec![],
         };
         for row in points.rows() {
             let (first, values) = self.hats_at(row);

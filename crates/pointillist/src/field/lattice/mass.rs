@@ -87,7 +87,12 @@ impl Mass {
 /// Quadrature over a window whose panels end at the lines of the lattice. With no length over which it varies, the integrand is a polynomial
 /// between them: fewest nodes, exact to degree 3.
 pub(crate) fn between_lines(grid: &Grid, window: &Window) -> Vec<PieceNodes> {
-    let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| grid.axis(r).places()).collect();
+    between_lines_and(grid, window, |_| vec![])
+}
+
+/// The same with panels that end at further lines across each axis too.
+pub(crate) fn between_lines_and(grid: &Grid, window: &Window, more: impl Fn(usize) -> Vec<f64>) -> Vec<PieceNodes> {
+    let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| [grid.axis(r).places(), more(r)].concat()).collect();
     let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
     window.nodes(&rules)
 }

@@ -16,24 +16,27 @@ mod prior;
 mod rule;
 pub(crate) mod size;
 
+pub(crate) use at::{Beside, Rows, Weighted, of_variance};
 pub use at::{Optimum, Slopes};
-pub(crate) use at::{Rows, Weighted, of_variance};
 pub(crate) use hats::GridAxis;
 pub use hats::{Grid, Hats};
 pub use mass::Mass;
-pub(crate) use mass::between_lines;
+use mass::between_lines_and;
 pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
 #[cfg(test)]
 pub(crate) use rule::above;
 pub(crate) use rule::from_above;
 pub use size::Elimination;
+use rule::{WithRegressors, from_above_with};
 
+use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Bordered, Diagonals, Region, Sites, bordered};
 use crate::terms::{LOG_SQUARE, Link, Marginals, Part};
-use crate::window::{Span, Window};
+use crate::window::{PieceNodes, Span, Window};
+use std::sync::Arc;
 
 /// The constant about which f varies on a lattice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,8 +82,17 @@ pub struct Lattice {
     prior: Prior,
     /// The window's integrals, of all unknowns.
     region: Region<Bordered<Diagonals>>,
-    /// The prior standard deviation of the constant, if that is among the unknowns.
-    constant: Option<f64>,
+    /// The unknowns beside the hats' coefficients.
+    beside: Beside,
+    /// What covariates add to f, if there are any.
+    regressors: Option<Arc<Regressors>>,
+}
+
+/// Nodes of the integral over a window, on a lattice.
+pub(crate) struct IntegralNodes {
+    pub(crate) hats: Hats,
+    pub(crate) weights: Vec<f64>,
+    pub(crate) points: Points,
 }
 
 impl Lattice {
@@ -92,7 +104,7 @@ impl Lattice {
         }
         let prior = Prior::new(&grid, smoothness);
         let region = bordered::with_constant(Mass::over(&grid, window)?, None);
-        Ok(Self { grid, prior, region, constant: None })
+        Ok(Self { grid, prior, region, beside: Beside::default(), regressors: None })
     }
 
     /// The same with a constant among the unknowns, of this prior standard deviation about ū; or without.
@@ -100,7 +112,49 @@ impl Lattice {
         let Region { square, mut linear, residual, measure } = self.region;
         linear.truncate(self.grid.size());
         let region = bordered::with_constant(Region { square: square.inner, linear, residual, measure }, sd);
-        Self { region, constant: sd, ..self }
+        Self { region, beside: Beside { constant: sd, ..self.beside }, ..self }
+    }
+
+    /// The same with covariates among the unknowns; or without.
+    pub(crate) fn with_regressors(self, regressors: Option<Arc<Regressors>>) -> Self {
+        let covariates = regressors.as_ref().map_or(0, |regressors| regressors.len());
+        Self { beside: Beside { covariates, ..self.beside }, regressors, ..self }
+    }
+
+    /// What covariates add to f, if there are any.
+    pub(crate) fn regressors(&self) -> Option<&Arc<Regressors>> {
+        self.regressors.as_ref()
+    }
+
+    /// The unknowns beside the hats' coefficients.
+    pub(crate) fn beside(&self) -> Beside {
+        self.beside
+    }
+
+    /// Hats at points, with the regressors there.
+    pub(crate) fn at(&self, points: &Points) -> Result<Hats> {
+        let hats = self.grid.at(points)?;
+        match &self.regressors {
+            Some(regressors) => Ok(hats.beside(regressors.at(points)?)),
+            None => Ok(hats),
+        }
+    }
+
+    /// Nodes and weights with Σ w λ ≥ ∫λ over a region.
+    pub(crate) fn integral_nodes(&self, region: &Window) -> Result<IntegralNodes> {
+        let Some(regressors) = &self.regressors else {
+            let (points, weights) = from_above(&self.grid, region)?;
+            return Ok(IntegralNodes { hats: self.grid.at(&points)?, weights, points });
+        };
+        regressors.check_covers(&region.bounding_box())?;
+        let WithRegressors { points, dense, weights } = from_above_with(&self.grid, region, regressors)?;
+        Ok(IntegralNodes { hats: self.grid.at(&points)?.beside(dense), weights, points })
+    }
+
+    /// Quadrature over a region between the lines at which λ has kinks or jumps.
+    pub(crate) fn between_lines(&self, region: &Window) -> Vec<PieceNodes> {
+        let more = |r: usize| self.regressors.as_ref().map_or_else(Vec::new, |regressors| regressors.lines(r));
+        between_lines_and(&self.grid, region, more)
     }
 
     /// The same with a precision that is factored in this way. By itself a lattice takes the one that should take less time.
@@ -110,12 +164,12 @@ impl Lattice {
 
     /// Number of unknowns.
     pub(crate) fn size(&self) -> usize {
-        self.grid.size() + usize::from(self.constant.is_some())
+        self.grid.size() + self.beside.len()
     }
 
     /// The prior standard deviation of the constant, if that is among the unknowns.
     pub(crate) fn constant(&self) -> Option<f64> {
-        self.constant
+        self.beside.constant
     }
 
     /// The same lattice with more nodes around it, so that it reaches `reach[r]` beyond a box on the sides on which that lies outside
@@ -140,12 +194,13 @@ impl Lattice {
         let (grid, places) = self.grid.widened(&more)?;
         let prior = Prior::new(&grid, self.prior.smoothness());
         let region = Region { linear: vec![], ..self.region.clone() };
-        let mut wide = Widened { lattice: Self { grid, prior, region, constant: None }, places };
+        let mut wide =
+            Widened { lattice: Self { grid, prior, region, beside: Beside::default(), regressors: None }, places };
         let Region { square, linear, residual, measure } = &self.region;
         let (square, linear) = (wide.matrix(&square.inner), wide.vector(&linear[..self.grid.size()]));
         let mass = Region { square, linear, residual: *residual, measure: *measure };
         wide.lattice.region = bordered::with_constant(mass, None);
-        wide.lattice = wide.lattice.with_constant(self.constant);
+        wide.lattice = wide.lattice.with_constant(self.beside.constant).with_regressors(self.regressors.clone());
         Ok(Some(wide))
     }
 
@@ -166,7 +221,7 @@ impl Lattice {
 
     /// What they integrate to over another region.
     pub(crate) fn over(&self, window: &Window) -> Result<Region<Bordered<Diagonals>>> {
-        Ok(bordered::with_constant(Mass::over(&self.grid, window)?, self.constant))
+        Ok(bordered::with_constant(Mass::over(&self.grid, window)?, self.beside.constant))
     }
 
     /// q at its optimum for fixed Θ and λ = f²: natural steps from a flat intensity of this height, or from sites, until one gains less

@@ -6,10 +6,12 @@
 //! part of it: the weights are the integrals of hats on a finer lattice, whatever the window is. None of them is negative.
 
 use super::hats::{Grid, GridAxis};
-use super::mass::Mass;
+use super::mass::{Mass, between_lines_and};
+use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::window::{Span, Window};
+use std::collections::HashMap;
 
 /// How many times as fine the hats are, where Simpson's rule follows, …
 const HALVES: usize = 2;
@@ -25,6 +27,46 @@ const PANELS: [usize; 3] = [4, 2, 1];
 /// Places and weights with Σ w λ ≥ ∫λ.
 pub(crate) fn from_above(grid: &Grid, window: &Window) -> Result<(Points, Vec<f64>)> {
     above(&grid.finer(PANELS[grid.dims() - 1])?, window)
+}
+
+/// Places with values of regressors beside them, and weights.
+pub(crate) struct WithRegressors {
+    pub(crate) points: Points,
+    /// By regressor, then by place.
+    pub(crate) dense: Vec<Vec<f64>>,
+    pub(crate) weights: Vec<f64>,
+}
+
+/// The same for a λ that jumps at the lines of covariates. In each of their cells f is as it is without them but for a constant, and λ ≤ Σ_j ψ_j(x) λ_j
+/// over the corners of a cell of a finer lattice, or of any part of it: the weights are the integrals of its hats over each part of the window in
+/// which the covariates have the same values.
+pub(crate) fn from_above_with(grid: &Grid, window: &Window, regressors: &Regressors) -> Result<WithRegressors> {
+    let times = PANELS[grid.dims() - 1] * if grid.dims() == 1 { QUARTERS } else { HALVES };
+    let fine = grid.finer(times)?;
+    let shifts = fine.corner_shifts();
+    let mut levels: HashMap<Vec<u64>, usize> = HashMap::new();
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    let mut sums: HashMap<(usize, usize), f64> = HashMap::new();
+    for piece in between_lines_and(&fine, window, |r| regressors.lines(r)) {
+        piece.for_each(&mut |point: &[f64], weight: f64| {
+            let values = regressors.values(point);
+            let level = *levels.entry(values.iter().map(|v| v.to_bits()).collect()).or_insert_with(|| {
+                rows.push(regressors.row(&values));
+                rows.len() - 1
+            });
+            let (first, hats) = fine.hats_at(point);
+            for (shift, hat) in shifts.iter().zip(hats) {
+                *sums.entry((first + shift, level)).or_insert(0.0) += weight * hat;
+            }
+        });
+    }
+    let mut sums: Vec<((usize, usize), f64)> = sums.into_iter().filter(|(_, weight)| *weight > 0.0).collect(); // rounding
+    sums.sort_unstable_by_key(|(key, _)| *key);
+    let places = fine.node_places();
+    let points =
+        Points::of_rows(grid.dims(), sums.iter().flat_map(|((node, _), _)| places.row(*node).to_vec()).collect());
+    let dense = (0..regressors.len()).map(|k| sums.iter().map(|((_, level), _)| rows[*level][k]).collect()).collect();
+    Ok(WithRegressors { points, dense, weights: sums.into_iter().map(|(_, weight)| weight).collect() })
 }
 
 /// The same with one panel of Simpson's rule in each cell.

@@ -6,11 +6,12 @@
 use super::level::{Level, margin};
 use super::source::Detail;
 use super::{Member, OnLattice};
+use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::lattice::size::{bytes, describe_bytes, largest};
 use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
-use crate::gaussian::Diagonals;
+use crate::gaussian::{Bordered, Diagonals};
 use crate::infer::beliefs::Isotropy;
 use crate::infer::lbfgs::Curvature;
 use crate::infer::members::Members;
@@ -20,6 +21,7 @@ use crate::infer::tuning::LATTICE;
 use crate::infer::{AtBound, Prior, Stop};
 use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub(crate) use super::source::Source;
@@ -45,6 +47,8 @@ pub(crate) struct Wanted {
     pub(crate) link: Link,
     /// Whether the constant is an unknown of q.
     pub(crate) integrates_constant: bool,
+    /// What covariates add to f, if there are any.
+    pub(crate) regressors: Option<Arc<Regressors>>,
     /// Priors and held values of hyper-parameters, in the user's units.
     pub(crate) priors: Vec<(String, Prior)>,
     pub(crate) fixed: Vec<(String, f64)>,
@@ -100,8 +104,8 @@ pub(crate) struct Learned {
     pub(crate) lattice: Lattice,
     pub(crate) theta: Theta,
     pub(crate) optimum: Optimum,
-    /// What the sites add to the precision of the coefficients.
-    pub(crate) said: Diagonals,
+    /// What the sites add to the precision of the unknowns.
+    pub(crate) said: Bordered<Diagonals>,
     /// The posterior at several Θ, if an average is asked for, and standard errors if they were.
     pub(crate) members: Members<Member>,
     /// What other families are to be compared with.
@@ -229,7 +233,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
     fn again(&mut self, before: &Before<'_>) -> Result<(Run<OnLattice<'a>>, String)> {
         self.loose = 0.0;
         let level = self.kind.level_as(&before.nodes, before.margin.clone(), Detail::Nodes, None)?;
-        let sites = level.sites_of(self.kind.source, &before.f)?;
+        let sites = level.sites_of(self.kind.source, |places, _| (before.f)(places))?;
         let choice = format!("{} nodes, as before", describe(&level.nodes));
         let theta = self.kind.held(&before.theta);
         Ok((self.climb(Start { level, theta, sites, curvature: Curvature::near() })?, choice))
@@ -317,7 +321,8 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         }
         let level = run.level.with_detail(source, Detail::Events)?;
         let grid = level.lattice.grid();
-        run.sites = level.sites_of(source, |places| Ok(run.kept.marginals(&grid.at(places)?)))?;
+        run.sites =
+            level.sites_of(source, |places, dense| Ok(run.kept.marginals(&grid.at(places)?.beside(dense.to_vec()))))?;
         run.level = level;
         Ok((self.settled(run)?, None))
     }

@@ -5,9 +5,9 @@ use super::source::{self, Detail, Source};
 use crate::data::points::Points;
 use crate::data::summary::MANY;
 use crate::error::Result;
-use crate::field::lattice::{Hats, Lattice, Optimum, Theta, Weighted, from_above};
+use crate::field::lattice::{Hats, IntegralNodes, Lattice, Optimum, Theta, Weighted};
 use crate::gaussian::step::Clamp;
-use crate::gaussian::{Diagonals, Sites};
+use crate::gaussian::{Bordered, Diagonals, Sites};
 use crate::terms::{self, LinkFormula, Marginals, Part};
 use crate::window::Window;
 
@@ -68,7 +68,10 @@ impl Level {
         let (detail, summary, events) = seen((&lattice, link), source, detail, before)?;
         let integral = match link.integral() {
             Part::Quadratic => None,
-            Part::Sites(_) => Some(integral_nodes(&lattice, window)?),
+            Part::Sites(_) => {
+                let IntegralNodes { hats, weights, points } = lattice.integral_nodes(window)?;
+                Some((Placed { hats, weights }, points))
+            }
         };
         let nodes = lattice.grid().nodes();
         Ok(Self { lattice, nodes, margin, detail, link, summary, events, integral })
@@ -122,25 +125,33 @@ impl Level {
         counts.iter().zip(about).map(f).collect()
     }
 
-    /// What they say for an f that is known at any place.
-    pub(super) fn sites_of(&self, source: Source<'_>, f: impl Fn(&Points) -> Result<Marginals>) -> Result<Sites> {
-        let events = Sites::of(self.link.events(), &f(self.places(source))?);
+    /// What they say for an f that is known at any place with any values of regressors.
+    pub(super) fn sites_of(
+        &self,
+        source: Source<'_>,
+        f: impl Fn(&Points, &[Vec<f64>]) -> Result<Marginals>,
+    ) -> Result<Sites> {
+        let events = Sites::of(self.link.events(), &f(self.places(source), &self.events.hats.dense)?);
         match (self.link.integral(), &self.integral) {
-            (Part::Sites(potential), Some((_, places))) => Ok(events.followed_by(Sites::of(potential, &f(places)?))),
+            (Part::Sites(potential), Some((placed, places))) => {
+                Ok(events.followed_by(Sites::of(potential, &f(places, &placed.hats.dense)?)))
+            }
             _ => Ok(events),
         }
     }
 
-    /// What sites add to the precision of the coefficients.
-    pub(super) fn precision_of(&self, sites: &Sites) -> Diagonals {
-        let grid = self.lattice.grid();
-        let mut precision = Diagonals::zeros(grid.size(), grid.neighbour_shifts());
+    /// What sites add to the precision of the unknowns.
+    pub(super) fn precision_of(&self, sites: &Sites) -> Bordered<Diagonals> {
         let mut from = 0;
-        for Weighted { hats, weights } in self.said() {
-            hats.add_squares(&mut precision, |n| weights[n] * sites.precision[from + n]);
-            from += weights.len();
-        }
-        precision
+        let own = |said: Weighted<'_>| {
+            let range = from..from + said.weights.len();
+            from = range.end;
+            range
+        };
+        let said = self.said();
+        let ranges: Vec<_> = said.iter().copied().map(own).collect();
+        let said: Vec<_> = said.into_iter().zip(ranges).map(|(said, own)| (said, &sites.precision[own])).collect();
+        self.lattice.precision_of_sites(&said)
     }
 
     /// The posterior at Θ, from q at its optimum: for a link with sites in the integral, as wide as it is to the next order.
@@ -162,7 +173,8 @@ impl Level {
         if self.summary.is_none() && other.summary.is_none() && self.integral.is_none() {
             return Ok(sites.clone()); // the same events
         }
-        self.sites_of(source, |places| Ok(found.marginals(&other.lattice.grid().at(places)?)))
+        let grid = other.lattice.grid();
+        self.sites_of(source, |places, dense| Ok(found.marginals(&grid.at(places)?.beside(dense.to_vec()))))
     }
 
     /// The events, or what stands for them.
@@ -210,6 +222,8 @@ fn seen(
     before: Option<(&Level, &Optimum)>,
 ) -> Result<(Detail, Option<Points>, Placed)> {
     let (detail, summary) = match link.is_linear() {
+        // Their sums of hats do not say where covariates are.
+        true if lattice.regressors().is_some() => (Detail::Events, None),
         true => source.by_hats(lattice, detail)?,
         false => source.looked_at(lattice, detail, before)?,
     };
@@ -221,12 +235,6 @@ fn seen(
             (Some(at), weights)
         }
     };
-    let hats = lattice.grid().at(summary.as_ref().unwrap_or(source.points()))?;
+    let hats = lattice.at(summary.as_ref().unwrap_or(source.points()))?;
     Ok((detail, summary, Placed { hats, weights }))
-}
-
-/// Nodes of the integral over the window.
-fn integral_nodes(lattice: &Lattice, window: &Window) -> Result<(Placed, Points)> {
-    let (points, weights) = from_above(lattice.grid(), window)?;
-    Ok((Placed { hats: lattice.grid().at(&points)?, weights }, points))
 }

@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::field::lattice::size::{bytes, describe_bytes, grown, ladder, seconds};
 use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
 use crate::gaussian::step::{Clamp, Until};
-use crate::gaussian::{Diagonals, Sites};
+use crate::gaussian::{Bordered, Diagonals, Sites};
 use crate::kernel::Affine;
 use crate::terms::{Link, LinkStart, Marginals};
 use crate::window::{Piece, Scaling, Window};
@@ -82,8 +82,8 @@ const SHORT_OF_LONGEST: f64 = 0.98;
 pub(crate) struct Member {
     pub(crate) theta: Theta,
     pub(crate) optimum: Optimum,
-    /// What the sites add to the precision of the coefficients.
-    pub(crate) said: Diagonals,
+    /// What the sites add to the precision of the unknowns.
+    pub(crate) said: Bordered<Diagonals>,
 }
 
 /// The data in unit coordinates, and the model's words on the lattice.
@@ -180,7 +180,7 @@ impl<'a> OnLattice<'a> {
         let before = before.map(|run| (&run.level, &run.kept));
         let (nodes, margin) = self.source.placed(nodes, margin);
         let lattice = Lattice::new(self.window, &nodes, &margin, self.wanted.smoothness)?;
-        let lattice = lattice.with_constant(self.constant);
+        let lattice = lattice.with_constant(self.constant).with_regressors(self.wanted.regressors.clone());
         Level::new((lattice, margin), self.window, self.link.formula(), self.source, detail, before)
     }
 
@@ -537,7 +537,7 @@ impl Kind for OnLattice<'_> {
     }
 
     fn marginals(&self, level: &Level, member: &Member, places: &Points) -> Result<Marginals> {
-        Ok(member.optimum.marginals(&level.lattice.grid().at(places)?))
+        Ok(member.optimum.marginals(&level.lattice.at(places)?))
     }
 
     fn tuning(&self) -> &'static Tuning {

@@ -1,6 +1,7 @@
 //! Learning on draws from the prior, and against slower or plainer versions of itself.
 
 use super::*;
+use crate::covariates::Covariate;
 use crate::field::lattice::Start as From;
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Precision, Sites};
@@ -25,6 +26,7 @@ fn wanted(nodes: Option<&[usize]>, smoothness: Smoothness) -> Wanted {
         gain: 1e-4,
         link: Link::Square,
         integrates_constant: false,
+        regressors: None,
         priors: vec![],
         fixed: vec![],
         errors: false,
@@ -113,6 +115,42 @@ fn the_gradient_by_what_the_search_moves() {
         let error = check_gradient(|x| at(x, &mut vec![0.0; x.len()]), &x, &gradient);
         assert!(error < 1e-6, "{error:e} {gradient:?}");
     }
+}
+
+/// The same with covariates and a constant beside the lattice, for the log link.
+#[test]
+fn the_gradient_with_covariates_is_that_of_differences() {
+    let events = Points::line(&[0.1, 0.15, 0.3, 0.31, 0.33, 0.6, 0.62, 0.71, 0.9]).unwrap();
+    let (window, scaling) = (unit(1), Scaling::of(&unit(1)));
+    let lines: Vec<f64> = (0..=5).map(|i| f64::from(i) / 5.0).collect();
+    let hill = Covariate::linear("hill", vec![0], vec![lines], vec![1.0, 4.0, 2.0, 2.5, -1.0]).unwrap();
+    let side = Covariate::linear("side", vec![0], vec![vec![0.0, 0.37, 1.0]], vec![0.0, 1.0]).unwrap();
+    let regressors = Regressors::over(&window, &[hill, side]).unwrap();
+    let wanted = Wanted {
+        link: Link::Log,
+        integrates_constant: true,
+        regressors: Some(Arc::new(regressors)),
+        penalise: true,
+        ..wanted(Some(&[12]), Smoothness::Two)
+    };
+    let on = OnLattice::new(Source::Points(&events), &window, &wanted, &scaling).unwrap();
+    let level = on.level(&[12], vec![0.2], None).unwrap();
+    let theta = on.held(&Theta { range: 0.3, variance: 1.7, mean: 0.0, stretch: vec![1.0] });
+    let at = |x: &[f64], gradient: &mut [f64]| {
+        let theta = on.unpack(&level, x, &theta);
+        let mut sites = level.first_sites(2.2);
+        let until = || Until { tolerance: 1e-13, most: 200, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        for _ in 0..8 {
+            sites = on.evaluate(&level, &theta, sites, until(), None).unwrap().sites;
+        }
+        on.evaluate(&level, &theta, sites, until(), Some((x, gradient))).unwrap().value
+    };
+    let x = on.pack(&level, &theta).0;
+    let mut gradient = vec![0.0; x.len()];
+    at(&x, &mut gradient);
+    assert!(gradient.len() == 2 && gradient.iter().all(|slope| slope.abs() > 1e-3), "{gradient:?}");
+    let error = check_gradient(|x| at(x, &mut vec![0.0; x.len()]), &x, &gradient);
+    assert!(error < 1e-6, "{error:e} {gradient:?}");
 }
 
 /// An unknown constant is what a fixed mean with a constant added to the prior is: the same bound from a dense matrix.

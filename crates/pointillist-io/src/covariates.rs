@@ -1,0 +1,308 @@
+//! Covariates in: tables of coordinates with values, as a grid. Every column that is not called as an axis is a covariate of that name: a number if its
+//! values are numbers, a category if they are texts.
+//!
+//! Values are those of cells about the places of the grid, which end half way between them. Rows may come in any order, and cells may be missing
+//! where the window does not need them.
+
+use super::columns::number;
+use super::input_error::InputError;
+use super::message::{Message, Setting};
+use super::table::{Dates, ReadOptions, Table, read_bytes, read_header, read_table, source_name};
+use super::window::{column_of, onto_axis, place, show_point, time_axis};
+use crate::message;
+use pointillist::settings::CovariateKind;
+use pointillist::{Axis, Covariate, Error, Events, Posterior};
+use std::collections::HashMap;
+
+/// A grid may have this many times the cells that were given before it is taken for none at all.
+const HARDLY_A_GRID: usize = 4;
+/// Most levels of a category: each but one has an effect of its own.
+const MOST_LEVELS: usize = 30;
+
+/// What is said of covariates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CovariateSettings {
+    /// Their tables.
+    pub files: Vec<String>,
+    /// Those whose numbers are names of levels.
+    pub categorical: Vec<String>,
+    /// Those whose effect is a curve.
+    pub spline: Vec<String>,
+}
+
+impl CovariateSettings {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+
+    /// Refuses what is said of a covariate that is not there, or that cannot be meant.
+    fn check(&self, all: &[Covariate]) -> Result<(), Message> {
+        let named =
+            |setting: Setting, names: &[String]| names.iter().map(|name| (setting, name.clone())).collect::<Vec<_>>();
+        for (setting, name) in
+            [named(Setting::Categorical, &self.categorical), named(Setting::Spline, &self.spline)].concat()
+        {
+            let there = all.iter().map(Covariate::name).collect::<Vec<_>>().join(", ");
+            match all.iter().find(|covariate| covariate.name() == name) {
+                None if self.files.is_empty() => {
+                    return Err(message![
+                        setting.given(name),
+                        " is about a covariate, and there is none; add ",
+                        Setting::Covariate
+                    ]);
+                }
+                None => return Err(message![setting.given(name), ": there is no such covariate, only {there}"]),
+                Some(one) if setting == Setting::Spline && *one.kind() != CovariateKind::Spline => {
+                    return Err(message![
+                        setting.given(name),
+                        ": its values are levels, which have no curve; leave it out"
+                    ]);
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The covariates that are meant, for events.
+pub fn read_covariates(settings: &CovariateSettings, events: &Events) -> Result<Vec<Covariate>, InputError> {
+    let mut all: Vec<Covariate> = Vec::new();
+    for file in &settings.files {
+        all.extend(of_file(file, settings, events)?);
+    }
+    settings.check(&all)?;
+    Ok(all)
+}
+
+fn of_file(path: &str, settings: &CovariateSettings, events: &Events) -> Result<Vec<Covariate>, InputError> {
+    let axes = events.window().axes();
+    let (source, bytes) = (source_name(path), read_table(path)?);
+    let header = read_header(source, &bytes, &Default::default())?;
+    let columns: Vec<Option<&str>> = axes.iter().map(|axis| column_of(&header, axis)).collect();
+    let there: Vec<usize> = (0..axes.len()).filter(|&r| columns[r].is_some()).collect();
+    let found = header.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    if there.is_empty() {
+        let names = axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(message![
+            "{source} has no column called as an axis of the events ({names}), only {found}; give it a header with such a name"
+        ]
+        .into());
+    }
+    let own: Vec<String> = there.iter().filter_map(|&r| columns[r].map(String::from)).collect();
+    let is_place = |name: &str| {
+        own.iter().any(|column| column == name) || axes.iter().any(|axis| axis.name.eq_ignore_ascii_case(name))
+    };
+    let values: Vec<&(String, bool)> = header.iter().filter(|(name, _)| !is_place(name)).collect();
+    if values.is_empty() {
+        return Err(message!["{source} has no column of values beside {found}; add one with the covariate"].into());
+    }
+    let mut covariates = Vec::new();
+    for (name, is_number) in values {
+        let kind = match () {
+            () if !is_number || settings.categorical.contains(name) => Kind::Levels,
+            () if settings.spline.contains(name) => Kind::Curve,
+            () => Kind::Line,
+        };
+        let last = is_number.then(|| name.clone());
+        let label = (!is_number).then(|| name.clone());
+        let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
+        let dates = Dates { zone: axes.iter().find_map(time_axis).and_then(|time| time.zone), ..Dates::default() };
+        let columns = Some(own.iter().cloned().chain(last).collect());
+        let options = ReadOptions { columns, label, time_unit, dates, ..ReadOptions::default() };
+        let mut table = read_bytes(source, &bytes, &options)?;
+        for (column, &r) in there.iter().enumerate() {
+            onto_axis(&mut table, column, &axes[r], time_axis(&axes[r]).is_some())?;
+        }
+        let raster = Raster::of(&table, &there, axes)?;
+        raster.check_covers(source, events)?;
+        covariates.push(raster.covariate(source, name, kind)?);
+    }
+    Ok(covariates)
+}
+
+/// Rows on a grid.
+struct Raster {
+    /// The axes that it has.
+    axes: Vec<usize>,
+    /// Where its cells begin and end.
+    lines: Vec<Vec<f64>>,
+    /// What each cell has: a number, or a text; nothing if it was not given.
+    cells: Vec<Option<Value>>,
+}
+
+/// What becomes of a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Line,
+    Curve,
+    Levels,
+}
+
+#[derive(Clone)]
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+impl Raster {
+    fn of(table: &Table, there: &[usize], axes: &[Axis]) -> Result<Self, Message> {
+        let (file, dims) = (&table.source, there.len());
+        let rows = || table.rows.chunks_exact(table.dims);
+        let distinct = |r: usize| {
+            let mut places: Vec<f64> = rows().map(|row| row[r] + 0.0).collect();
+            places.sort_by(f64::total_cmp);
+            places.dedup();
+            places
+        };
+        let places: Vec<Vec<f64>> = (0..dims).map(distinct).collect();
+        if let Some(r) = places.iter().position(|line| line.len() < 2) {
+            let name = &axes[there[r]].name;
+            return Err(message![
+                "{file}: the grid has one place on `{name}`; give two or more, or leave that column out"
+            ]);
+        }
+        let given = table.lines.len();
+        let cells = places.iter().try_fold(1usize, |cells, line| cells.checked_mul(line.len()));
+        let Some(cells) = cells.filter(|&cells| cells / HARDLY_A_GRID <= given) else {
+            let sizes = places.iter().map(|line| line.len().to_string()).collect::<Vec<_>>().join(" × ");
+            return Err(message![
+                "{file} is not a grid: {given} rows, but {sizes} places; give values on a regular raster"
+            ]);
+        };
+        let index: Vec<HashMap<u64, usize>> = places
+            .iter()
+            .map(|line| line.iter().enumerate().map(|(i, x)| ((x + 0.0).to_bits(), i)).collect())
+            .collect();
+        let (mut all, mut seen) = (vec![None; cells], vec![0u64; cells]);
+        for (n, (row, &line)) in rows().zip(&table.lines).enumerate() {
+            let cell = (0..dims).fold(0, |cell, r| cell * places[r].len() + index[r][&(row[r] + 0.0).to_bits()]);
+            if seen[cell] > 0 {
+                let (first, at) = (seen[cell], show_point(&row[..dims], there.iter().map(|&r| &axes[r])));
+                return Err(message![
+                    "{file}, line {line}: {at} was given on line {first} already; keep one of the two"
+                ]);
+            }
+            seen[cell] = line;
+            all[cell] = Some(match row.get(dims) {
+                Some(value) => Value::Number(*value),
+                None => Value::Text(table.labels[n].trim().to_string()),
+            });
+        }
+        let lines = places.iter().map(|line| Covariate::lines_about(line)).collect();
+        Ok(Self { axes: there.to_vec(), lines, cells: all })
+    }
+
+    /// Refuses a raster that leaves a part of the window out, and says how many events lie beyond it.
+    fn check_covers(&self, source: &str, events: &Events) -> Result<(), Message> {
+        let (window, spans) = (events.window(), events.window().bounding_box());
+        for (&r, line) in self.axes.iter().zip(&self.lines) {
+            let (axis, span) = (&window.axes()[r], spans[r]);
+            // As much as a number may lose in the writing.
+            let slack = 1e-9 * span.length();
+            let (lo, hi) = (line[0], line[line.len() - 1]);
+            if lo <= span.lo + slack && hi >= span.hi - slack {
+                continue;
+            }
+            let total = events.len();
+            let outside = events.points().axis(r).iter().filter(|x| **x < lo - slack || **x > hi + slack).count();
+            let shown = |lo, hi| format!("{} to {}", place(axis, lo), place(axis, hi));
+            let (name, found, needed) = (&axis.name, shown(lo, hi), shown(span.lo, span.hi));
+            let remedy = match hi < span.lo || lo > span.hi {
+                true => "are both in the same coordinates? Give it in those of the events",
+                false => "extend the raster or give a smaller window",
+            };
+            return Err(message![
+                "{source} covers `{name}` from {found}, but the window needs {needed}, and {outside} of {total} events lie outside; {remedy}"
+            ]);
+        }
+        Ok(())
+    }
+
+    fn covariate(self, source: &str, name: &str, kind: Kind) -> Result<Covariate, InputError> {
+        let made = match kind {
+            Kind::Line | Kind::Curve => {
+                let value = |cell: &Option<Value>| match cell {
+                    Some(Value::Number(value)) => *value,
+                    _ => f64::NAN,
+                };
+                let make = if kind == Kind::Curve { Covariate::spline } else { Covariate::linear };
+                make(name, self.axes, self.lines, self.cells.iter().map(value).collect())
+            }
+            Kind::Levels => {
+                let text = |cell: &Option<Value>| match cell {
+                    Some(Value::Number(value)) => Some(number(*value)),
+                    Some(Value::Text(text)) if !text.is_empty() => Some(text.clone()),
+                    _ => None,
+                };
+                let texts: Vec<Option<String>> = self.cells.iter().map(text).collect();
+                let mut levels: Vec<String> = texts.iter().flatten().cloned().collect();
+                levels.sort();
+                levels.dedup();
+                let count = levels.len();
+                if count > MOST_LEVELS {
+                    return Err(message![
+                        "{source}: `{name}` has {count} levels, and each would have an effect of its own; join them into at most {MOST_LEVELS}"
+                    ]
+                    .into());
+                }
+                let values: Vec<Option<usize>> =
+                    texts.iter().map(|text| levels.binary_search(text.as_ref()?).ok()).collect();
+                Covariate::categorical(name, self.axes, self.lines, levels, &values)
+            }
+        };
+        made.map_err(|error| message!["{source}: {error}"].into())
+    }
+}
+
+/// The sentence of an error about a covariate, if it is one.
+pub fn fault(error: &Error) -> Option<Message> {
+    let Error::Setting { name, value, requirement } = error else { return None };
+    (name == "covariate").then(|| message![Setting::Covariate, ": {value} {requirement}"])
+}
+
+/// The posterior with covariates held at values, as in `elevation=200` or `cover=wood`.
+pub fn set(posterior: &Posterior, texts: &[String]) -> Result<Posterior, InputError> {
+    if texts.is_empty() {
+        return Ok(posterior.clone());
+    }
+    let names = posterior.covariates();
+    let mut values: Vec<(String, f64)> = Vec::new();
+    for text in texts {
+        let given = || Setting::Set.given(text);
+        let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) else {
+            return Err(message![
+                given(),
+                " is not understood; write NAME=VALUE, as in ",
+                Setting::Set.given("elevation=200")
+            ]
+            .into());
+        };
+        if names.is_empty() {
+            return Err(message![given(), ": the model has no covariates; leave it out"].into());
+        }
+        if !names.iter().any(|known| known == name) {
+            let there = names.join(", ");
+            return Err(message![given(), ": there is no covariate `{name}` in the model, only {there}"].into());
+        }
+        if values.iter().any(|(known, _)| known == name) {
+            return Err(message![Setting::Set, ": {name} is given twice; give it once"].into());
+        }
+        let states = posterior.state().covariates;
+        let state = states.iter().find(|state| state.covariate.name() == name);
+        let found = match state.map(|state| state.covariate.kind()) {
+            Some(CovariateKind::Categorical { levels }) => posterior.level(name, value).ok_or_else(|| {
+                let own = state.map_or(&[][..], |state| &state.levels).iter().map(|level| levels[*level].as_str());
+                let there = own.collect::<Vec<_>>().join(", ");
+                message![given(), ": `{name}` has no level `{value}` in the window; there are {there}"]
+            })?,
+            _ => match value.parse::<f64>() {
+                Ok(number) if number.is_finite() => number,
+                _ => return Err(message![given(), ": {value} is not a number; `{name}` is one"].into()),
+            },
+        };
+        values.push((name.to_string(), found));
+    }
+    Ok(posterior.with_covariates(&values)?)
+}
