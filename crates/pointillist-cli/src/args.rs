@@ -606,7 +606,7 @@ pub struct Where {
     pointillist predict hits.json --components                          trend, day and week apart\n  \
     pointillist predict model.json --grid 200x200 -o rate.tif            a raster for a map\n  \
     pointillist predict cases.json --over controls.json --relative --exceed 2 -o risk.csv\n\n\
-    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column per quantile and one per --exceed; if some points lie \
+    CSV: the coordinates (and dates, if an axis is time), mean, sd, then one column per quantile and one per --exceed (with --over ratio_q0.05 and so on, without mean and sd); if some points lie \
     outside the window, a last column `inside` with 1 or 0. The rate is that of one trial at an exposure of 1.\n\n\
     With a name in .tif a GeoTIFF, for two axes: the cells of the grid tile the box around the window, and the rate at their middle is in bands, NaN where \
     that is outside. With a name in .geojson the cells inside the window, or the points of --at, as features.")]
@@ -717,7 +717,8 @@ pub struct CountArgs {
         their properties; axes after the second follow it: districts.geojson,0,5. A table (.csv, .tsv, .parquet) gives one region for each of its \
         rows, from the columns AXIS_lo and AXIS_hi of every axis (on one axis also start,end or lo,hi) and a column `name` if there is one.\n\
         Where the window of the model is one box without an exposure, or several stretches of a line, a region may reach beyond it: there the count is a \
-        forecast, and a warning says so. Gaps between stretches are not counted, and beyond an exposure --exposure-beyond must say how closely is looked. Any \
+        forecast, and a warning says so. In gaps between stretches, where nobody looked, it is what the model expects there, with \
+        a warning; without --in, and in the bins of --every, gaps are left out. Beyond an exposure --exposure-beyond must say how closely is looked. Any \
         other window (a border, several boxes of a plane) says itself where events can be seen, and only what lies inside it is counted."
     )]
     pub regions: Vec<String>,

@@ -208,7 +208,7 @@ fn the_rate_of_one_model_over_that_of_another() {
     of("10+4*x", 1, "cases");
     of("40", 2, "controls");
     let (header, rows) = folder.run("predict cases.json --over controls.json --grid 5x5 --exceed 0.4").good().csv();
-    assert_eq!(header, ["x", "y", "q0.05", "q0.5", "q0.95", "p>0.4"]);
+    assert_eq!(header, ["x", "y", "ratio_q0.05", "ratio_q0.5", "ratio_q0.95", "p>0.4"]);
     let number = |row: &[String], k: usize| row[k].parse::<f64>().unwrap();
     assert!(rows.iter().all(|row| number(row, 2) < number(row, 3) && number(row, 3) < number(row, 4)));
     let holds = |row: &Vec<String>| {
@@ -240,6 +240,22 @@ fn what_cannot_be_held_over_another_model_is_refused() {
     folder.run("predict kenya.json --over kenya2.json --grid 3x3").refused(&["maps of the globe", "--window"]);
     let said = folder.run("predict coal.json --over wide.json --grid 3").good().err;
     assert!(said.contains("191 events"), "{said}");
+    // Looked at differently there is no one average; elsewhere than the other model little is known.
+    folder.write("ex.csv", "t,w\n0,0.1\n50,4\n");
+    folder.run("simulate --intensity 5 --window 0,50 --columns t -q -o t.csv").good();
+    folder.run("simulate --intensity 5 --window 0,50 --columns t --seed 2 -q -o u.csv").good();
+    folder.run("simulate --intensity 5 --window 90,99 --columns t --seed 3 -q -o far.csv").good();
+    folder.run("fit t.csv --window 0,50 --exposure ex.csv --average off -q -o exposed.json").good();
+    folder.run("fit u.csv --window 0,50 --average off -q -o plain.json").good();
+    folder.run("fit far.csv --window 90,99 --average off -q -o far.json").good();
+    folder.run("predict exposed.json --over plain.json --relative").refused(&[
+        "--relative",
+        "exposures",
+        "leave it out",
+    ]);
+    let far = folder.run("predict plain.json --over far.json --grid 2").good();
+    assert!(far.err.contains("2 of 2 points lie outside the window of far.json"), "{}", far.err);
+    assert_eq!(far.csv().0.last().unwrap(), "inside");
     for wrong in ["--components", "--quantiles 0.001"] {
         assert_eq!(folder.run(&format!("predict coal.json --over wide.json {wrong}")).code, 2, "{wrong}");
     }

@@ -565,6 +565,15 @@ fn regions_are_turned_onto_the_map() {
     let folder = Folder::new();
     folder.write("fiji.csv", table("lon,lat", places(150, [170.0, 190.0, -20.0, -10.0])));
     folder.run("fit fiji.csv --window 170,190,-20,-10 --nodes 16x12 --average off -q -o m.json").good();
+    // Drawn from 178 to -176 a district is meant the short way, which must be written so; a box says how.
+    let ring = |east: f64| {
+        let corners = [[178.0, -18.0], [east, -18.0], [east, -12.0], [178.0, -12.0], [178.0, -18.0]];
+        format!("{{\"type\": \"Polygon\", \"coordinates\": [{corners:?}]}}")
+    };
+    folder.write("long.geojson", ring(-176.0)).write("short.geojson", ring(184.0));
+    folder.run("count m.json --in long.geojson").refused(&["long.geojson", "position 1", "long way", "184 for -176"]);
+    folder.run("count m.json --in short.geojson").good();
+    folder.run("count m.json --in 178,-176,-18,-12").refused(&["178", "write 184 for -176"]);
     let count =
         |text: &str| number(&folder.run(&format!("count m.json --draws 20 --json {text}")).good().json()["mean"]);
     let [west, east] = [count("--in 170,180,-20,-10"), count("--in 180,190,-20,-10")];

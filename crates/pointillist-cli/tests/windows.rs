@@ -388,3 +388,16 @@ fn exposures_that_are_none() {
     let run = folder.run("fit t.csv --window 0,10 --exposure zero.csv --clip --inducing 6 --json").good();
     assert!(run.err.contains("4 of 8 events") && run.json()["events"] == 4, "{}", run.err);
 }
+
+/// Pieces that touch, as where clocks were set back, are one stretch: however short one is, nothing lies between them.
+#[test]
+fn a_short_piece_between_two_others_that_it_touches_needs_no_finer_lattice() {
+    let folder = Folder::new();
+    folder.run("simulate --intensity 3+sin(t) --window 0,50 --columns t -q -o e.csv").good();
+    let whole = folder.run("fit e.csv --window 0,50 --average off --json").good().json();
+    let parts = "--window 0,30 --window 30,30.1 --window 30.1,50";
+    let fitted = folder.run(&format!("fit e.csv {parts} --average off --json")).good();
+    assert!(!fitted.err.contains("parts of the window"), "{}", fitted.err);
+    let [whole, parts] = [&whole, &fitted.json()].map(|fit| fit["elbo"].as_f64().unwrap());
+    assert!((whole - parts).abs() < 1e-6 * whole.abs(), "{whole} {parts}");
+}

@@ -9,7 +9,7 @@ use super::message::{Message, Setting};
 use super::window::{place, show_box};
 use super::zone::looks;
 use crate::message;
-use pointillist::{Points, Posterior, Window};
+use pointillist::{Points, Posterior};
 
 /// A pause is worth a word below this probability, for all pauses of a window together.
 const IMPROBABLE: f64 = 1e-3;
@@ -40,7 +40,7 @@ pub fn outage(posterior: &Posterior, events: &Points) -> Option<Message> {
     let is_even = window.exposure().is_none() && often.iter().all(|looks| *looks == often[0]);
     let cycles = components(posterior).ok().filter(|_| is_even)?.into_iter().filter_map(|component| component.cycle);
     let period = cycles.map(|cycle| cycle.period).reduce(f64::max)?;
-    let spans = stretches(window);
+    let spans = window.stretches();
     let mut times = events.axis(0);
     times.sort_by(f64::total_cmp);
     let pause = longest(&times, &spans, period)?;
@@ -63,20 +63,6 @@ pub fn outage(posterior: &Posterior, events: &Points) -> Option<Message> {
         said.add(Setting::Window.given(show_box([span], window.axes())));
     }
     Some(said)
-}
-
-/// The stretches of a window on a line, in order; what follows without a pause, as where clocks change, is one.
-fn stretches(window: &Window) -> Vec<(f64, f64)> {
-    let mut all: Vec<(f64, f64)> = window.pieces().iter().map(|piece| (piece.spans[0].lo, piece.spans[0].hi)).collect();
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut joined: Vec<(f64, f64)> = Vec::with_capacity(all.len());
-    for (lo, hi) in all {
-        match joined.last_mut() {
-            Some(last) if lo <= last.1 => last.1 = last.1.max(hi),
-            _ => joined.push((lo, hi)),
-        }
-    }
-    joined
 }
 
 /// What is left of a stretch without another.

@@ -142,9 +142,16 @@ pub fn parse_box(given: Given<'_>, ends: &[&str], on: On<'_>) -> Result<Window, 
         let (lo, hi) = (end(ends[0])?, end(ends[1])?);
         if lo >= hi {
             let (name, lo, hi) = (&axis.name, ends[0], ends[1]);
+            let is_across = axis.globe.is_some() || name.to_lowercase().starts_with("lon");
+            let remedy = match hi.parse::<f64>() {
+                Ok(east) if is_across && (-180.0..0.0).contains(&east) => {
+                    format!("across the antimeridian write {} for {hi}", east + 360.0)
+                }
+                _ => "write the lower one first".into(),
+            };
             return Err(message![
                 given.message(),
-                ": on axis `{name}` the lower end {lo} is not below the upper end {hi}"
+                ": on axis `{name}` the lower end {lo} is not below the upper end {hi}; {remedy}"
             ]);
         }
         spans.push((lo, hi));

@@ -32,18 +32,15 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let other = args.over.as_deref().map(ModelFile::read).transpose()?;
     let other = other.map(|other| Other::new((&args.model, &model), args, other, context)).transpose()?;
-    let answers = |points: &Points| {
-        let columns = match &other {
-            Some(other) => other.ratios(posterior, points, &quantiles, &thresholds, context),
-            None if args.components => components::columns(posterior, points, &args.quantiles),
-            None => answers(posterior, points, &quantiles, &thresholds, context),
-        };
-        Ok::<_, Failure>(apart(columns?, posterior.window(), context))
+    let answers = |points: &Points| match &other {
+        Some(other) => other.ratios(posterior, points, &quantiles, &thresholds, context),
+        None if args.components => components::columns(posterior, points, &args.quantiles),
+        None => answers(posterior, points, &quantiles, &thresholds, context),
     };
     let unit = if other.is_some() { String::new() } else { rate_unit(posterior.window()) };
     if let (Format::GeoTiff | Format::GeoJson, None, Some(path)) = (format, &places.at, output) {
         let cells = Cells::new(&model, places.grid.as_deref(), MOST_POINTS)?;
-        let columns = answers(&cells.points)?;
+        let columns = apart(answers(&cells.points)?, posterior.window(), context);
         let bytes = match format {
             Format::GeoTiff => cells.geotiff(&columns, &unit, context)?,
             _ => cells.geojson(&columns, context)?.into_bytes(),
@@ -59,7 +56,10 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     // So many that a cycle is not seen as a slower one.
     let fine = figure::points_needed(posterior);
     let points = place(places, args.place.columns.as_deref(), (posterior.window(), fine), MOST_POINTS, context)?;
-    let columns: Vec<Column> = answers(&points)?.into_iter().chain(inside(&points, posterior.window())).collect();
+    let windows: Vec<&Window> =
+        std::iter::once(posterior.window()).chain(other.as_ref().map(|other| other.posterior.window())).collect();
+    let columns = answers(&points)?.into_iter().chain(inside(&points, &windows)).collect();
+    let columns = apart(columns, posterior.window(), context);
     match output.filter(|_| format == Format::GeoJson) {
         Some(path) => context.emit_file(path, layers::points(&model, &points, &columns, context)?.as_bytes())?,
         None => context.emit_columns(output, &[coordinates(&points, posterior.window()), columns].concat())?,
@@ -102,6 +102,7 @@ fn rates(
 
 /// The model over whose rate that of another is asked for.
 struct Other {
+    path: String,
     posterior: Posterior,
     /// Ratios are divided by this.
     average: f64,
@@ -134,11 +135,16 @@ impl Other {
             )
             .into());
         }
-        let mean_rate = |posterior: &Posterior| -> Result<f64, Failure> {
-            Ok(posterior.count(posterior.window())?.mean / posterior.window().measure())
-        };
-        let average = if args.relative { mean_rate(one)? / mean_rate(two)? } else { 1.0 };
-        Ok(Self { posterior: other.posterior, average })
+        if args.relative && !is_looked_at_alike(one.window(), two.window()) {
+            return Err(format!(
+                "--relative divides by one average, and {path} and {over} were not looked at alike: their exposures or trials differ; leave it out, since with them \
+                 the ratio of the rates is the risk itself"
+            )
+            .into());
+        }
+        let mean_rate = |model: &ModelFile| model.event_count as f64 / model.posterior.window().measure();
+        let average = if args.relative { mean_rate(model) / mean_rate(&other) } else { 1.0 };
+        Ok(Self { path: over.into(), posterior: other.posterior, average })
     }
 
     /// Quantiles of the ratio, and how probable it is that it is higher than thresholds.
@@ -150,15 +156,35 @@ impl Other {
         thresholds: &[f64],
         context: &Context,
     ) -> Result<Vec<Column>, Failure> {
+        let outside = points.rows().filter(|row| !self.posterior.window().contains(row)).count();
+        if outside > 0 {
+            let (path, total, shown) = (&self.path, points.len(), io::show_window(self.posterior.window()));
+            context.warn(&format!(
+                "{outside} of {total} points lie outside the window of {path}, {shown}: the ratio says little there"
+            ));
+        }
         let inner: Vec<f64> = thresholds.iter().map(|threshold| threshold * self.average).collect();
         let RateRatio { quantiles, exceedances } = shown("ratios of rates", context, |watch| {
             posterior.rate_ratio_watched(&self.posterior, points, (probabilities, &inner), watch)
         })?;
         let of_average = |values: Vec<f64>| values.into_iter().map(|ratio| ratio / self.average).collect();
-        let mut columns = of_quantiles(probabilities, quantiles.into_iter().map(of_average));
+        let named = of_quantiles(probabilities, quantiles.into_iter().map(of_average)).into_iter();
+        let mut columns: Vec<Column> = named
+            .map(|column| (format!("ratio_{}", column.name()), column))
+            .map(|(name, column)| column.called(name))
+            .collect();
         columns.extend(of_thresholds(thresholds, exceedances));
         Ok(columns)
     }
+}
+
+/// Whether two windows have the same exposure, and each of them as many looks everywhere.
+fn is_looked_at_alike(one: &Window, other: &Window) -> bool {
+    let evenly = |window: &Window| {
+        let pieces = window.pieces();
+        pieces.iter().all(|piece| piece.repeats == pieces[0].repeats)
+    };
+    one.exposure() == other.exposure() && evenly(one) && evenly(other)
 }
 
 /// A column for each quantile, ...
@@ -204,9 +230,9 @@ pub fn place(
     Ok(window.grid(&counts))
 }
 
-/// Which points lie inside the window, 1 or 0; no column where all do.
-pub fn inside(points: &Points, window: &Window) -> Option<Column> {
-    let inside: Vec<u64> = points.rows().map(|row| window.contains(row).into()).collect();
+/// Which points lie inside all of some windows, 1 or 0; no column where all do.
+pub fn inside(points: &Points, windows: &[&Window]) -> Option<Column> {
+    let inside: Vec<u64> = points.rows().map(|row| windows.iter().all(|window| window.contains(row)).into()).collect();
     inside.contains(&0).then(|| Column::Whole("inside".into(), inside))
 }
 
@@ -239,7 +265,11 @@ pub fn coordinates(points: &Points, window: &Window) -> Vec<Column> {
     });
     let dates = axes.iter().enumerate().filter_map(|(r, axis)| {
         let time = io::time_axis(axis)?;
-        Some(Column::Texts(format!("{}_iso", axis.name), points.axis(r).iter().map(|&v| time.to_iso(v)).collect()))
+        let mut name = format!("{}_iso", axis.name);
+        while axes.iter().any(|axis| axis.name == name) {
+            name.push_str("_iso");
+        }
+        Some(Column::Texts(name, points.axis(r).iter().map(|&v| time.to_iso(v)).collect()))
     });
     numbers.chain(dates).collect()
 }

@@ -53,9 +53,9 @@ fn intensities(
         posterior.sample_watched(points, draws, context.seed(), watch)
     })?;
     let named = |(k, values)| Column::Numbers(format!("draw{}", k + 1), values);
-    let draws = draws.into_iter().enumerate().map(named).collect();
+    let draws =
+        draws.into_iter().enumerate().map(named).chain(predict::inside(points, &[posterior.window()])).collect();
     columns.extend(predict::apart(draws, posterior.window(), context));
-    columns.extend(predict::inside(points, posterior.window()));
     Ok(columns)
 }
 
@@ -76,7 +76,7 @@ fn event_sets(posterior: &Posterior, draws: usize, context: &Context) -> Result<
         Ok(())
     })?;
     let points = Points::new(posterior.window().dims(), coordinates)?;
-    let mut columns = vec![Column::Whole("draw".into(), numbers)];
+    let mut columns = predict::apart(vec![Column::Whole("draw".into(), numbers)], posterior.window(), context);
     columns.extend(predict::coordinates(&points, posterior.window()));
     Ok(columns)
 }

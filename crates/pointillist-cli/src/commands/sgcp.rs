@@ -184,8 +184,8 @@ fn rates(rival: &RivalOptions, posterior: &SgcpPosterior, window: &Window, conte
     let mut columns = predict::coordinates(&points, window);
     let mut answers = vec![Column::Numbers("mean".into(), rate.mean), Column::Numbers("sd".into(), rate.sd)];
     answers.extend(probabilities.iter().zip(quantiles).map(|(p, values)| Column::Numbers(format!("q{p}"), values)));
+    answers.extend(predict::inside(&points, &[window]));
     columns.extend(predict::apart(answers, window, context));
-    columns.extend(predict::inside(&points, window));
     context.emit_columns(rival.output.as_deref(), &columns)
 }
 

@@ -61,9 +61,9 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
     if rival.asks_for_rates() {
         let points = predict::place(&rival.place, None, (events.window(), 0), MOST_POINTS, context)?;
         let mut columns = predict::coordinates(&points, events.window());
-        let mean = vec![Column::Numbers("mean".into(), smoother.rate(&points)?)];
-        columns.extend(predict::apart(mean, events.window(), context));
-        columns.extend(predict::inside(&points, events.window()));
+        let mean = Column::Numbers("mean".into(), smoother.rate(&points)?);
+        let answers = std::iter::once(mean).chain(predict::inside(&points, &[events.window()])).collect();
+        columns.extend(predict::apart(answers, events.window(), context));
         context.emit_columns(rival.output.as_deref(), &columns)?;
     }
     if !rival.asks_for_rates() || rival.output.is_some() {

@@ -26,8 +26,8 @@ pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
 #[cfg(test)]
 pub(crate) use rule::above;
 pub(crate) use rule::from_above;
-pub use size::Elimination;
 use rule::{WithRegressors, from_above_with};
+pub use size::Elimination;
 
 use crate::covariates::Regressors;
 use crate::data::points::Points;

@@ -23,7 +23,7 @@ use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Bordered, Diagonals, Sites};
 use crate::kernel::Affine;
 use crate::terms::{Link, LinkStart, Marginals};
-use crate::window::{Piece, Scaling, Window};
+use crate::window::{Scaling, Window};
 use learn::Wanted;
 use level::{Level, margin, steps};
 use ranges::{AxisBounds, RangeSlot, Ranges};
@@ -277,9 +277,9 @@ impl<'a> OnLattice<'a> {
 
     /// Whether a window on a line has parts so far from each other that a lattice with these steps hardly sees inside one.
     fn is_blind_inside_parts(&self, steps: &[f64]) -> bool {
-        let pieces = self.window.pieces();
-        let is_short = |piece: &Piece| piece.spans[0].length() < STEPS_PER_PART * steps[0];
-        steps.len() == 1 && pieces.len() > 1 && pieces.iter().any(is_short)
+        // Pieces that touch, as where clocks were set back, are one part.
+        let parts = if steps.len() == 1 { self.window.stretches() } else { vec![] };
+        parts.len() > 1 && parts.iter().any(|(lo, hi)| hi - lo < STEPS_PER_PART * steps[0])
     }
 
     /// Whether a finer lattice could show something: there are events enough for more nodes, and their places are not rounded.
