@@ -113,6 +113,11 @@ fn surface(name: &str, dims: usize, side: f64, cells: usize, values: Vec<f64>) -
     Covariate::linear(name, (0..dims).collect(), vec![lines(side, cells); dims], values).unwrap()
 }
 
+/// A model on a lattice, otherwise as usual.
+fn of(lattice: LatticeChoice) -> Model {
+    Model { family: lattice.into(), ..Model::default() }
+}
+
 /// The log link on a lattice of so many nodes per axis, smoothness 2.
 fn on_lattice(nodes: Option<Vec<usize>>) -> LatticeChoice {
     LatticeChoice { nodes, smoothness: Some(Smoothness::Two), links: vec![Link::Log], ..LatticeChoice::default() }
@@ -158,7 +163,7 @@ struct Covered {
 
 impl Covered {
     /// Of sets on so many axes with cells of the truth and of the raster per axis, about so many events each.
-    fn over(sets: usize, dims: usize, (cells, coarse): (usize, usize), events: f64, choice: &LatticeChoice) -> Self {
+    fn over(sets: usize, dims: usize, (cells, coarse): (usize, usize), events: f64, model: &Model) -> Self {
         let (side, sd, beta): (f64, f64, f64) = (10.0, 0.7, 0.5);
         let (fields, covariates) = (Fields::new(dims, side, cells, 4.0), Fields::new(dims, side, coarse, 4.0));
         let mut covered = Covered { sets, here: 0, naive: 0, widths: [0.0; 2] };
@@ -172,8 +177,7 @@ impl Covered {
             let level = (events / side.powi(dims as i32)).ln() - 0.5 * (sd * sd + beta * beta);
             let rate: Vec<f64> = field.iter().zip(&own).map(|(g, z)| (level + sd * g + beta * z).exp()).collect();
             let Drawn { events, counts } = drawn(dims, side, cells, &rate, &mut rng);
-            let model =
-                Model { family: choice.clone().into(), covariates: vec![raster], checked: false, ..Model::default() };
+            let model = Model { covariates: vec![raster], checked: false, ..model.clone() };
             let [low, _, high] = model.fit(&events).unwrap().posterior.effects()[0].quantiles;
             let ([_, slope], [_, error]) =
                 poisson_regression(&counts, &own, (side / cells as f64).powi(dims as i32), [0.0, 0.0]);
@@ -199,7 +203,7 @@ impl Covered {
 /// A short look; `coverage_of_effects` is the long one.
 #[test]
 fn intervals_of_an_effect_hold_the_truth_beside_a_field() {
-    let covered = Covered::over(40, 1, (80, 40), 150.0, &on_lattice(Some(vec![60])));
+    let covered = Covered::over(40, 1, (80, 40), 150.0, &of(on_lattice(Some(vec![60]))));
     covered.tell("a line, 150 events");
     assert!((33..=40).contains(&covered.here), "{} of {}", covered.here, covered.sets);
     assert!(
@@ -253,16 +257,21 @@ fn intervals_of_levels_and_curves_hold_the_truth() {
 #[test]
 #[ignore = "long: minutes"]
 fn coverage_of_effects() {
-    let line = LatticeChoice { links: vec![Link::Log], ..LatticeChoice::default() };
+    let line = of(LatticeChoice { links: vec![Link::Log], ..LatticeChoice::default() });
+    let plane = of(on_lattice(Some(vec![20, 20])));
+    let fixed = vec![("lengthscale".into(), 2.0), ("variance".into(), 0.49)]; // half the range, and the square of the sd
+    let known = Model { fixed, average: false, ..of(on_lattice(Some(vec![100]))) };
     let cases = [
+        ("a line, 200 events, range and sd known", 1, (80, 40), 200.0, known),
         ("a line, 200 events", 1, (80, 40), 200.0, line),
-        ("a plane, 300 events", 2, (30, 15), 300.0, on_lattice(Some(vec![20, 20]))),
+        ("a plane, 300 events", 2, (30, 15), 300.0, plane),
     ];
-    for (what, dims, cells, events, choice) in cases {
-        let covered = Covered::over(200, dims, cells, events, &choice);
+    let all = cases.map(|(what, dims, cells, events, model)| {
+        let covered = Covered::over(200, dims, cells, events, &model);
         covered.tell(what);
-        assert!((172..=188).contains(&covered.here), "{what}: {} of {}", covered.here, covered.sets);
-    }
+        covered.here
+    });
+    assert!(all.iter().all(|here| (172..=188).contains(here)), "{all:?} of 200");
 }
 
 /// Two covariates over a plane: a number and a category.
