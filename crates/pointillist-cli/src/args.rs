@@ -204,8 +204,8 @@ pub struct EventOptions {
         long_help = "Whether two coordinates are degrees on the globe or numbers in a plane.\n\
         With columns called lon (long, lng, longitude) and lat (latitude), and for GeoJSON points, `sphere` is taken if nothing is said: windows, regions, \
         points and results are in degrees, but areas are those of the WGS84 ellipsoid, rates are per km² and lengths are in km, on a map of equal \
-        area about the middle of the window. With other names `sphere` takes the first two columns. A window of more than 180 degrees of longitude, or \
-        one that reaches a pole, has no such map. `plane` takes degrees as plain numbers, and rates per square degree."
+        area about the middle of the window. With other names `sphere` takes the first two columns. A window that reaches a pole has no such map, and one of more \
+        than 180 degrees of longitude must be given with --window. `plane` takes degrees as plain numbers, and rates per square degree."
     )]
     pub geography: Option<GeographyName>,
     /// Drop events outside the window (or their trial, or where the exposure is zero) instead of stopping

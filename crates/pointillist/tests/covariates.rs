@@ -253,7 +253,7 @@ fn intervals_of_levels_and_curves_hold_the_truth() {
     );
 }
 
-/// 200 sets on a line with all families, and 200 in the plane: `cargo test --release -p pointillist --test covariates -- --ignored --nocapture`.
+/// 200 sets on a line with all families, and 200 in the plane: `cargo test --release -p pointillist --test all covariates:: -- --ignored --nocapture`.
 #[test]
 #[ignore = "long: minutes"]
 fn coverage_of_effects() {
