@@ -16,6 +16,9 @@ const CURVATURE: f64 = 0.9;
 const LONGEST_STEP: f64 = 1.5;
 /// A line search ends where less than this part of the gain that matters is left to it.
 const HARDLY: f64 = 0.1;
+/// A direction that knows of the curvature, promises less than this many nats and does not keep it ends at the rounding of the function: a bound of thousands of
+/// nats, by nearly singular matrices, has no more digits.
+const HIDDEN: f64 = 0.01;
 /// Trials in one line search.
 const TRIALS: usize = 20;
 
@@ -141,6 +144,9 @@ pub(crate) fn maximise(
         let longest = direction.iter().fold(0.0, |m: f64, d| m.max(d.abs()));
         let initial = if first { (first_step / longest).min(1.0) } else { (LONGEST_STEP / longest).min(1.0) };
         let Some(next) = line_search(&mut objective, &now, &direction, slope, initial, settings)? else {
+            if !first && 0.5 * slope < HIDDEN {
+                break End::Converged;
+            }
             if !first {
                 memory.clear(); // try once more along the gradient
                 continue;
