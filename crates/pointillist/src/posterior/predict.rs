@@ -190,7 +190,7 @@ impl Known {
         Ok(blocks.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    fn quantile(&self, n: usize, p: f64) -> f64 {
+    pub(super) fn quantile(&self, n: usize, p: f64) -> f64 {
         let of_part = |(_, link, f): &(f64, &'static dyn LinkFormula, Marginals)| {
             link.quantile(f.mean[n], f.variance[n], p) / self.volume
         };
