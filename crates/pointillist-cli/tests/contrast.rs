@@ -256,7 +256,7 @@ fn what_cannot_be_held_over_another_model_is_refused() {
     let far = folder.run("predict plain.json --over far.json --grid 2").good();
     assert!(far.err.contains("2 of 2 points lie outside the window of far.json"), "{}", far.err);
     assert_eq!(far.csv().0.last().unwrap(), "inside");
-    for wrong in ["--components", "--quantiles 0.005"] {
+    for wrong in ["--components", "--quantiles 0.001"] {
         assert_eq!(folder.run(&format!("predict coal.json --over wide.json {wrong}")).code, 2, "{wrong}");
     }
     assert_eq!(folder.run("predict coal.json --relative").code, 2);
