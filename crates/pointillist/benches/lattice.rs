@@ -84,8 +84,8 @@ impl Steps {
 
     /// Seconds for so many steps, and what is done once.
     fn seconds(&self, count: usize) -> f64 {
-        let (level, start) = (self.theta.mean, Instant::now());
-        let run = self.lattice.maximise_linked(self.link, &self.window, &self.events, &self.theta, level, (0.0, count));
+        let start = Instant::now();
+        let run = self.lattice.maximise_linked(self.link, &self.window, &self.events, &self.theta, (0.0, count));
         assert_eq!(run.unwrap().evaluations, count);
         start.elapsed().as_secs_f64()
     }

@@ -517,7 +517,7 @@ fn both_orders_of_elimination_lead_to_the_same_q() {
             let lattice = Lattice::new(&window, nodes, &vec![0.15; dims], smoothness).unwrap();
             let lattice = lattice.with_elimination(elimination);
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| lattice.maximise_linked(link, &window, &events, &theta, level, (0.0, 4))).unwrap()
+            pool.install(|| lattice.maximise_linked(link, &window, &events, &theta, (0.0, 4))).unwrap()
         };
         let (band, dissected) = (run(Elimination::Band, 1), run(Elimination::Dissection, 1));
         let what = format!("{nodes:?} {smoothness:?} {link:?}");

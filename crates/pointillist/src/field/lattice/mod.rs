@@ -248,17 +248,17 @@ impl Lattice {
         self.optimum(Link::Square.formula(), &[Weighted { hats: &hats, weights }], theta, sites, until(steps))
     }
 
-    /// The same for raw events and any link, from a flat f of this height. The window is the one that the lattice was made for.
+    /// The same for raw events and any link, from a flat f of the height of Θ's mean. The window is the one that the lattice was made for.
     pub fn maximise_linked(
         &self,
         link: Link,
         window: &Window,
         events: &Points,
         theta: &Theta,
-        level: f64,
         steps: (f64, usize),
     ) -> Result<Optimum> {
         theta.check(self.grid.dims())?;
+        let level = theta.mean;
         let (link, hats, weights) = (link.formula(), self.grid.at(events)?, vec![1.0; events.len()]);
         let sites = Sites::flat(link.events(), level, events.len());
         let events = Weighted { hats: &hats, weights: &weights };
