@@ -1,4 +1,4 @@
-//! The Cholesky factor of a matrix on a lattice by nested dissection: solves, and the inverse between neighbours (docs/derivation.md (74), (75)).
+//! The Cholesky factor of a matrix on a lattice by nested dissection: solves, and the inverse between neighbours (docs/derivation.md (77), (78)).
 //!
 //! `plan.rs` says in which order nodes are eliminated, `cost.rs` what that costs. Fronts are dense. Up the tree, a front adds what its children
 //! leave to its numbers of P, makes its columns those of L, and leaves the update −L_RJ L_RJᵀ to its parent. Down the tree, it takes S_RR
