@@ -30,6 +30,9 @@ pub struct Posterior {
     summary: FitSummary,
 }
 
+/// Rows of quantiles, and of exceedances.
+type Ratios<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
+
 /// Several numbers for each of several points.
 type Bands<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
@@ -373,7 +376,7 @@ impl Posterior {
         given: Given<'py>,
         probabilities: Vec<f64>,
         thresholds: Vec<f64>,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+    ) -> PyResult<Ratios<'py>> {
         let (points, below) = (self.place(&given)?, other.posterior());
         let ratio = call::long(py, &Manner::default(), |watch| {
             let told = |part| watch.part(part);
