@@ -536,7 +536,7 @@ class Posterior:
         """The probability that the rate at points is above a threshold."""
         return self._core.exceedance(self._given(x), _rate(threshold))
 
-    def rate_ratio(self, other: Posterior, x: Any, *, quantiles: Any = QUANTILES, exceed: Any = ()) -> tuple[Floats, Floats]:
+    def rate_ratio(self, other: Any, x: Any, *, quantiles: Any = QUANTILES, exceed: Any = ()) -> tuple[Floats, Floats]:
         """The rate over that of another posterior, learned from other events, at points: cases over controls, after over before.
 
         Both are uncertain, and independent. Gives a row for each quantile, and a row for each of `exceed`: the probability that the ratio is higher.
@@ -549,6 +549,7 @@ class Posterior:
         >>> bool(middle[0] > middle[1]), bool(more[0] > 0.5)
         (True, True)
         """
+        other = getattr(other, "posterior_", other)
         if not isinstance(other, Posterior):
             raise SettingError(f"other=: a posterior is needed, and this is {type(other).__name__}; give what `fit` returns")
         if other is self:
