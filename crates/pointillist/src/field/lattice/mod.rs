@@ -187,7 +187,7 @@ impl Lattice {
         let is_near = spans.len() > 1 || asked <= MOST_ASKED;
         if !(is_near && total <= MOST_WIDENED && size::bytes(&whole, self.prior.smoothness()) <= MOST_BYTES) {
             let requirement = "to go on so far beyond the window a lattice would need too many; ask for less of it, or fit with inducing \
-                points (--basis inducing)";
+                points";
             return Err(Error::setting("nodes", format!("{total:.0}"), requirement));
         }
         let more: Vec<[usize; 2]> = missing.iter().map(|counts| counts.map(|count| count as usize)).collect();
