@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._covariates import Covariates
 from ._errors import SettingError, not_fitted
 from ._events import as_events
 from ._frames import zone_of
@@ -107,11 +108,13 @@ class IntensityModel(Estimator):
     `fit` returns the model itself, which then answers everything that its `posterior_` answers: `rate`, `quantile`, `count`, `sample`, `score`, ...
     Another `fit` replaces that; keep `posterior_` where one model is fitted several times.
 
-    Parameters mirror the options of the command. `link`: "square", "log" or "auto". `basis`: "lattice", "inducing" or "auto". `nodes` and `inducing`:
-    a number, one for each axis as in `(20, 30)`, or for `inducing` places. `prior`: `{"lengthscale": "lognormal(0, 1)"}`, or "none". `fix`:
+    Parameters mirror the options of the command. `link`: "square", "log" or "auto". `basis`: "lattice", "inducing" or "auto". `vary`: whether f may vary more in some parts of the
+    window than in others, True, False or "auto". `nodes` and `inducing`:
+    a number, one for each axis as in `(20, 30)`, or for `inducing` places. `budget`: how much work the choice of the lattice may take, as in "30s", "5min" or "none". `prior`: `{"lengthscale": "lognormal(0, 1)"}`, or "none". `fix`:
     `{"lengthscale": 10}`. `cycle`: "hour", "day", "week" or "year", or several as in `["day", "week"]`, where time is an axis of dates or has a unit; it writes
     the kernel, a trend and for each cycle a part that repeats itself and slowly changes (`components` shows each apart). `average`: whether hyper-parameters and families are averaged over, which they are unless it is False. `threads`: how many may
-    work; all if None. The answer is the same for any number, and without chance: a fit has no seed. `window`, `exposure`, `repeats`: as in `fit`, for tools that call `fit(X)` alone.
+    work; all if None. The answer is the same for any number, and without chance: a fit has no seed. `categorical` and `spline`:
+    the covariates whose numbers are names of levels, and those whose effect is a curve. `covariates`, `window`, `exposure`, `repeats`: as in `fit`, for tools that call `fit(X)` alone.
     """
 
     def __init__(
@@ -120,7 +123,9 @@ class IntensityModel(Estimator):
         link: str | None = None,
         basis: str = "auto",
         nodes: int | str | Sequence[int] | None = None,
+        budget: str | None = None,
         smoothness: int | str | None = None,
+        vary: bool | str | None = None,
         inducing: Any = None,
         kernel: str | None = None,
         cycle: str | Sequence[str] | None = None,
@@ -135,6 +140,9 @@ class IntensityModel(Estimator):
         jitter: float | None = None,
         tolerance: float | None = None,
         max_evaluations: int | None = None,
+        covariates: Any = None,
+        categorical: str | Sequence[str] | None = None,
+        spline: str | Sequence[str] | None = None,
         window: Any = None,
         exposure: Exposure | None = None,
         repeats: int | None = None,
@@ -146,7 +154,9 @@ class IntensityModel(Estimator):
         self.link = link
         self.basis = basis
         self.nodes = nodes
+        self.budget = budget
         self.smoothness = smoothness
+        self.vary = vary
         self.inducing = inducing
         self.kernel = kernel
         self.cycle = cycle
@@ -161,6 +171,9 @@ class IntensityModel(Estimator):
         self.jitter = jitter
         self.tolerance = tolerance
         self.max_evaluations = max_evaluations
+        self.covariates = covariates
+        self.categorical = categorical
+        self.spline = spline
         self.window = window
         self.exposure = exposure
         self.repeats = repeats
@@ -187,21 +200,40 @@ class IntensityModel(Estimator):
         clip: bool | None = None,
         source: str | None = None,
         geography: str | None = None,
+        covariates: Any = None,
     ) -> Self:
         """Finds the posterior of the intensity of events.
 
         `X`: an array of shape (n,) or (n, d), a list of arrays (trials), a pandas series or frame, `Events`, or a `Summary` or several. `window`: a
         Window, (lo, hi), a pair for each axis, or a border. `geography`: "sphere" for degrees on the globe, as columns called lon and lat and coordinate
         reference systems of degrees are without it, or "plane". `y` is there for scikit-learn and means nothing.
+
+        `covariates`: what may raise or lower the rate, known on a grid all over the window. The path of a table or of a GeoTIFF, a frame of pandas with
+        columns called as the axes, a grid of xarray, or several of these; every other column or band is a covariate. Their effects are `posterior_.effects`.
+
+        >>> import numpy as np, pandas as pd
+        >>> from pointillist import IntensityModel
+        >>> x, y = (part.ravel() for part in np.meshgrid(np.arange(10) + 0.5, np.arange(10) + 0.5))
+        >>> ground = pd.DataFrame({"x": x, "y": y, "elevation": 100 + 20 * x + 30 * np.sin(y)})
+        >>> trees = np.random.default_rng(1).uniform(0, 10, (200, 2)) ** [0.7, 1.0] * [10 ** 0.3, 1.0]
+        >>> model = IntensityModel(nodes=(8, 8), smoothness=2, average=False)
+        >>> post = model.fit(trees, window=[(0, 10), (0, 10)], names=["x", "y"], covariates=ground).posterior_
+        >>> [effect["name"] for effect in post.effects], post.covariates
+        (['elevation'], ['elevation'])
+        >>> flat = post.set(elevation=200)
+        >>> bool(flat.count().mean[0] < post.count().mean[0])
+        True
         """
         settings = self._settings()
         threads = threads_of(self.threads)
         told = watcher(self.progress)
         summary = summary_of(X)
         if summary is not None:
-            for name, said in (("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("names", names), ("units", units), ("geography", geography)):
+            for name, said in (("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("names", names), ("units", units), ("geography", geography), ("covariates", covariates)):
                 if said is not None:
                     raise SettingError(f"a summary has its window, so {name}= has no effect; leave it out")
+            if Covariates.of(self.covariates, self.categorical, self.spline, None):
+                raise SettingError("covariates= needs to know where each event is, and summaries do not say; fit the events themselves")
             core = _core.fit_summary(summary._core, settings, threads, told)
             self.posterior_ = Posterior(core, summary.crs, summary.time_zone)
             self.n_features_in_ = core.window.dims
@@ -219,8 +251,10 @@ class IntensityModel(Estimator):
             source=source,
             geography=geography,
         )
-        core = _core.fit(events, settings, threads, told)
-        self.posterior_ = Posterior(core, crs_of(X, window if window is not None else self.window), zone_of(X))
+        crs = crs_of(X, window if window is not None else self.window)
+        ground = Covariates.of(covariates if covariates is not None else self.covariates, self.categorical, self.spline, crs)
+        core = _core.fit(events, settings, ground, threads, told)
+        self.posterior_ = Posterior(core, crs, zone_of(X))
         self.n_features_in_ = core.window.dims
         return self
 

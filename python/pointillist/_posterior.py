@@ -15,6 +15,7 @@ from . import _core
 from ._arviz import count_draws, rate_draws
 from ._coordinates import Coordinates, coordinates
 from ._core import Posterior as CorePosterior
+from ._covariates import held_texts
 from ._errors import InputError, ModelFileError, PointillistWarning, SettingError, WindowError
 from ._events import check_crs, check_place, held_out_events, refuse_other, region_list
 from ._frames import counts_frame, in_zone, labels_of, rate_frame, rate_points, zone_of, zone_text
@@ -621,6 +622,26 @@ class Posterior:
         counts.axes, counts.time_zone = self._core.window.axes, self.time_zone if zone is None else zone
         counts.is_named = isinstance(regions, Mapping)
         return counts
+
+    # Covariates
+
+    @property
+    def covariates(self) -> list[str]:
+        """The names of the covariates of the fit."""
+        return self._core.covariates
+
+    @property
+    def effects(self) -> list[dict[str, Any]]:
+        """The effects of the covariates, as `fit --json` of the command has them: on the logarithm of the rate, with 90 % intervals and evidence."""
+        found: list[dict[str, Any]] = json.loads(self._core.summary_json()).get("effects") or []
+        return found
+
+    def set(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> Posterior:
+        """The posterior with covariates held at values all over the window: `post.set(elevation=200)`, `post.set({"land use": "forest"})`.
+
+        That is a statement about the model: what else differs where a covariate does, and is in no column, is in its effect. `IntensityModel.fit` has an example.
+        """
+        return Posterior(self._core.with_set(held_texts({**(values or {}), **named})), self.crs, self.time_zone)
 
     # More events
 

@@ -21,8 +21,10 @@ class Settings:
 
     basis: str
     nodes: str | None
+    budget: str | None
     link: str | None
     smoothness: str | None
+    vary: str | None
     kernel: str | None
     cycle: str | None
     inducing: Any
@@ -44,8 +46,10 @@ class Settings:
         return cls(
             basis=word("basis", said["basis"]) or "auto",
             nodes=_grid("nodes", said["nodes"]),
+            budget=word("budget", said.get("budget")),
             link=word("link", said["link"]),
             smoothness=None if said["smoothness"] is None else str(said["smoothness"]),
+            vary=_vary(said["vary"]),
             kernel=word("kernel", said["kernel"]),
             cycle=_cycles(said["cycle"]),
             inducing=_inducing(said["inducing"]),
@@ -77,6 +81,13 @@ def _cycles(value: Any) -> str | None:
             raise SettingError(f'cycle={shown(value)} is not understood; give "day", or several as in ["day", "week"]')
         return ",".join(value)
     return word("cycle", value)
+
+
+def _vary(value: Any) -> str | None:
+    """True, False or "auto", as the command has it."""
+    if isinstance(value, (bool, np.bool_)):
+        return "on" if value else "off"
+    return word("vary", value)
 
 
 def switch(name: str, value: Any) -> bool:

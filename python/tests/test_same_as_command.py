@@ -286,3 +286,27 @@ def test_cycles_follow_dates_and_refuse_what_is_none() -> None:
             pt.IntensityModel(cycle=cycle).fit(times, window=window)
     with pytest.raises(pt.SettingError, match="no axis is known to be time"):
         pt.IntensityModel(cycle="day").fit(np.linspace(0.1, 5.9, 30), window=(0, 6))
+
+
+def test_covariates(command: Command, tmp_path: Path) -> None:
+    x, y = (part.ravel() for part in np.meshgrid(np.arange(10) + 0.5, np.arange(10) + 0.5))
+    use = np.where((x > 3) & (x < 6) & (y > 4), "grazed", "forest")
+    ground = pd.DataFrame({"x": x, "y": y, "elevation": 100 + 20 * x + 30 * np.sin(y), "soil": (x // 4).astype(int), "use": use})
+    ground.to_csv(tmp_path / "ground.csv", index=False)
+    trees = pd.DataFrame(np.random.default_rng(4).uniform(0, 10, (150, 2)), columns=["x", "y"])
+    trees.to_csv(tmp_path / "trees.csv", index=False)
+    window = [(0, 10), (0, 10)]
+    how = ["--window", "0,10,0,10", "--nodes", "8x8", "--smoothness", 2, "--average", "off", "--categorical", "soil", "--spline", "elevation"]
+    theirs = fitted(command, tmp_path, tmp_path / "trees.csv", *how, "--covariate", tmp_path / "ground.csv")
+    model = pt.IntensityModel(nodes=(8, 8), smoothness=2, average=False, categorical="soil", spline=["elevation"])
+    for covariates in (ground, tmp_path / "ground.csv", [ground[["x", "y", "elevation", "soil"]], ground[["x", "y", "use"]]]):
+        ours = model.fit(trees, window=window, covariates=covariates)
+        assert without_words(ours.to_json()) == without_words(theirs)
+    assert ours.effects == json.loads(theirs)["summary"]["effects"]
+    told = command("count", tmp_path / "model.json", "--set", "use=forest", "--set", "elevation=200", "--json")
+    mean = float(ours.set({"use": "forest"}, elevation=200).count().mean[0])
+    assert f'"mean":{mean!r}' in told.replace(" ", "")
+    with pytest.raises(pt.InputError, match="no covariate `rain`"):
+        ours.set(rain=1)
+    with pytest.raises(pt.PointillistError, match="covers `x` from 0 to 5"):
+        model.fit(trees, window=window, covariates=ground[ground["x"] < 5])

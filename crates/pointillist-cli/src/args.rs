@@ -319,6 +319,17 @@ pub struct FitOptions {
     /// Nodes of the lattice, as in 200x100; as many as pay if not given
     #[arg(long, value_name = "GRID", help_heading = "Model")]
     pub nodes: Option<String>,
+    /// How much work the choice of the lattice may take, as in 30s or 5min, or `none`: finer lattices until they gain nothing or it is used up
+    #[arg(
+        long,
+        value_name = "TIME",
+        help_heading = "Model",
+        long_help = "How much work the choice of the lattice may take: 30s, 5min, 1h, or `none` for as long as more nodes gain something and there is memory for them.\n\
+        It is counted in what steps take on a machine of two cores, from numbers of nodes and events alone, so that the answer depends neither on the machine nor on the number of threads; \
+        yours may take more or less. Not given: a few seconds, up to a minute with many events. The summary says which lattice was the next, what it would take, and about what it might gain.\n\
+        Example: pointillist fit quakes --budget 2min -o quakes.json"
+    )]
+    pub budget: Option<String>,
     /// How the intensity is made from the Gaussian process f: its `square`, or exp f (`log`: its logarithm is f), on a lattice
     #[arg(
         long,
@@ -334,6 +345,18 @@ pub struct FitOptions {
     /// Smoothness of the lattice's prior: 1 (roughest, on a line), 2, 4, or `auto`: all of them by their evidence
     #[arg(long, value_enum, value_name = "S", help_heading = "Model")]
     pub smoothness: Option<SmoothnessName>,
+    /// Whether f may vary more in some parts of the window than in others, on a lattice of smoothness 2 or 4
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        num_args = 0..=1,
+        default_missing_value = "on",
+        help_heading = "Model",
+        long_help = "Whether f may vary more in some parts of the window than in others: a further family, on a lattice of smoothness 2 or 4, which counts in the average by its evidence.\n\
+        `auto`, what happens if nothing is said: on a line, where the events promise that it counts. `on`: whatever they promise. `off`: never."
+    )]
+    pub vary: Option<VaryName>,
     /// Kernel of the Gaussian process, as in 'se(t)*periodic(t, period=1!)'; `pointillist kernels` lists them
     #[arg(
         long,
@@ -456,6 +479,17 @@ pub enum SmoothnessName {
     Auto,
 }
 
+/// Whether a scale varies over the window, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VaryName {
+    /// Where the events promise that it counts.
+    Auto,
+    /// Whatever they promise.
+    On,
+    /// Never.
+    Off,
+}
+
 /// On or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Switch {
@@ -516,11 +550,21 @@ pub struct FitArgs {
     /// Add a summary to the events of this model, and start from it; its inducing points or lattice stay
     #[arg(long, value_name = "MODEL")]
     pub update: Option<String>,
-    /// Table of covariates on a grid: columns named after the axes, or some of them, and one column per covariate; repeatable
+    /// Column that names the type of each event, as species or case: two to ten types, fitted together
+    #[arg(
+        long = "type",
+        value_name = "COLUMN",
+        conflicts_with_all = ["covariate", "update"],
+        long_help = "Column that names the type of each event: species, cases and controls. Two to ten types, fitted together on a lattice with the log link: the logarithm \
+        of the rate of each is a constant, a field that all share, and a field of its own. `predict` then has the rate of each, ratios between them and the \
+        probability of a type at a place, with intervals that know that types were learned from events too."
+    )]
+    pub types: Option<String>,
+    /// Table of covariates on a grid, with columns named after the axes, or some of them, and one column per covariate; or a GeoTIFF; repeatable
     #[arg(
         long,
         value_name = "FILE",
-        long_help = "Table of covariates, which may raise or lower the rate: elevation, rain, land cover; repeatable.\n\
+        long_help = "Table of covariates, or GeoTIFF with one per band, which may raise or lower the rate: elevation, rain, land cover; repeatable.\n\
         It has columns named after the axes, or some of them, with the middles of the cells of a raster that covers the window (rows in any order); each \
         further column is a covariate of that name. One of numbers has an effect on the logarithm of the rate in proportion to it, one of texts has an effect \
         for each level beside the most common one. In a cell a covariate is the same everywhere. Cells may be missing outside the window. With covariates \
@@ -616,6 +660,9 @@ pub struct PredictArgs {
     /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Of a model with types: the one that is meant, or two for the ratio of their rates, as in cases/controls
+    #[arg(long, value_name = "TYPE")]
+    pub of: Option<String>,
     /// Where.
     #[command(flatten)]
     pub place: Where,
@@ -638,7 +685,7 @@ pub struct PredictArgs {
     #[arg(
         long,
         value_name = "MODEL",
-        conflicts_with = "components",
+        conflicts_with_all = ["components", "of"],
         long_help = "The ratio of the rate to that of another model, learned from other events over the same place: cases over controls, after over before. Both \
         are uncertain, and independent. It has quantiles, and with --exceed C the probability that it is higher than C; where the other rate may be near 0 it \
         has no mean. At places that are outside of the other model's window it says little."
@@ -647,6 +694,9 @@ pub struct PredictArgs {
     /// Divide the ratio of --over by that of the expected numbers of events, so that 1 is the average: for controls that are a sample
     #[arg(long, requires = "over")]
     pub relative: bool,
+    /// Of a model with types: the probability that an event is of each type, in place of rates
+    #[arg(long, conflicts_with_all = ["over", "components"])]
+    pub shares: bool,
     /// Write the CSV here instead of to stdout; a name in .tif or .geojson makes it a GeoTIFF or GeoJSON
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -707,6 +757,9 @@ pub struct CountArgs {
     /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Of a model with types: the one that is meant (default: each of them)
+    #[arg(long, value_name = "TYPE")]
+    pub of: Option<String>,
     /// Region: lo,hi for each axis, a GeoJSON file, or a table of boxes (default: the whole window); repeatable
     #[arg(
         long = "in",
@@ -781,6 +834,9 @@ pub struct SampleArgs {
     /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Of a model with types: the one that is meant
+    #[arg(long, value_name = "TYPE")]
+    pub of: Option<String>,
     /// Number of draws
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub draws: usize,
@@ -882,6 +938,9 @@ pub struct SimulateArgs {
 pub struct PlotArgs {
     /// Model file, or events (a file, `-` or a bundled set), which are fitted first
     pub subject: String,
+    /// Of a model with types: the one that is meant, or two for the ratio of their rates, as in cases/controls
+    #[arg(long, value_name = "TYPE")]
+    pub of: Option<String>,
     /// Write the figure here, as .svg, .pdf or .png
     #[arg(short, long, value_name = "FIGURE")]
     pub output: Option<PathBuf>,
@@ -1279,7 +1338,8 @@ pub enum FamiliesName {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist reproduce coal -o results\n  \
-    pointillist reproduce --quick -o results\n\n\
+    pointillist reproduce --quick -o results\n  \
+    pointillist reproduce coal -o results --keep fits --again default\n\n\
     Writes a page (README.md), figures (SVG), tables (CSV) and all numbers (JSON) into the folder; parts that were run before stay on the page. \
     All parts take about two hours on two cores, most of them for the sampler; --quick takes seconds and shows that everything runs.")]
 pub struct ReproduceArgs {
@@ -1292,6 +1352,12 @@ pub struct ReproduceArgs {
     /// Tiny sizes: the numbers mean nothing
     #[arg(long)]
     pub quick: bool,
+    /// Folder for what single fits gave: a run that was stopped goes on where it was
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// Fit this method anew, whatever was kept of it, as in --again default (repeat for several)
+    #[arg(long, value_name = "METHOD")]
+    pub again: Vec<String>,
 }
 
 /// The experiments, in the order of the page.

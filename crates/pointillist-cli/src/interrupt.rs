@@ -4,7 +4,6 @@
 //! signal that was ignored when the program began (SIGHUP under `nohup`) stays ignored.
 
 use crate::io;
-use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -51,10 +50,8 @@ pub fn is_asked() -> bool {
 /// Ends the program as the signal asked, once the temporary files are gone.
 pub fn end() -> ! {
     let written = io::give_up();
-    let mut stderr = std::io::stderr();
-    // The line of progress, if there is one. Stderr may be closed.
-    let start = if stderr.is_terminal() { "\r\x1b[K" } else { "" };
-    let _ = writeln!(stderr, "{start}{}", sentence(&written));
+    crate::commands::hide_progress();
+    crate::commands::say(&sentence(&written));
     let signal = SIGNAL.load(Ordering::SeqCst);
     std::process::exit(128 + if signal == 0 { INTERRUPT } else { signal });
 }

@@ -56,6 +56,7 @@ pub fn stdout_through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> R
     if stdout_is_closed() {
         return Err(StdoutError::Closed);
     }
+    crate::commands::hide_progress();
     begin_writing(STDOUT);
     write_stream(&mut io::stdout().lock(), write).map_err(|error| OutputError::new(STDOUT, error).into())
 }

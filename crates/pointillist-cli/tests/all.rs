@@ -18,6 +18,8 @@ mod lattice;
 mod limits;
 mod options;
 mod packaging;
+mod progress;
+mod rasters;
 mod report;
 mod reproduce;
 mod rivals;
@@ -27,6 +29,7 @@ mod summarize;
 mod tables;
 mod totals;
 mod trust;
+mod types;
 mod verbs;
 mod windows;
 

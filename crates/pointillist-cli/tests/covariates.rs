@@ -209,5 +209,6 @@ fn bad_covariates_are_refused_in_a_sentence() {
     folder.run("count model.json --in 5,15,0,10").refused(&["elevation", "beyond its raster"]);
     folder.run("fit trees.csv --window 0,10,0,10 --nodes 12x12 --average off -o plain.json").good();
     folder.run("predict plain.json --set elevation=3").refused(&["the model has no covariates"]);
+    folder.run("predict model.json --set elevation=200 --over plain.json").refused(&["--set", "--over", "leave"]);
     folder.run("fit --update model.json trees.summary").refused(&["does not know its events by cell"]);
 }

@@ -111,6 +111,27 @@ fn a_fit_with_cycles_names_an_outage_and_the_windows_without_it() {
     assert!(!again.err.contains("there is no event"), "{}", again.err);
 }
 
+/// Two outages are both named; weekends, which other weeks have too, are none: a week in the kernel is proposed.
+#[test]
+fn two_outages_are_named_and_weekends_are_none() {
+    let folder = Folder::new();
+    // March 2024 begins on a Friday.
+    let times = Random(21).times(28.0, 70.0, |t| peak_at(14.0, t));
+    let with = |keeps: &dyn Fn(f64) -> bool| dates(&times.iter().copied().filter(|t| keeps(*t)).collect::<Vec<_>>());
+    folder.write("two.csv", with(&|t| !(8.0..9.0).contains(&t) && !(17.0..18.0).contains(&t)));
+    folder.write("office.csv", with(&|t| !(1.0..3.0).contains(&(t % 7.0))));
+    let fit = "--window 2024-03-01,2024-03-29 --cycle day --average off -o m.json";
+    let said = folder.run(&format!("fit two.csv {fit}")).good().err;
+    let said = said.lines().find(|line| line.contains("there is no event from 2024-03-08T")).expect("a warning");
+    assert!(said.contains("nor from 2024-03-17T") && said.contains("leave them out"), "{said}");
+    let windows = &said[said.find("--window").unwrap()..];
+    assert_eq!(windows.matches("--window").count(), 3, "{windows}");
+    let again = folder.run(&format!("fit two.csv {windows} --cycle day --average off -o m.json")).good();
+    assert!(!again.err.contains("there is no event"), "{}", again.err);
+    let office = folder.run(&format!("fit office.csv {fit}")).good().err;
+    assert!(!office.contains("outage") && office.contains("--cycle day,week"), "{office}");
+}
+
 /// Four weeks with the change to summer time in the middle: the peak stays at 8:00 by the clocks, which in UTC is 8:00 and then 7:00.
 #[test]
 fn a_daily_cycle_follows_the_clocks_of_a_time_zone() {
@@ -144,6 +165,10 @@ fn a_daily_cycle_follows_the_clocks_of_a_time_zone() {
     let rest = folder.run("count m.json --in 2024-03-31T02:00,2024-04-01 --json").good().json();
     let parts = night["mean"].as_f64().unwrap() + rest["mean"].as_f64().unwrap();
     assert!((parts / day - 1.0).abs() < 1e-6, "{parts} {day}");
+    // A point there stands for no time, which is said.
+    folder.write("at.csv", "time\n2024-03-31T00:30\n2024-03-31T01:30\n2024-03-31T02:30\n");
+    let odd = folder.run("predict m.json --at at.csv").good().err;
+    assert!(odd.contains("1 of 3 points") && odd.contains("never show") && odd.contains("2024-03-31T01:30"), "{odd}");
     // Dates with an offset are instants: this is the same hour.
     let by = |ends: &str| folder.run(&format!("count m.json --in {ends} --json")).good().json()["mean"].clone();
     assert_eq!(by("2024-04-02T07:00Z,2024-04-02T08:00Z"), by("2024-04-02T08:00,2024-04-02T09:00"));

@@ -3,7 +3,6 @@
 use crate::common::{Folder, Run};
 use serde_json::{Value, json};
 use std::io::Read;
-use std::process::Command;
 
 /// Mainland Chile, roughly. Its area is that of GeographicLib's geodesic polygon with 200 corners on each edge, so that edges are straight in degrees.
 const CHILE: [[f64; 2]; 26] = [
@@ -505,18 +504,6 @@ fn rows_of_counts_need_no_quotes() {
     assert!(!text.contains('"'), "{text}");
 }
 
-/// What a program of GDAL says, if it is there.
-fn gdal(folder: &Folder, program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).current_dir(folder.path("")).output();
-    let Ok(output) = output else {
-        println!("skipped: {program} is not installed");
-        return None;
-    };
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && !String::from_utf8_lossy(&output.stderr).contains("ERROR"), "{said}");
-    Some(said)
-}
-
 #[test]
 fn gdal_reads_the_layers() {
     let folder = Folder::new();
@@ -525,7 +512,7 @@ fn gdal_reads_the_layers() {
     for (name, geography) in [("sphere", ""), ("plane", "--geography plane")] {
         folder.run(&format!("fit places.csv {how} {geography} -o {name}.json")).good();
         folder.run(&format!("predict {name}.json --grid 20x30 --exceed 0.01 -o {name}.tif")).good();
-        let Some(said) = gdal(&folder, "gdalinfo", &["-json", &format!("{name}.tif")]) else { return };
+        let Some(said) = folder.gdal("gdalinfo", &["-json", &format!("{name}.tif")]) else { return };
         let info: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(info["size"], json!([20, 30]));
         let names: Vec<&str> =
@@ -546,7 +533,7 @@ fn gdal_reads_the_layers() {
         }
     }
     folder.run("predict sphere.json --grid 3x3 -o cells.geojson").good();
-    if let Some(said) = gdal(&folder, "ogrinfo", &["-al", "-so", "cells.geojson"]) {
+    if let Some(said) = folder.gdal("ogrinfo", &["-al", "-so", "cells.geojson"]) {
         for word in [
             "Feature Count: 9",
             "Geometry: Polygon",
@@ -572,6 +559,12 @@ fn regions_are_turned_onto_the_map() {
     };
     folder.write("long.geojson", ring(-176.0)).write("short.geojson", ring(184.0));
     folder.run("count m.json --in long.geojson").refused(&["long.geojson", "position 1", "long way", "184 for -176"]);
+    folder.run("fit fiji.csv --window long.geojson --clip").refused(&[
+        "border",
+        "position",
+        "long way",
+        "184 for -176",
+    ]);
     folder.run("count m.json --in short.geojson").good();
     folder.run("count m.json --in 178,-176,-18,-12").refused(&["178", "write 184 for -176"]);
     let count =

@@ -31,7 +31,8 @@ fn without_options_families_are_averaged_and_that_is_said() {
     let folder = Folder::new();
     let fit = folder.run("fit aftershocks --json -o a.json").good().json();
     let tried: Vec<&str> = fit["tried"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(tried.len(), 7, "{tried:?}");
+    assert_eq!(tried.len(), 8, "{tried:?}");
+    assert!(tried[7].ends_with("with a local scale"), "{tried:?}");
     assert!(tried.contains(&"constant rate") && tried.contains(&"log link, smoothness 2"), "{tried:?}");
     let weights: f64 = fit["components"].as_array().unwrap().iter().map(|c| c["weight"].as_f64().unwrap()).sum();
     assert!((weights - 1.0).abs() < 1e-9 && fit["averaged"] == true, "{fit}");
@@ -82,6 +83,11 @@ fn lattices_that_are_none() {
     folder.run("fit p.csv --nodes 9x9 --kernel se").refused(&["--nodes", "--kernel", "leave one"]);
     folder.run("fit p.csv --basis lattice --inducing 9x9").refused(&["--basis lattice", "--inducing"]);
     folder.run("fit p.csv --basis inducing --smoothness 2").refused(&["--smoothness", "--basis inducing"]);
+    folder.run("fit p.csv --vary on").refused(&["--vary on", "line", "leave it out"]);
+    folder.run("fit coal --vary on --average off").refused(&["--vary on", "--average off"]);
+    folder.run("fit coal --vary on --smoothness 1").refused(&["--vary on", "--smoothness 1"]);
+    folder.run("fit coal --vary on --basis inducing").refused(&["--vary", "--basis inducing"]);
+    folder.run("fit coal --vary often").refused(&["--vary", "`often`", "auto, on, off"]);
     folder.run("fit p.csv --smoothness auto --mean paper").refused(&["--smoothness", "--mean paper", "leave one"]);
     folder.run("fit p.csv --basis inducing --mean integrated").good();
     folder.run("fit p.csv --inducing 9x9 --method joint --average on").refused(&[
@@ -99,6 +105,13 @@ fn lattices_that_are_none() {
     folder.run("fit p.csv --mean constant").refused(&["--mean constant", "--average off"]);
     folder.run("fit p.csv --average maybe").refused(&["--average", "on"]);
     folder.run("fit p.csv --basis inducing --average on").good();
+    for (budget, words) in [("0s", "nothing to do"), ("5", "not a time"), ("-5s", "not a time"), ("soon", "not a time")]
+    {
+        folder.run(&format!("fit p.csv --budget={budget}")).refused(&["--budget", budget, words, "5min"]);
+    }
+    folder.run("fit p.csv --nodes 9x9 --budget 5s").refused(&["--nodes", "--budget", "leave one"]);
+    folder.run("fit p.csv --basis inducing --budget 5s").refused(&["--budget", "--basis inducing"]);
+    folder.run("fit p.csv --budget none").good();
     folder.run("fit p.csv --max-memory lots").refused(&["--max-memory", "8GB"]);
     folder.run("fit q.csv --columns a,b,c,d --basis lattice").refused(&["axes", "inducing"]);
 }

@@ -50,3 +50,35 @@ fn wrong_wishes_get_a_sentence() {
     let unknown = folder.run("reproduce nothing");
     assert!(unknown.code == 2 && unknown.err.contains("synthetic, coal"), "{}", unknown.err);
 }
+
+#[test]
+fn what_was_kept_is_not_fitted_again_unless_asked() {
+    let folder = Folder::new();
+    let files = || std::fs::read_dir(folder.path("fits")).unwrap().count();
+    let written = || {
+        // Two may have been written at the same time.
+        let entry = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry.unwrap();
+            (entry.metadata().unwrap().modified().unwrap(), entry.file_name())
+        };
+        std::fs::read_dir(folder.path("fits")).unwrap().map(entry).collect::<std::collections::BTreeSet<_>>()
+    };
+    folder.run("reproduce adams --quick -o first --keep fits").good();
+    let (count, first) = (files(), written());
+    assert_eq!(count, 3 * 2 * 7, "three intensities, two draws, seven methods");
+    folder.run("reproduce adams --quick -o second --keep fits").good();
+    assert_eq!(written(), first, "nothing was fitted");
+    assert_eq!(text(&folder, "first/adams-1.csv"), text(&folder, "second/adams-1.csv"));
+    // A method of one's own choice is fitted anew and the others are not.
+    folder.run("reproduce adams --quick -o third --keep fits --again default").good();
+    assert_eq!((files(), written().difference(&first).count()), (count, 3 * 2));
+    assert_eq!(text(&folder, "first/adams-1.csv"), text(&folder, "third/adams-1.csv"));
+    // A file that was cut short is found anew.
+    let one = std::fs::read_dir(folder.path("fits")).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&one, "{").unwrap();
+    folder.run("reproduce adams --quick -o fourth --keep fits").good();
+    assert_eq!(text(&folder, "first/adams-1.csv"), text(&folder, "fourth/adams-1.csv"));
+    assert!(std::fs::read(&one).unwrap().len() > 1);
+    folder.run("reproduce adams --quick -o r --again default").refused(&["--keep"]);
+    folder.run("reproduce adams --quick -o r --keep fits --again nothing").refused(&["--again nothing", "default"]);
+}

@@ -305,3 +305,14 @@ fn the_help_has_examples_that_work() {
         folder.run(example.split(" > ").next().unwrap()).good();
     }
 }
+
+#[test]
+fn places_that_are_called_degrees_are_degrees() {
+    let folder = Folder::new();
+    let run =
+        |window: &str, names: &str| folder.run(&format!("simulate --intensity 1 --window {window} --columns {names}"));
+    run("0,1,89,91", "lon,lat").refused(&["--window", "91", "latitude", "--columns"]);
+    run("0,400,0,1", "lon,lat").refused(&["--window", "400", "longitude"]);
+    run("0,1,89,91", "x,y").good();
+    run("0,1,88,90", "lon,lat").good();
+}

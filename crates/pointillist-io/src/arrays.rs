@@ -382,7 +382,7 @@ impl ArrayEvents {
         };
         let events = Events::new(points, window)?;
         let has_degrees = is_on_globe(events.window().axes());
-        Ok(Loaded { events, trials, has_dates, has_degrees, source, warnings })
+        Ok(Loaded { events, trials, types: None, has_dates, has_degrees, source, warnings })
     }
 
     /// Those for which `keep` holds: all of them without a copy, or with `clip` those that are left, and a warning of the others.

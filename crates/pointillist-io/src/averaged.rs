@@ -32,6 +32,9 @@ pub struct ComponentSummary {
     pub range: Vec<f64>,
     /// The prior standard deviation of f.
     pub sd: f64,
+    /// How much more than elsewhere f varies about each of a grid of knots over the window, if that is not the same everywhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scale: Vec<f64>,
     /// Whether it stands for a rate that does not vary.
     #[serde(default)]
     pub constant: bool,
@@ -92,6 +95,7 @@ impl ComponentSummary {
                 range: lattice.lengthscales.iter().map(|length| 2.0 * length).collect(),
                 sd: lattice.variance.sqrt(),
                 constant: lattice.is_constant(),
+                scale: lattice.scale,
                 covariates: !component.covariates().is_empty(),
             });
         }
@@ -111,6 +115,7 @@ impl ComponentSummary {
             kernel: Some(kernel.expression(&axes)),
             range: if has_one_each { lengths.iter().map(|length| 2.0 * length).collect() } else { vec![] },
             sd: kernel.variance().sqrt(),
+            scale: vec![],
             constant: false,
             covariates: false,
         })
@@ -122,7 +127,10 @@ impl ComponentSummary {
             _ if self.constant && self.covariates => "covariates alone".into(),
             _ if self.constant => "constant rate".into(),
             (Some(kernel), _) => format!("{kernel} on inducing points"),
-            (None, smoothness) => format!("{} link, smoothness {}", self.link, smoothness.unwrap_or_default()),
+            (None, smoothness) => {
+                let local = if self.scale.is_empty() { "" } else { " with a local scale" };
+                format!("{} link, smoothness {}{local}", self.link, smoothness.unwrap_or_default())
+            }
         }
     }
 }
@@ -148,6 +156,7 @@ impl<'a> Told<'a> {
                 rows.push(("range", self.ranges()));
             }
             rows.push(("sd of f", self.deviations()));
+            rows.extend(self.local_scale().map(|words| ("local scale", words)));
         }
         rows.extend(self.prior().map(|words| ("prior", words)));
         rows
@@ -251,6 +260,15 @@ impl<'a> Told<'a> {
             }
         };
         links.iter().map(said).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Where f varies more than elsewhere, on a line, in the heaviest component with a scale of its own in each part of the window.
+    fn local_scale(&self) -> Option<String> {
+        let scale = &self.varying().find(|component| !component.scale.is_empty() && component.range.len() == 1)?.scale;
+        let highest = (0..scale.len()).max_by(|a, b| scale[*a].total_cmp(&scale[*b]))?;
+        let (least, most) = (scale.iter().copied().fold(f64::INFINITY, f64::min), scale[highest]);
+        let into = 100.0 * highest as f64 / (scale.len() - 1) as f64;
+        Some(format!("f varies by {} to {} times that, most {into:.0} % into the window", short(least), short(most)))
     }
 
     /// What was believed of the heaviest component before.

@@ -37,12 +37,25 @@ impl Column {
         }
     }
 
-    fn len(&self) -> usize {
+    /// How many rows it has.
+    #[allow(clippy::len_without_is_empty)] // whether there are rows is asked of tables
+    pub fn len(&self) -> usize {
         match self {
             Self::Numbers(_, values) => values.len(),
             Self::Maybe(_, values) => values.len(),
             Self::Whole(_, values) => values.len(),
             Self::Texts(_, values) => values.len(),
+        }
+    }
+
+    /// With the rows of another column of the same kind below its own.
+    pub fn extend(&mut self, more: Self) {
+        match (self, more) {
+            (Self::Numbers(_, values), Self::Numbers(_, more)) => values.extend(more),
+            (Self::Maybe(_, values), Self::Maybe(_, more)) => values.extend(more),
+            (Self::Whole(_, values), Self::Whole(_, more)) => values.extend(more),
+            (Self::Texts(_, values), Self::Texts(_, more)) => values.extend(more),
+            _ => {}
         }
     }
 

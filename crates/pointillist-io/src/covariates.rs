@@ -1,29 +1,52 @@
-//! Covariates in: tables of coordinates with values, as a grid. Every column that is not called as an axis is a covariate of that name: a number if its
-//! values are numbers, a category if they are texts.
+//! Covariates in: tables of coordinates with values, as a grid, and GeoTIFFs. Every column that is not called as an axis is a covariate of that name: a
+//! number if its values are numbers, a category if they are texts. So is every band of a GeoTIFF.
 //!
 //! Values are those of cells about the places of the grid, which end half way between them. Rows may come in any order, and cells may be missing
-//! where the window does not need them.
+//! where the window does not need them. Of a GeoTIFF only those cells are read that the window needs.
 
 use super::columns::number;
+use super::geography::{directions, inward, is_on_globe, northing_of_centre};
+use super::geotiff_in::{GeoTiff, Ground, is_geotiff};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
+use super::spec::repeated;
 use super::table::{Dates, ReadOptions, Table, read_bytes, read_header, read_table, source_name};
 use super::window::{column_of, onto_axis, place, show_point, time_axis};
 use crate::message;
 use pointillist::settings::CovariateKind;
-use pointillist::{Axis, Covariate, Error, Events, Posterior};
+use pointillist::{Axis, Covariate, Error, Events, Posterior, Window};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A grid may have this many times the cells that were given before it is taken for none at all.
 const HARDLY_A_GRID: usize = 4;
 /// Most levels of a category: each but one has an effect of its own.
 const MOST_LEVELS: usize = 30;
 
+/// Most cells of a GeoTIFF that are read: more than can be used, which the library says better.
+const MOST_CELLS: usize = 4_000_000;
+
+/// A table of covariates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CovariateSource {
+    /// The path of a table or of a GeoTIFF.
+    Path(String),
+    /// The text of a table that is in memory.
+    Text {
+        /// What to call it.
+        name: String,
+        /// What it says.
+        bytes: Vec<u8>,
+    },
+}
+
 /// What is said of covariates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CovariateSettings {
-    /// Their tables.
-    pub files: Vec<String>,
+    /// Where they are.
+    pub sources: Vec<CovariateSource>,
+    /// The number of the events' reference system in the register of EPSG, if it is known.
+    pub epsg: Option<u16>,
     /// Those whose numbers are names of levels.
     pub categorical: Vec<String>,
     /// Those whose effect is a curve.
@@ -33,7 +56,7 @@ pub struct CovariateSettings {
 impl CovariateSettings {
     /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
-        self == &Self::default()
+        self.sources.is_empty() && self.categorical.is_empty() && self.spline.is_empty()
     }
 
     /// Refuses what is said of a covariate that is not there, or that cannot be meant.
@@ -45,7 +68,7 @@ impl CovariateSettings {
         {
             let there = all.iter().map(Covariate::name).collect::<Vec<_>>().join(", ");
             match all.iter().find(|covariate| covariate.name() == name) {
-                None if self.files.is_empty() => {
+                None if self.sources.is_empty() => {
                     return Err(message![
                         setting.given(name),
                         " is about a covariate, and there is none; add ",
@@ -69,17 +92,42 @@ impl CovariateSettings {
 /// The covariates that are meant, for events.
 pub fn read_covariates(settings: &CovariateSettings, events: &Events) -> Result<Vec<Covariate>, InputError> {
     let mut all: Vec<Covariate> = Vec::new();
-    for file in &settings.files {
-        all.extend(of_file(file, settings, events)?);
+    for source in &settings.sources {
+        all.extend(match source {
+            CovariateSource::Path(path) if is_geotiff(path) => of_geotiff(path, settings, events)?,
+            CovariateSource::Path(path) => of_table(source_name(path), &read_table(path)?, settings, events)?,
+            CovariateSource::Text { name, bytes } => of_table(name, bytes, settings, events)?,
+        });
+    }
+    if let Some(name) = repeated(&all.iter().map(Covariate::name).collect::<Vec<_>>()) {
+        return Err(message![
+            Setting::Covariate,
+            ": `{name}` is there twice; give it once, or call one of them otherwise"
+        ]
+        .into());
     }
     settings.check(&all)?;
     Ok(all)
 }
 
-fn of_file(path: &str, settings: &CovariateSettings, events: &Events) -> Result<Vec<Covariate>, InputError> {
+/// What becomes of a column or a band.
+fn kind(name: &str, is_number: bool, settings: &CovariateSettings) -> Kind {
+    let is_in = |names: &[String]| names.iter().any(|known| known == name);
+    match () {
+        () if !is_number || is_in(&settings.categorical) => Kind::Levels,
+        () if is_in(&settings.spline) => Kind::Curve,
+        () => Kind::Line,
+    }
+}
+
+fn of_table(
+    source: &str,
+    bytes: &[u8],
+    settings: &CovariateSettings,
+    events: &Events,
+) -> Result<Vec<Covariate>, InputError> {
     let axes = events.window().axes();
-    let (source, bytes) = (source_name(path), read_table(path)?);
-    let header = read_header(source, &bytes, &Default::default())?;
+    let header = read_header(source, bytes, &Default::default())?;
     let columns: Vec<Option<&str>> = axes.iter().map(|axis| column_of(&header, axis)).collect();
     let there: Vec<usize> = (0..axes.len()).filter(|&r| columns[r].is_some()).collect();
     let found = header.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -100,26 +148,118 @@ fn of_file(path: &str, settings: &CovariateSettings, events: &Events) -> Result<
     }
     let mut covariates = Vec::new();
     for (name, is_number) in values {
-        let kind = match () {
-            () if !is_number || settings.categorical.contains(name) => Kind::Levels,
-            () if settings.spline.contains(name) => Kind::Curve,
-            () => Kind::Line,
-        };
         let last = is_number.then(|| name.clone());
         let label = (!is_number).then(|| name.clone());
         let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
         let dates = Dates { zone: axes.iter().find_map(time_axis).and_then(|time| time.zone), ..Dates::default() };
         let columns = Some(own.iter().cloned().chain(last).collect());
         let options = ReadOptions { columns, label, time_unit, dates, ..ReadOptions::default() };
-        let mut table = read_bytes(source, &bytes, &options)?;
+        let mut table = read_bytes(source, bytes, &options)?;
         for (column, &r) in there.iter().enumerate() {
             onto_axis(&mut table, column, &axes[r], time_axis(&axes[r]).is_some())?;
         }
         let raster = Raster::of(&table, &there, axes)?;
-        raster.check_covers(source, events)?;
-        covariates.push(raster.covariate(source, name, kind)?);
+        check_covers(&raster.axes, &raster.lines, source, events)?;
+        covariates.push(raster.covariate(source, name, kind(name, *is_number, settings))?);
     }
     Ok(covariates)
+}
+
+/// The bands of a GeoTIFF, on the axes that go east and north.
+fn of_geotiff(path: &str, settings: &CovariateSettings, events: &Events) -> Result<Vec<Covariate>, InputError> {
+    let (source, window) = (source_name(path), events.window());
+    let mut file = GeoTiff::open(path, source)?;
+    if window.dims() < 2 {
+        return Err(message!["{source} is a map, and the events have one axis; give the covariate as a table"].into());
+    }
+    let [east, north] = directions(window.axes());
+    let [x, y] = on_axes(&file, source, settings, window)?;
+    // In the order of the axes.
+    let is_east_first = east < north;
+    let axes = sorted(is_east_first, east, north);
+    check_covers(&axes, &sorted(is_east_first, x.clone(), y.clone()), source, events)?;
+    let (columns, rows) = (needed(&x, window, east), needed(&y, window, north));
+    let cells = columns.len() * rows.len();
+    if cells > MOST_CELLS {
+        let remedy = format!("gdalwarp -tr EAST NORTH -r average {source} coarser.tif");
+        return Err(message![
+            "{source} has {cells} cells in the window, more than can be used; give means over larger cells, as `{remedy}` does"
+        ]
+        .into());
+    }
+    let lines = sorted(is_east_first, x[columns.start..=columns.end].to_vec(), y[rows.start..=rows.end].to_vec());
+    let (width, height) = (columns.len(), rows.len());
+    let names = file.names();
+    let bands = file.read(columns, rows)?;
+    let mut covariates = Vec::new();
+    for (name, band) in names.iter().zip(bands) {
+        let value = |i: usize| Some(band[i]).filter(|value| value.is_finite()).map(Value::Number);
+        let cells = match is_east_first {
+            true => (0..width).flat_map(|i| (0..height).map(move |j| j * width + i)).map(value).collect(),
+            false => (0..cells).map(value).collect(),
+        };
+        let raster = Raster { axes: axes.clone(), lines: lines.clone(), cells };
+        covariates.push(raster.covariate(source, name, kind(name, true, settings))?);
+    }
+    Ok(covariates)
+}
+
+fn sorted<T>(is_first: bool, one: T, other: T) -> Vec<T> {
+    if is_first { vec![one, other] } else { vec![other, one] }
+}
+
+/// Where the cells of a GeoTIFF begin and end on the axes of a window, going east and north; what is in other coordinates is refused.
+fn on_axes(
+    file: &GeoTiff,
+    source: &str,
+    settings: &CovariateSettings,
+    window: &Window,
+) -> Result<[Vec<f64>; 2], Message> {
+    let (axes, own) = (window.axes(), [file.lines_east(), file.lines_north()]);
+    let elsewhere = |there: String, here: String, system: String| {
+        message![
+            "{source} is in {there}, and the events are in {here}; bring it there, as `gdalwarp -t_srs {system} {source} other.tif` does"
+        ]
+    };
+    let [east, north] = directions(axes).map(|r| &axes[r]);
+    let Some(globe) = north.globe.filter(|_| is_on_globe(axes)) else {
+        return match (file.ground, settings.epsg) {
+            (Ground::Map(Some(code)), Some(known)) if code != known => {
+                Err(elsewhere(format!("EPSG:{code}"), format!("EPSG:{known}"), format!("EPSG:{known}")))
+            }
+            _ => Ok(own),
+        };
+    };
+    let degrees = |there: String| elsewhere(there, "degrees".into(), "EPSG:4326".into());
+    match file.ground {
+        Ground::Map(Some(code)) => Err(degrees(format!("the map EPSG:{code}"))),
+        Ground::Map(None) => Err(degrees("a map".into())),
+        Ground::EqualArea { parallel, meridian, northing } => {
+            let near = |one: f64, other: f64| (one - other).abs() < 1e-6;
+            let is_own = near(parallel, globe.parallel)
+                && near(meridian, globe.centre[0])
+                && near(northing, -northing_of_centre(&globe));
+            if is_own { Ok(own) } else { Err(degrees("km on the map of another window".into())) }
+        }
+        Ground::Degrees | Ground::Unknown => {
+            let [x, y] = own;
+            // A raster from -180 to 180 may be that of a window from 170 to 190: the turn that brings it nearest to the middle.
+            let middle = 0.5 * (x[0] + x[x.len() - 1]);
+            let turn = 360.0 * ((globe.centre[0] - middle) / 360.0).round();
+            Ok([
+                x.iter().map(|degrees| inward(east, degrees + turn)).collect(),
+                y.iter().map(|degrees| inward(north, *degrees)).collect(),
+            ])
+        }
+    }
+}
+
+/// The cells between lines that a window reaches into.
+fn needed(lines: &[f64], window: &Window, axis: usize) -> Range<usize> {
+    let span = window.bounding_box()[axis];
+    let first = lines.partition_point(|line| *line <= span.lo).saturating_sub(1);
+    let last = lines.partition_point(|line| *line < span.hi).min(lines.len() - 1);
+    first..last.max(first + 1)
 }
 
 /// Rows on a grid.
@@ -194,32 +334,6 @@ impl Raster {
         Ok(Self { axes: there.to_vec(), lines, cells: all })
     }
 
-    /// Refuses a raster that leaves a part of the window out, and says how many events lie beyond it.
-    fn check_covers(&self, source: &str, events: &Events) -> Result<(), Message> {
-        let (window, spans) = (events.window(), events.window().bounding_box());
-        for (&r, line) in self.axes.iter().zip(&self.lines) {
-            let (axis, span) = (&window.axes()[r], spans[r]);
-            // As much as a number may lose in the writing.
-            let slack = 1e-9 * span.length();
-            let (lo, hi) = (line[0], line[line.len() - 1]);
-            if lo <= span.lo + slack && hi >= span.hi - slack {
-                continue;
-            }
-            let total = events.len();
-            let outside = events.points().axis(r).iter().filter(|x| **x < lo - slack || **x > hi + slack).count();
-            let shown = |lo, hi| format!("{} to {}", place(axis, lo), place(axis, hi));
-            let (name, found, needed) = (&axis.name, shown(lo, hi), shown(span.lo, span.hi));
-            let remedy = match hi < span.lo || lo > span.hi {
-                true => "are both in the same coordinates? Give it in those of the events",
-                false => "extend the raster or give a smaller window",
-            };
-            return Err(message![
-                "{source} covers `{name}` from {found}, but the window needs {needed}, and {outside} of {total} events lie outside; {remedy}"
-            ]);
-        }
-        Ok(())
-    }
-
     fn covariate(self, source: &str, name: &str, kind: Kind) -> Result<Covariate, InputError> {
         let made = match kind {
             Kind::Line | Kind::Curve => {
@@ -254,6 +368,32 @@ impl Raster {
         };
         made.map_err(|error| message!["{source}: {error}"].into())
     }
+}
+
+/// Refuses a raster that leaves a part of the window out, and says how many events lie beyond it.
+fn check_covers(axes: &[usize], lines: &[Vec<f64>], source: &str, events: &Events) -> Result<(), Message> {
+    let (window, spans) = (events.window(), events.window().bounding_box());
+    for (&r, line) in axes.iter().zip(lines) {
+        let (axis, span) = (&window.axes()[r], spans[r]);
+        // As much as a number may lose in the writing.
+        let slack = 1e-9 * span.length();
+        let (lo, hi) = (line[0], line[line.len() - 1]);
+        if lo <= span.lo + slack && hi >= span.hi - slack {
+            continue;
+        }
+        let total = events.len();
+        let outside = events.points().axis(r).iter().filter(|x| **x < lo - slack || **x > hi + slack).count();
+        let shown = |lo, hi| format!("{} to {}", place(axis, lo), place(axis, hi));
+        let (name, found, needed) = (&axis.name, shown(lo, hi), shown(span.lo, span.hi));
+        let remedy = match hi < span.lo || lo > span.hi {
+            true => "are both in the same coordinates? Give it in those of the events",
+            false => "extend the raster or give a smaller window",
+        };
+        return Err(message![
+            "{source} covers `{name}` from {found}, but the window needs {needed}, and {outside} of {total} events lie outside; {remedy}"
+        ]);
+    }
+    Ok(())
 }
 
 /// The sentence of an error about a covariate, if it is one.

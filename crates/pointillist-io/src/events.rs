@@ -53,6 +53,8 @@ pub struct EventSettings {
     pub trials: Option<String>,
     /// The column that names the trial of an event.
     pub trial_column: Option<String>,
+    /// The column that names the type of an event.
+    pub type_column: Option<String>,
     /// A table of how closely the window was looked at.
     pub exposure: Option<String>,
     /// Drop events that lie outside the window, in place of refusing them.
@@ -76,6 +78,8 @@ pub struct Loaded {
     pub events: Events,
     /// For each event the number of its trial from 0, if they have trials.
     pub trials: Option<Vec<usize>>,
+    /// Their types, if they have any.
+    pub types: Option<TypeLabels>,
     /// Whether a coordinate is a date.
     pub has_dates: bool,
     /// Whether two coordinates are, or could be taken for, degrees on the globe.
@@ -84,6 +88,15 @@ pub struct Loaded {
     pub source: String,
     /// What the user should know of how they were read.
     pub warnings: Vec<Message>,
+}
+
+/// Types of events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeLabels {
+    /// Their names: by value if they are numbers, else as they come.
+    pub names: Vec<String>,
+    /// The number of the type of each event, from 0.
+    pub kinds: Vec<usize>,
 }
 
 /// Points on the axes of a model, with the lines they stood on and the trials they belong to.
@@ -137,7 +150,18 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
         coordinates: settings.columns.as_deref(),
     };
     let header = read_header(source, bytes, &read.dates)?;
-    let read = ReadOptions { label: trial.find(source, &header)?, ..read };
+    let label = match &settings.type_column {
+        Some(column) => {
+            if let (None, Some(label)) = (&settings.columns, trial.find(source, &header)?) {
+                let given = Setting::Type.given(column);
+                let said = message![given, ": {source} has a column {label} too, and an event has one label; name the"];
+                return Err(message![said, " coordinates with ", Setting::Columns].into());
+            }
+            Some(type_column(source, column, &header, settings)?)
+        }
+        None => trial.find(source, &header)?,
+    };
+    let read = ReadOptions { label, ..read };
     if settings.columns.is_none() && dataset.is_none() {
         refuse_counts(source, header.iter().map(|(name, _)| name.as_str()))?;
     }
@@ -186,7 +210,10 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     };
     let looks = Looks { repeats, exposure: settings.exposure.as_deref() };
     let window = observed::looked_at(plain, looks, &dates_only, &mut warnings)?;
-    let mut placed = Placed::new(table, trials.as_ref(), repeats, &mut warnings)?;
+    let names = settings.type_column.is_some().then(|| names_of(&table.labels));
+    // Types may be as many as they like, as far as reading goes.
+    let most = if names.is_some() { usize::MAX } else { repeats };
+    let mut placed = Placed::new(table, trials.as_ref(), most, &mut warnings)?;
     let strictness = Strictness { clip: settings.clip, remedy: trials.is_none().then_some(Setting::Window) };
     let dropped = match &trials {
         Some(trials) => placed.in_their_trials(trials, &window, strictness)?,
@@ -197,7 +224,34 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     let events = Events::new(placed.points, window)?;
     let has_dates = dates_only.contains(&true);
     let has_degrees = pair.is_some() || geography::called(&axes).is_some();
-    Ok(Loaded { events, trials: placed.trials, has_dates, has_degrees, source: file_name(path), warnings })
+    let (trials, types) = match names {
+        Some(names) => (None, Some(TypeLabels { names, kinds: placed.trials.unwrap_or_default() })),
+        None => (placed.trials, None),
+    };
+    Ok(Loaded { events, trials, types, has_dates, has_degrees, source: file_name(path), warnings })
+}
+
+/// The column of types, once it is known to be there.
+fn type_column(
+    source: &str,
+    column: &str,
+    header: &[(String, bool)],
+    settings: &EventSettings,
+) -> Result<String, InputError> {
+    let given = Setting::Type.given(column);
+    if settings.trials.is_some() || settings.trial_column.is_some() {
+        let said = message![given, " cannot be had with trials: an event has one label; give ", Setting::Repeats];
+        return Err(message![said, " if all trials have the same window"].into());
+    }
+    if !header.iter().any(|(name, _)| name.eq_ignore_ascii_case(column)) {
+        let names = header.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(message![given, ": {source} has no such column, only {names}; name one of them"].into());
+    }
+    if settings.columns.iter().flatten().any(|own| own.eq_ignore_ascii_case(column)) {
+        let said = message![given, " is a coordinate too; leave it out of ", Setting::Columns];
+        return Err(said.into());
+    }
+    Ok(column.into())
 }
 
 /// Why trials cannot go by the clocks of a zone.
@@ -534,8 +588,8 @@ fn more_trials(source: &str, count: usize, repeats: usize, setting: Setting) -> 
     message!["{source} has events of {count} trials, more than the {repeats} of ", setting, "; correct it"]
 }
 
-/// Labels as numbers from 0, and how many there are: by value if they are numbers, else as they come.
-fn numbered(labels: &[String]) -> (Vec<usize>, usize) {
+/// The names among labels: by value if they are numbers, else as they come.
+fn names_of(labels: &[String]) -> Vec<String> {
     let mut names: Vec<&str> = Vec::new();
     let mut seen = HashMap::new();
     for label in labels {
@@ -547,7 +601,13 @@ fn numbered(labels: &[String]) -> (Vec<usize>, usize) {
         order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
         names = order.iter().map(|&i| names[i]).collect();
     }
-    let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (*name, i)).collect();
+    names.into_iter().map(String::from).collect()
+}
+
+/// Labels as numbers from 0, in the order of their names, and how many there are.
+fn numbered(labels: &[String]) -> (Vec<usize>, usize) {
+    let names = names_of(labels);
+    let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
     (labels.iter().map(|label| places[label.as_str()]).collect(), names.len())
 }
 

@@ -686,10 +686,22 @@ impl Summary {
         if goodness.p >= Goodness::POOR {
             return Message::default();
         }
+        // What could not be recorded is mended by no model, and the warning says so first.
+        if Goodness::is_a_gap(goodness.seen, goodness.expected) {
+            return message![
+                "; leave out what could not be recorded (the warning says where), else try ",
+                self.tries()
+            ];
+        }
+        message!["; try ", self.tries()]
+    }
+
+    /// What a fit did not have.
+    fn tries(&self) -> Message {
         if self.basis == "inducing" {
             let (inducing, lattice) = (Setting::Inducing, Setting::Basis.given("lattice"));
             return message![
-                "; try more inducing points (",
+                "more inducing points (",
                 inducing,
                 "), a kernel with a shorter length-scale, or a lattice (",
                 lattice,
@@ -707,7 +719,7 @@ impl Summary {
             }
         }
         tries.extend([message!["a finer lattice (", Setting::Nodes, ")"], "a shorter window".into()]);
-        message!["; try ", Message::joined(tries, ", ")]
+        Message::joined(tries, ", ")
     }
 
     /// What to say of a fit that did not converge.
@@ -785,6 +797,7 @@ impl Fitted {
             event_count,
             events,
             cells,
+            types: None,
             reference: Default::default(),
             command: None,
         };

@@ -11,6 +11,7 @@
 //! high that it matters is warned of.
 
 use super::columns::number;
+use super::geojson::ring_name;
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::window::place;
@@ -80,6 +81,13 @@ pub fn called(axes: &[Axis]) -> Option<Pair> {
         found.next().filter(|_| found.next().is_none())
     };
     Some(Pair { east: only(&LONGITUDES)?, north: only(&LATITUDES)? })
+}
+
+/// The numbers of the axes that go east and north: by what they are on the globe or are called, else the first two.
+pub fn directions(axes: &[Axis]) -> [usize; 2] {
+    let is_north = |axis: &Axis| axis.globe.is_some_and(|globe| globe.direction == Direction::North);
+    let is_turned = axes.first().is_some_and(is_north) || called(axes).is_some_and(Pair::is_north_first);
+    if is_turned { [1, 0] } else { [0, 1] }
 }
 
 /// What a column may be called as well, if this is what a longitude or a latitude may be called.
@@ -206,7 +214,6 @@ pub fn refuse_no_degrees(points: &Points, axes: &[Axis], what: &str) -> Result<(
 /// A region, in km, where the map has it. What lies more than half a turn from the map's centre is the same place on its other side: on a map from 170 to
 /// 190 degrees -180,-170 is 180,190. A region that lies across the map's cut comes in two parts, one on each side. The reason if it cannot be placed.
 pub fn onto_map(region: Window) -> Result<Window, Message> {
-    let is_east = |axis: &Axis| axis.globe.is_some_and(|globe| globe.direction == Direction::East);
     let Some(east) = region.axes().iter().position(is_east) else { return Ok(region) };
     let Some(globe) = region.axes()[east].globe else { return Ok(region) };
     let degrees = |degrees: f64| to_km(&globe, globe.centre[0] + degrees);
@@ -420,6 +427,9 @@ pub fn on_globe(
         ]
         .into());
     }
+    for outline in window.outlines() {
+        refuse_long_way("the border of the window", outline.rings(), pair.east)?;
+    }
     let (parallel, stretch) = true_parallel(spans[pair.north]);
     let centre = [spans[pair.east], spans[pair.north]].map(|span| rounded(0.5 * (span.lo + span.hi)));
     if stretch > STRETCH_WORTH_A_WORD {
@@ -438,6 +448,31 @@ pub fn on_globe(
     }
     let pieces = window.pieces().iter().map(|piece| piece_inward(piece, &axes)).collect::<Result<Vec<_>, _>>()?;
     Ok(Window::union(&pieces)?.with_axes(axes)?)
+}
+
+/// Whether an axis counts longitudes.
+pub(crate) fn is_east(axis: &Axis) -> bool {
+    axis.globe.is_some_and(|globe| globe.direction == Direction::East)
+}
+
+/// Refuses edges that go more than half round the globe: whoever draws from 178 to -176 means the short way.
+pub(crate) fn refuse_long_way(file: &str, polygons: &[Vec<Ring>], east: usize) -> Result<(), Message> {
+    for (polygon, rings) in polygons.iter().enumerate() {
+        for (ring, corners) in rings.iter().enumerate() {
+            let ends = |place: usize| [corners[place][east], corners[(place + 1) % corners.len()][east]];
+            // All round the globe is meant.
+            let is_long = |[from, to]: [f64; 2]| (180.0 + 1e-9..360.0 - 1e-9).contains(&(to - from).abs());
+            let Some(place) = (0..corners.len()).find(|&place| is_long(ends(place))) else { continue };
+            let [from, to] = ends(place);
+            let (west, polygon, ring, place) = (number(from.min(to)), polygon + 1, ring_name(ring), place + 1);
+            let (short, [from, to]) = (number(from.min(to) + 360.0), [from, to].map(number));
+            return Err(message![
+                "{file}: polygon {polygon}: {ring}, position {place}: from longitude {from} to {to} it goes the long way round the globe; if the short way is meant write \
+                 {short} for {west}, else give a position between the two"
+            ]);
+        }
+    }
+    Ok(())
 }
 
 /// What to say of lengths in a window that is high or tall.

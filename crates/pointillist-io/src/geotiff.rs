@@ -12,7 +12,7 @@ use std::io::Write;
 /// Bytes of a strip before it is deflated, about.
 const STRIP: usize = 1 << 18;
 /// A key whose value a user defines.
-const USER_DEFINED: u16 = 32767;
+pub(crate) const USER_DEFINED: u16 = 32767;
 /// The geographic system of longitudes and latitudes.
 pub const WGS84: u16 = 4326;
 /// Codes of EPSG for geographic systems that are in use; others are projected.

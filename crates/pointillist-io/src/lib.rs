@@ -37,6 +37,7 @@ pub mod geography;
 mod geojson;
 mod geojson_points;
 pub mod geotiff;
+mod geotiff_in;
 mod in_words;
 mod input_error;
 mod memory;
@@ -59,16 +60,17 @@ mod summary_file;
 mod table;
 mod time;
 mod trials;
+pub mod types;
 pub mod update;
 mod window;
 mod zone;
 
 pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, write_checkpoint};
-pub use checksum::resealed;
+pub use checksum::{Checksum, resealed};
 pub use columns::{Column, csv_text, geojson_text, json_text, number};
 pub use events::{
-    EventSettings, HeldOut, HeldOutEvents, Loaded, LooksSaidBy, Placed, RowSettings, read_events, read_held_out,
-    read_points,
+    EventSettings, HeldOut, HeldOutEvents, Loaded, LooksSaidBy, Placed, RowSettings, TypeLabels, read_events,
+    read_held_out, read_points,
 };
 pub use filter::Filter;
 pub use finite::not_finite;
@@ -78,7 +80,9 @@ pub use geojson_points::is_geojson;
 pub use input_error::InputError;
 pub use memory::{given_limit, set_limit};
 pub use message::{Action, Message, Plain, Setting, Spelling};
-pub use model_file::{GROWTH as MODEL_GROWTH, KeptEvents, MOST_EVENTS, ModelFile, ModelFileError, Reference};
+pub use model_file::{
+    GROWTH as MODEL_GROWTH, KeptEvents, KeptTypes, MOST_EVENTS, ModelFile, ModelFileError, Reference,
+};
 pub use model_settings::{Basis, Degrees, FitSettings, InducingSetting, Mean, Shape};
 pub use outage::outage;
 pub use output::{OutputError, Written, begin_writing, check_name, check_target, ending, give_up, write_atomically};
@@ -91,4 +95,4 @@ pub use table::{Counting, Dates, ReadOptions, Table, read_bytes, read_header, so
 pub use time::{Epoch, TimeAxis, TimeUnit};
 pub use trials::Trials;
 pub use window::{Given, On, column_of, onto_axis, place, show_box, show_point, show_window, time_axis};
-pub use zone::{Zone, looks, on_clocks};
+pub use zone::{Zone, looks, odd_times, on_clocks};

@@ -74,6 +74,8 @@ pub enum Setting {
     Mean,
     /// How the bound is maximised.
     Method,
+    /// How much work a lattice may take.
+    Budget,
     /// Nodes of a lattice.
     Nodes,
     /// Whether inducing points are moved.
@@ -96,17 +98,23 @@ pub enum Setting {
     Tolerance,
     /// The column that names the trial of an event.
     TrialColumn,
+    /// The column that names the types of events.
+    Type,
+    /// Of which type, or ratio of types, something is asked.
+    Of,
     /// The table of trials.
     Trials,
     /// The unit of an axis.
     Unit,
+    /// Whether f may vary more in some parts of the window than in others.
+    Vary,
     /// Where events were looked for.
     Window,
 }
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 50] = [
         Self::Average,
         Self::Categorical,
         Self::Covariate,
@@ -139,6 +147,7 @@ impl Setting {
         Self::MaxMemory,
         Self::Mean,
         Self::Method,
+        Self::Budget,
         Self::Nodes,
         Self::OptimiseInducing,
         Self::Prior,
@@ -150,8 +159,11 @@ impl Setting {
         Self::TimeUnit,
         Self::Tolerance,
         Self::TrialColumn,
+        Self::Type,
+        Self::Of,
         Self::Trials,
         Self::Unit,
+        Self::Vary,
         Self::Window,
     ];
 
@@ -190,6 +202,7 @@ impl Setting {
             Self::MaxMemory => "max_memory",
             Self::Mean => "mean",
             Self::Method => "method",
+            Self::Budget => "budget",
             Self::Nodes => "nodes",
             Self::OptimiseInducing => "optimise_inducing",
             Self::Prior => "prior",
@@ -201,8 +214,11 @@ impl Setting {
             Self::TimeUnit => "time_unit",
             Self::Tolerance => "tolerance",
             Self::TrialColumn => "trial_column",
+            Self::Type => "type",
+            Self::Of => "of",
             Self::Trials => "trials",
             Self::Unit => "unit",
+            Self::Vary => "vary",
             Self::Window => "window",
         }
     }

@@ -14,6 +14,7 @@ use super::table::source_name;
 use super::zone::Zone;
 use crate::message;
 use pointillist::state::PosteriorState;
+use pointillist::types::TypesPosterior;
 use pointillist::{Points, Posterior};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -42,6 +43,8 @@ pub struct ModelFile {
     pub events: Option<KeptEvents>,
     /// The events by cell, if they came so: more may be added to them.
     pub cells: Option<SummaryFile>,
+    /// The types of events, if the posterior is of several: then it is that of the first, and the others are views of it.
+    pub types: Option<KeptTypes>,
     /// What front ends know of the coordinates beyond their axes.
     pub reference: Reference,
     /// The command that made it, without what changes nothing in it.
@@ -57,6 +60,18 @@ pub struct Reference {
     /// The time zone in which dates are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
+}
+
+/// Types of events, with what is kept of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptTypes {
+    /// Their names.
+    pub names: Vec<String>,
+    /// How many events there are of each.
+    pub counts: Vec<usize>,
+    /// The number of the type of each event that is kept, from 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<usize>,
 }
 
 /// Events kept for pictures.
@@ -82,6 +97,8 @@ pub enum ModelFileError {
     Summary { file: String },
     /// JSON that stops before its end.
     CutShort { file: String },
+    /// Of several types, where one rate is asked for.
+    Types { file: String, names: Vec<String> },
     /// Of another version.
     Version { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
@@ -106,6 +123,12 @@ impl ModelFileError {
             Self::Summary { file } => {
                 message!["{file} is a summary of events, not a model; make one of it with ", Action::Fit.of(file)]
             }
+            Self::Types { file, names } => {
+                let names = names.join(", ");
+                message![
+                    "{file} is a model of several types ({names}), and what is asked for is not known of those; predict, count, plot, sample and show are"
+                ]
+            }
             Self::CutShort { file } => message!["{file} is cut short; copy it again, or fit again"],
             Self::Version { file, found } => message![
                 "{file} was made by another version of pointillist (model format {found}, this one reads {VERSION}); fit again, or use that \
@@ -126,6 +149,8 @@ struct Document {
     summary: serde_json::Value,
     event_count: usize,
     posterior: PosteriorState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    types: Option<KeptTypes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventRows>,
     /// A summary file, in base64.
@@ -168,6 +193,7 @@ impl ModelFile {
             summary: self.summary.clone(),
             event_count: self.event_count,
             posterior: self.posterior.state(),
+            types: self.types.clone(),
             events,
             cells: self.cells.as_ref().map(|cells| base64::encode(&cells.to_bytes())),
             reference: reference.clone(),
@@ -182,13 +208,27 @@ impl ModelFile {
         write_atomically(path, self.to_json().as_bytes())
     }
 
-    /// Reads the model at `path`, `-` for standard input.
+    /// Reads the model at `path`, `-` for standard input. One of several types is refused.
     pub fn read(path: &str) -> Result<Self, ModelFileError> {
         Self::from_bytes(source_name(path), &read_file(path)?)
     }
 
-    /// The model in `bytes`; `file` stands for it in messages.
+    /// The same for who knows of types.
+    pub fn read_any(path: &str) -> Result<Self, ModelFileError> {
+        Self::any_from_bytes(source_name(path), &read_file(path)?)
+    }
+
+    /// The model in `bytes`; `file` stands for it in messages. One of several types is refused.
     pub fn from_bytes(file: &str, bytes: &[u8]) -> Result<Self, ModelFileError> {
+        let model = Self::any_from_bytes(file, bytes)?;
+        match model.types {
+            Some(types) => Err(ModelFileError::Types { file: file.into(), names: types.names }),
+            None => Ok(model),
+        }
+    }
+
+    /// The same for who knows of types.
+    pub fn any_from_bytes(file: &str, bytes: &[u8]) -> Result<Self, ModelFileError> {
         let file = || file.to_string();
         if bytes.trim_ascii().is_empty() {
             return Err(ModelFileError::Empty { file: file() });
@@ -219,13 +259,30 @@ impl ModelFile {
         if events.as_ref().is_some_and(|events| events.points.len() != document.event_count) {
             return Err(damaged("the number of events kept is not the number it gives".into()));
         }
+        if let Some(types) = &document.types {
+            let kept = events.as_ref().map_or(0, |events| events.points.len());
+            types.check(&posterior, document.event_count, kept).map_err(damaged)?;
+        }
         let zones = posterior.window().axes().iter().filter_map(|axis| axis.zone.as_deref());
         for zone in zones {
             Zone::named(zone).map_err(|_| damaged(format!("there is no time zone {}", zone.escape_default())))?;
         }
         let cells = document.cells.map(|text| cells(&text)).transpose().map_err(damaged)?;
-        let Document { source, summary, event_count, reference, command, .. } = document;
-        Ok(Self { source, summary, posterior, event_count, events, cells, reference, command })
+        let Document { source, summary, event_count, reference, command, types, .. } = document;
+        Ok(Self { source, summary, posterior, event_count, events, cells, types, reference, command })
+    }
+}
+
+impl KeptTypes {
+    /// Refuses numbers that do not fit each other.
+    fn check(&self, posterior: &Posterior, events: usize, kept: usize) -> Result<(), String> {
+        TypesPosterior::new(self.names.clone(), posterior.clone()).map_err(|error| error.to_string())?;
+        let of_each = (0..self.names.len()).map(|kind| self.kinds.iter().filter(|own| **own == kind).count());
+        let fits = self.kinds.len() == kept
+            && self.counts.len() == self.names.len()
+            && self.counts.iter().try_fold(0usize, |sum, count| sum.checked_add(*count)) == Some(events)
+            && (kept == 0 || of_each.eq(self.counts.iter().copied()));
+        if fits { Ok(()) } else { Err("the types of its events do not fit their numbers".into()) }
     }
 }
 

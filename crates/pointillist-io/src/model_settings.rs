@@ -11,7 +11,7 @@ use super::time::TimeUnit;
 use super::window::{Given, time_axis};
 use crate::message;
 use pointillist::kernel::{Expression, Factor, Unit};
-use pointillist::settings::{Inducing, LatticeMean, Method, PriorMean, Smoothness};
+use pointillist::settings::{Budget, Inducing, LatticeMean, Method, PriorMean, Smoothness, Vary};
 use pointillist::{Axis, Error, Family, InducingPoints, LatticeChoice, Link, Model, Points, Prior, Window};
 use std::path::Path;
 
@@ -80,10 +80,14 @@ pub struct FitSettings {
     pub basis: Basis,
     /// Nodes of a lattice, as in `200x100`.
     pub nodes: Option<String>,
+    /// How much work a lattice may take, as in `30s`, `5min` or `none`.
+    pub budget: Option<String>,
     /// The name of a link, or `auto`.
     pub link: Option<String>,
     /// Smoothness of a lattice; all degrees if nothing is said.
     pub smoothness: Option<Degrees>,
+    /// Whether f may vary more in some parts of the window than in others.
+    pub vary: Option<Vary>,
     /// The kernel, as in `se(t)*periodic(t, period=1!)`.
     pub kernel: Option<String>,
     /// Cycles of the clock, as in `day,week`: they write the kernel.
@@ -144,6 +148,7 @@ impl FitSettings {
             return Err(message![Setting::MaxEvaluations.given(0), " leaves nothing to do; allow at least one"].into());
         }
         self.refuse_contradictions(&fixed, &priors)?;
+        let budget = self.budget.as_deref().map(budget).transpose()?;
         Ok(Model {
             family: self.family(axes)?,
             priors,
@@ -151,6 +156,7 @@ impl FitSettings {
             most_evaluations: self.max_evaluations.unwrap_or(default.most_evaluations),
             // What nobody set is the same on every machine.
             most_bytes: given_limit().map_or(default.most_bytes, |most| most as usize),
+            budget: budget.unwrap_or_default(),
             exact: self.exact,
             tolerance: self.tolerance.unwrap_or(default.tolerance),
             errors: self.errors,
@@ -184,6 +190,14 @@ impl FitSettings {
                 " says something of it; leave one of them out"
             ]);
         }
+        if self.nodes.is_some() && self.budget.is_some() {
+            return Err(message![
+                Setting::Nodes,
+                " says which lattice is taken, so ",
+                Setting::Budget,
+                " has no effect; leave one of them out"
+            ]);
+        }
         let of_link = |name: &&String| ["variance", "mean"].contains(&name.as_str());
         let mut named = fixed.iter().map(|(name, _)| name).chain(priors.iter().map(|(name, _)| name));
         if let (Some("auto"), Some(name)) = (self.link.as_deref(), named.find(of_link)) {
@@ -193,6 +207,7 @@ impl FitSettings {
                 Setting::Link.given("log")
             ]);
         }
+        self.refuse_to_vary()?;
         if self.average == Some(true) && self.method == Some(Method::Joint) {
             let joint = Setting::Method.given("joint");
             return Err(message![
@@ -206,12 +221,32 @@ impl FitSettings {
         Ok(())
     }
 
+    /// Refuses a scale that is to vary where it cannot.
+    fn refuse_to_vary(&self) -> Result<(), Message> {
+        let on = Setting::Vary.given("on");
+        match self.vary {
+            Some(Vary::On) if self.average == Some(false) => Err(message![
+                on,
+                " has its say in an average, by its evidence; leave out one of it and ",
+                Setting::Average.given("off")
+            ]),
+            Some(Vary::On) if self.smoothness == Some(Degrees::One(Smoothness::One)) => Err(message![
+                on,
+                " is for smoothness 2 and 4; leave out one of it and ",
+                Setting::Smoothness.given("1")
+            ]),
+            _ => Ok(()),
+        }
+    }
+
     /// What f is made of by what is said.
     pub fn shape(&self) -> Shape {
         let asked_by = |given: bool, by: Message| given.then_some(by);
         let on_lattice = asked_by(self.basis == Basis::Lattice, Setting::Basis.given("lattice"))
             .or(asked_by(self.nodes.is_some(), Setting::Nodes.into()))
             .or(asked_by(self.smoothness.is_some(), Setting::Smoothness.into()))
+            .or(asked_by(self.budget.is_some(), Setting::Budget.into()))
+            .or(asked_by(self.vary.is_some(), Setting::Vary.into()))
             .or(asked_by(self.asks_for_link(), Setting::Link.into()));
         match (self.basis, on_lattice) {
             (Basis::Inducing, _) => Shape::Inducing,
@@ -224,8 +259,10 @@ impl FitSettings {
     pub fn refuse_idle(&self) -> Result<(), Message> {
         let given = |is_given: bool, setting: Setting| is_given.then_some(setting);
         let for_nodes = given(self.tolerance.is_some(), Setting::Tolerance);
-        let for_lattices =
-            given(self.nodes.is_some(), Setting::Nodes).or(given(self.smoothness.is_some(), Setting::Smoothness));
+        let for_lattices = given(self.nodes.is_some(), Setting::Nodes)
+            .or(given(self.smoothness.is_some(), Setting::Smoothness))
+            .or(given(self.vary.is_some(), Setting::Vary))
+            .or(given(self.budget.is_some(), Setting::Budget));
         let for_inducing = given(self.inducing.is_some(), Setting::Inducing)
             .or(given(self.kernel.is_some(), Setting::Kernel))
             .or(given(self.cycle.is_some(), Setting::Cycle))
@@ -357,6 +394,7 @@ impl FitSettings {
                 None | Some(AUTO) => Link::ALL.to_vec(),
                 Some(name) => vec![name.parse::<Link>()?],
             },
+            vary: self.vary.unwrap_or_default(),
         })
     }
 
@@ -376,6 +414,9 @@ impl FitSettings {
         if setting == "basis" {
             return message![Setting::Basis.given(asked), " {requirement}"].into();
         }
+        if setting == "vary" {
+            return message![Setting::Vary.given(asked), " {requirement}; leave it out"].into();
+        }
         let named = |text: &&String, sign| text.rsplit_once(sign).is_some_and(|(name, _)| name.trim() == *asked);
         let prior = self.prior.iter().find(|text| named(text, '~')).map(|text| Setting::Prior.given(text));
         let fixed = || self.fix.iter().find(|text| named(text, '=')).map(|text| Setting::Fix.given(text));
@@ -383,6 +424,29 @@ impl FitSettings {
             Some(given) => message![given, ": there is no parameter `{asked}`; {requirement}"].into(),
             None => error.into(),
         }
+    }
+}
+
+/// Endings of a budget, and how many seconds they are.
+const UNITS: [(&str, f64); 3] = [("min", 60.0), ("h", 3600.0), ("s", 1.0)];
+
+/// How much work is meant by `30s`, `5min`, `2h` or `none`.
+fn budget(text: &str) -> Result<Budget, Message> {
+    let given = text.trim();
+    if given == "none" {
+        return Ok(Budget::Unlimited);
+    }
+    let of_unit = |(ending, seconds): &(&str, f64)| {
+        let number: f64 = given.strip_suffix(ending)?.trim().parse().ok()?;
+        Some(number * seconds)
+    };
+    match UNITS.iter().find_map(of_unit) {
+        Some(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(Budget::Seconds(seconds)),
+        Some(0.0) => Err(message![
+            Setting::Budget.given(text),
+            " leaves nothing to do; give a time, as in 30s or 5min, or `none`"
+        ]),
+        _ => Err(message![Setting::Budget.given(text), " is not a time; write it as in 30s, 5min or 1h, or `none`"]),
     }
 }
 

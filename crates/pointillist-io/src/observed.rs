@@ -4,7 +4,9 @@ use super::columns::number;
 use super::datasets;
 pub use super::exposure::ExposureTable;
 use super::exposure::{choose_columns, exposure_table};
-use super::geography::{no_degrees, onto_map, outward, rings_inward, row_inward, row_outward};
+use super::geography::{
+    is_east, no_degrees, onto_map, outward, refuse_long_way, rings_inward, row_inward, row_outward,
+};
 use super::geojson::{self, Feature, Ring, read_features, read_polygons, ring_name};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
@@ -14,7 +16,7 @@ use super::time::{TimeAxis, TimeUnit};
 use super::trials::Trials;
 use super::window::{Given, On, column_of, is_end, onto_axis, parse_box, place, time_axis};
 use crate::message;
-use pointillist::window::{Direction, Exposure, Polygons, Spread};
+use pointillist::window::{Exposure, Polygons, Spread};
 use pointillist::{Axis, Error, Points, Window};
 use std::borrow::Cow;
 use std::path::Path;
@@ -147,7 +149,9 @@ fn within(
     }
     let rings = if on.north_first { turned(rings) } else { rings };
     refuse_no_degrees(file, &rings, on.axes)?;
-    refuse_long_way(file, &rings, on.axes)?;
+    if let Some(east) = on.axes[..2].iter().position(is_east) {
+        refuse_long_way(file, &rings, east)?;
+    }
     let rings = rings_inward(&rings, on.axes);
     let inside = Polygons::new(rings).map(Window::inside).map_err(|error| polygon_fault(file, error, on.axes))?;
     let window = match others {
@@ -172,28 +176,6 @@ fn refuse_no_degrees(file: &str, polygons: &[Vec<Ring>], axes: &[Axis]) -> Resul
             let (polygon, ring, place, value) = (polygon + 1, ring_name(ring), place + 1, number(value));
             return Err(message![
                 "{file}: polygon {polygon}: {ring}, position {place}: {value} is no {what}; give degrees, longitude before latitude"
-            ]);
-        }
-    }
-    Ok(())
-}
-
-/// Refuses edges that go more than half round the globe: whoever draws from 178 to -176 means the short way.
-fn refuse_long_way(file: &str, polygons: &[Vec<Ring>], axes: &[Axis]) -> Result<(), Message> {
-    let is_east = |axis: &Axis| axis.globe.is_some_and(|globe| globe.direction == Direction::East);
-    let Some(east) = axes[..2].iter().position(is_east) else { return Ok(()) };
-    for (polygon, rings) in polygons.iter().enumerate() {
-        for (ring, corners) in rings.iter().enumerate() {
-            let ends = |place: usize| [corners[place][east], corners[(place + 1) % corners.len()][east]];
-            // All round the globe is meant.
-            let is_long = |[from, to]: [f64; 2]| (180.0 + 1e-9..360.0 - 1e-9).contains(&(to - from).abs());
-            let Some(place) = (0..corners.len()).find(|&place| is_long(ends(place))) else { continue };
-            let [from, to] = ends(place);
-            let (west, polygon, ring, place) = (number(from.min(to)), polygon + 1, ring_name(ring), place + 1);
-            let (short, [from, to]) = (number(from.min(to) + 360.0), [from, to].map(number));
-            return Err(message![
-                "{file}: polygon {polygon}: {ring}, position {place}: from longitude {from} to {to} it goes the long way round the globe; if the short way is meant write \
-                 {short} for {west}, else give a position between the two"
             ]);
         }
     }

@@ -4,22 +4,30 @@
 //! Events are therefore compared with events. The same stretch of the cycles before and after has as many in the mean, whatever the cycle looks like. If n are seen
 //! in k such stretches, none in one more of the same mean has the probability (k/(k+1))ⁿ, whatever that mean is; there are as many chances as pauses.
 
-use super::components::components;
+use super::components::{NamedCycle, components};
 use super::message::{Message, Setting};
-use super::window::{place, show_box};
+use super::time::MICROS_PER_SECOND;
+use super::window::{place, show_box, time_axis};
 use super::zone::looks;
 use crate::message;
 use pointillist::{Points, Posterior};
 
 /// A pause is worth a word below this probability, for all pauses of a window together.
 const IMPROBABLE: f64 = 1e-3;
-/// Cycles before a pause that it is compared with, and as many after it.
-const CYCLES: i32 = 2;
+/// Cycles before a pause that it is compared with, and as many after it; none is further away than this.
+const CYCLES: usize = 2;
+const FURTHEST: i32 = 4;
 /// Fewest of them, and the fewest events in each: one busy stretch says nothing of the others.
 const FEWEST_CYCLES: usize = 2;
 const FEWEST_EVENTS: usize = 5;
 /// Windows of more stretches are not written out.
-const MOST_STRETCHES: usize = 4;
+const MOST_STRETCHES: usize = 6;
+/// Most pauses that are looked for.
+const MOST_PAUSES: usize = 24;
+/// A week, in cycles of a day; so many weeks before and after a pause, with at most this part of the events of other days, make it one of each week.
+const WEEK: f64 = 7.0;
+const MOST_WEEKS: i32 = 8;
+const QUIET: f64 = 0.1;
 
 /// A stretch without events, and what others like it have.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,21 +47,34 @@ pub fn outage(posterior: &Posterior, events: &Points) -> Option<Message> {
     let often = looks(window);
     let is_even = window.exposure().is_none() && often.iter().all(|looks| *looks == often[0]);
     let cycles = components(posterior).ok().filter(|_| is_even)?.into_iter().filter_map(|component| component.cycle);
-    let period = cycles.map(|cycle| cycle.period).reduce(f64::max)?;
+    let cycle = cycles.reduce(|one, other| if other.period > one.period { other } else { one })?;
     let spans = window.stretches();
     let mut times = events.axis(0);
     times.sort_by(f64::total_cmp);
-    let pause = longest(&times, &spans, period)?;
-    let [from, to] = [pause.from, pause.to].map(|at| place(axis, at));
-    let seen: Vec<String> = pause.others.iter().map(usize::to_string).collect();
-    let seen = seen.join(", ");
+    let time = time_axis(axis).filter(|_| cycle.named == Some(NamedCycle::Day));
+    let is_weekend = |at: f64| time.is_some_and(|time| is_weekend(time.reading_at(at)));
+    let Pauses { outages, weekly } = pauses(&times, &spans, cycle.period, &is_weekend);
+    let ends = |pause: &Pause| [pause.from, pause.to].map(|at| place(axis, at));
+    if outages.is_empty() {
+        let [from, to] = ends(weekly.first().filter(|_| cycle.named == Some(NamedCycle::Day))?);
+        return Some(message![
+            "there is no event from {from} to {to}, nor at that time of other weeks, but a cycle of a day has no week: try ",
+            Setting::Cycle.given("day,week")
+        ]);
+    }
+    let named = outages.iter().map(|pause| {
+        let [from, to] = ends(pause);
+        let seen: Vec<String> = pause.others.iter().map(usize::to_string).collect();
+        format!("from {from} to {to} (the same stretch of the cycles before and after has {})", seen.join(", "))
+    });
+    let named = named.collect::<Vec<_>>().join(", nor ");
+    let (then, them) = if outages.len() > 1 { ("at those times", "them") } else { ("then", "it") };
     let mut said = message![
-        "there is no event from {from} to {to}, where the same stretch of the cycles before and after has {seen}: if nothing could be \
-         recorded then (an outage), leave it out, because the cycle is learned from it too: "
+        "there is no event {named}: if nothing could be recorded {then} (an outage), leave {them} out, because the cycle is learned from {them} too: "
     ];
-    let left: Vec<(f64, f64)> = spans.iter().flat_map(|span| without(*span, (pause.from, pause.to))).collect();
+    let left = outages.iter().fold(spans, |spans, pause| cut(&spans, pause));
     if left.len() > MOST_STRETCHES {
-        said.add(message!["repeat ", Setting::Window, " for what lies before and after it"]);
+        said.add(message!["repeat ", Setting::Window, " for what lies before and after {them}"]);
         return Some(said);
     }
     for (number, span) in left.into_iter().enumerate() {
@@ -65,15 +86,72 @@ pub fn outage(posterior: &Posterior, events: &Points) -> Option<Message> {
     Some(said)
 }
 
+/// Whether clocks that show this (microseconds since 1970, a Thursday) are on a Saturday or Sunday.
+fn is_weekend(reading: i64) -> bool {
+    (reading.div_euclid(86_400 * MICROS_PER_SECOND) + 3).rem_euclid(7) >= 5
+}
+
+/// Stretches without a pause.
+fn cut(spans: &[(f64, f64)], pause: &Pause) -> Vec<(f64, f64)> {
+    spans.iter().flat_map(|span| without(*span, (pause.from, pause.to))).collect()
+}
+
 /// What is left of a stretch without another.
 fn without((lo, hi): (f64, f64), (from, to): (f64, f64)) -> Vec<(f64, f64)> {
     [(lo, hi.min(from)), (lo.max(to), hi)].into_iter().filter(|(lo, hi)| lo < hi).collect()
 }
 
+/// Improbable pauses.
+#[derive(Debug, Default, PartialEq)]
+struct Pauses {
+    /// Those that come once, in order of time.
+    outages: Vec<Pause>,
+    /// Those that every seventh cycle has: weekends, to a cycle of a day.
+    weekly: Vec<Pause>,
+}
+
+/// All improbable pauses between times in order, over stretches that were looked at: one after the other, so that none is compared with another.
+/// Where there is no other week to compare with, the calendar says what is a weekend.
+fn pauses(times: &[f64], spans: &[(f64, f64)], period: f64, is_weekend: &dyn Fn(f64) -> bool) -> Pauses {
+    let (mut found, mut left) = (Pauses::default(), spans.to_vec());
+    while found.outages.len() + found.weekly.len() < MOST_PAUSES {
+        let Some(pause) = least_probable(times, &left, period) else { break };
+        left = cut(&left, &pause);
+        let weekly = is_weekly(&pause, times, spans, period);
+        match weekly.unwrap_or_else(|| is_weekend(0.5 * (pause.from + pause.to))) {
+            true => found.weekly.push(pause),
+            false => found.outages.push(pause),
+        }
+    }
+    found.outages.sort_by(|a, b| a.from.total_cmp(&b.from));
+    found
+}
+
+/// Events in a stretch.
+fn count(times: &[f64], (from, to): (f64, f64)) -> usize {
+    times.partition_point(|t| *t <= to) - times.partition_point(|t| *t < from)
+}
+
+/// Whether a stretch lies in one that was looked at.
+fn was_looked_at(spans: &[(f64, f64)], (from, to): (f64, f64)) -> bool {
+    spans.iter().any(|(lo, hi)| *lo <= from && to <= *hi)
+}
+
+/// Whether all other weeks, of seven cycles, have next to no events where a pause is; nobody knows if no other week was looked at.
+fn is_weekly(pause: &Pause, times: &[f64], spans: &[(f64, f64)], period: f64) -> Option<bool> {
+    // The middle of it: weekends do not begin with the same minute.
+    let margin = 0.25 * (pause.to - pause.from);
+    let usual = pause.others.iter().sum::<usize>() as f64 / pause.others.len() as f64;
+    let weeks = (-MOST_WEEKS..=MOST_WEEKS).filter(|by| *by != 0).map(|by| f64::from(by) * WEEK * period);
+    let weeks = weeks.map(|by| (pause.from + margin + by, pause.to - margin + by));
+    let seen: Vec<usize> = weeks.filter(|week| was_looked_at(spans, *week)).map(|week| count(times, week)).collect();
+    let is_quiet = |seen: &usize| (*seen as f64) <= QUIET * usual;
+    (!seen.is_empty()).then(|| seen.iter().all(is_quiet))
+}
+
 /// The least probable pause between times in order, over stretches that were looked at, if it is improbable.
-fn longest(times: &[f64], spans: &[(f64, f64)], period: f64) -> Option<Pause> {
+fn least_probable(times: &[f64], spans: &[(f64, f64)], period: f64) -> Option<Pause> {
     let chances = (times.len() + spans.len()) as f64;
-    let count = |(from, to): (f64, f64)| times.partition_point(|t| *t <= to) - times.partition_point(|t| *t < from);
     let pauses = spans.iter().flat_map(|(lo, hi)| {
         let inside = times.iter().copied().filter(move |t| lo < t && t < hi);
         let ends: Vec<f64> = std::iter::once(*lo).chain(inside).chain([*hi]).collect();
@@ -81,12 +159,22 @@ fn longest(times: &[f64], spans: &[(f64, f64)], period: f64) -> Option<Pause> {
     });
     let compared = |(from, to): (f64, f64)| {
         let step = period * ((to - from) / period).ceil().max(1.0);
-        let moved = (-CYCLES..=CYCLES).filter(|by| *by != 0).map(|by| f64::from(by) * step);
-        let moved = moved.map(|by| (from + by, to + by));
-        let was_looked_at = |(from, to): &(f64, f64)| spans.iter().any(|(lo, hi)| lo <= from && to <= hi);
-        let others: Vec<usize> = moved.filter(was_looked_at).map(count).collect();
+        let moved = |by: i32| (from + f64::from(by) * step, to + f64::from(by) * step);
+        // The nearest on either side that were looked at.
+        let side = |sign: i32| {
+            let near = (1..=FURTHEST).map(move |by| moved(sign * by)).filter(|moved| was_looked_at(spans, *moved));
+            near.take(CYCLES).map(|moved| count(times, moved)).collect::<Vec<_>>()
+        };
+        let mut others: Vec<usize> = side(-1).into_iter().rev().chain(side(1)).collect();
+        let mut choices = chances;
+        // One of them may be another outage. To leave out the emptiest is one more choice for each.
+        let emptiest = (0..others.len()).min_by_key(|other| others[*other]);
+        if let Some(other) = emptiest.filter(|other| others[*other] < FEWEST_EVENTS && others.len() > FEWEST_CYCLES) {
+            choices *= 1.0 + others.len() as f64;
+            others.remove(other);
+        }
         let k = others.len() as f64;
-        let log_p = others.iter().sum::<usize>() as f64 * (k / (k + 1.0)).ln() + chances.ln();
+        let log_p = others.iter().sum::<usize>() as f64 * (k / (k + 1.0)).ln() + choices.ln();
         let is_told = others.len() >= FEWEST_CYCLES && others.iter().all(|seen| *seen >= FEWEST_EVENTS);
         (is_told && log_p < IMPROBABLE.ln()).then_some(Pause { from, to, others, log_p })
     };
@@ -132,9 +220,41 @@ mod tests {
         for seed in 0..50 {
             let mut times = Random(100 + seed).times(30.0, 120.0, |t| busy(120.0, t));
             times.retain(|t| !(12.3..13.3).contains(t));
-            let pause = longest(&times, &[(0.0, 30.0)], 1.0).unwrap();
+            let found = pauses(&times, &[(0.0, 30.0)], 1.0, &|_| false);
+            let [pause] = &found.outages[..] else { panic!("{found:?}") };
             assert!(pause.from < 12.35 && pause.to > 13.25 && pause.to - pause.from < 2.0, "{pause:?}");
+            assert!(found.weekly.is_empty());
         }
+    }
+
+    #[test]
+    fn two_outages_are_both_found_also_a_cycle_apart() {
+        for (seed, second) in (0..40).zip([20.3, 14.3].into_iter().cycle()) {
+            let mut times = Random(300 + seed).times(30.0, 120.0, |t| busy(120.0, t));
+            times.retain(|t| !(12.3..13.3).contains(t) && !(second..second + 1.0).contains(t));
+            let found = pauses(&times, &[(0.0, 30.0)], 1.0, &|_| false).outages;
+            let is_one = |at: f64| move |pause: &Pause| pause.from < at + 0.05 && pause.to > at + 0.95;
+            assert!(found.len() == 2 && is_one(12.3)(&found[0]) && is_one(second)(&found[1]), "{second}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn weekends_are_no_outage_and_a_day_beside_them_is() {
+        for seed in 0..20 {
+            let mut times = Random(500 + seed).times(28.0, 120.0, |t| if t % 7.0 < 5.0 { busy(120.0, t) } else { 0.0 });
+            let found = pauses(&times, &[(0.0, 28.0)], 1.0, &|_| false);
+            assert!(found.outages.is_empty() && !found.weekly.is_empty(), "{found:?}");
+            times.retain(|t| !(15.2..16.2).contains(t));
+            let found = pauses(&times, &[(0.0, 28.0)], 1.0, &|_| false).outages;
+            assert!(found.len() == 1 && found[0].from < 15.25 && found[0].to > 16.15, "{found:?}");
+        }
+        // With one weekend alone, the calendar knows.
+        let times = Random(7).times(11.0, 120.0, |t| if t % 7.0 < 5.0 { busy(120.0, t) } else { 0.0 });
+        assert_eq!(pauses(&times, &[(0.0, 11.0)], 1.0, &|at| at % 7.0 > 5.0).outages, []);
+        assert_eq!(pauses(&times, &[(0.0, 11.0)], 1.0, &|_| false).outages.len(), 1);
+        // 18 and 20 November 2024, a Monday and a Wednesday; the 23rd and 24th are the weekend; before 1970.
+        let days = [20_045_i64, 20_047, 20_050, 20_051, 20_052, -4, -5].map(|day| day * 86_400 * MICROS_PER_SECOND + 1);
+        assert_eq!(days.map(is_weekend), [false, false, true, true, false, true, true]);
     }
 
     #[test]
@@ -144,7 +264,7 @@ mod tests {
             let most = [20.0, 60.0, 200.0][seed as usize % 3];
             Random(900 + seed).times(30.0, most, |t| busy(most, t))
         });
-        let found = sets.filter(|times| longest(times, &[(0.0, 30.0)], 1.0).is_some()).count();
+        let found = sets.filter(|times| least_probable(times, &[(0.0, 30.0)], 1.0).is_some()).count();
         assert!(found <= 3, "{found}");
     }
 
@@ -152,7 +272,7 @@ mod tests {
     fn what_was_not_looked_at_is_no_pause() {
         let mut times = Random(3).times(30.0, 120.0, |t| busy(120.0, t));
         times.retain(|t| !(12.3..13.3).contains(t));
-        assert_eq!(longest(&times, &[(0.0, 12.3), (13.3, 30.0)], 1.0), None);
+        assert_eq!(least_probable(&times, &[(0.0, 12.3), (13.3, 30.0)], 1.0), None);
         assert_eq!(without((0.0, 30.0), (12.3, 13.3)), [(0.0, 12.3), (13.3, 30.0)]);
         assert_eq!(without((0.0, 30.0), (0.0, 1.0)), [(1.0, 30.0)]);
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 use pointillist::window::{Piece, Span};
-use pointillist::{Error, Window};
+use pointillist::{Axis, Error, Points, Window};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -231,6 +231,27 @@ pub fn left_out(window: &Window) -> Option<(&'static str, impl Fn(&[f64]) -> boo
         let at = point[clocks.axis];
         clocks.stretches(false).any(|(from, to)| from < at && at < to)
     }))
+}
+
+/// What to know of points at times that clocks never show, or show twice.
+pub fn odd_times(points: &Points, axes: &[Axis]) -> Vec<Message> {
+    let zoned = |(r, axis)| Some((r, time_axis(axis)?, time_axis(axis)?.zone?));
+    let Some((r, time, zone)) = axes.iter().enumerate().find_map(zoned) else { return vec![] };
+    let readings: Vec<i64> = points.rows().map(|row| time.reading_at(row[r])).collect();
+    let (Some(first), Some(last)) = (readings.iter().min(), readings.iter().max()) else { return vec![] };
+    let (changes, zone) = (zone.changes(*first, *last + 1), zone.name());
+    let told = |is_twice: bool, what: &str| {
+        let is_odd = |reading: &i64| {
+            let mut kind = changes.iter().filter(|change| change.is_twice == is_twice);
+            kind.any(|change| change.from <= *reading && *reading < change.to)
+        };
+        let count = readings.iter().filter(|reading| is_odd(reading)).count();
+        let place = readings.iter().position(is_odd)?;
+        let (shown, of) = (time.to_reading(points.row(place)[r]), readings.len());
+        Some(message!["{count} of {of} points are at times that the clocks of {zone} {what}, the first {shown}"])
+    };
+    let never = told(false, "never show, because they go forward there: the rate stands for no real time");
+    never.into_iter().chain(told(true, "show twice: one rate holds for both times")).collect()
 }
 
 /// Refuses a window with an end inside what clocks show twice: it does not say which of the two times is meant.

@@ -14,6 +14,7 @@ impl Spelling for Arguments {
     fn setting(&self, setting: Setting) -> String {
         let name = match setting {
             Setting::Filter => "where",
+            Setting::Covariate => "covariates",
             Setting::Unit => "units",
             Setting::HeldOutRepeats => "repeats",
             Setting::HeldOutTrials => "trials",

@@ -138,7 +138,7 @@ impl Events {
         let has_dates = window.0.axes().iter().any(|axis| time_axis(axis).is_some());
         let warnings = warnings.into_iter().map(Into::into).collect();
         let has_degrees = is_on_globe(window.0.axes());
-        Ok(Self(Loaded { events, trials: numbers(trials)?, has_dates, has_degrees, source, warnings }))
+        Ok(Self(Loaded { events, trials: numbers(trials)?, types: None, has_dates, has_degrees, source, warnings }))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
@@ -225,6 +225,7 @@ impl Reading {
             repeats: self.repeats,
             trials: self.trials,
             trial_column: self.trial_column,
+            type_column: None,
             exposure: self.exposure,
             clip: self.clip,
             time_unit: time_unit(&self.time_unit)?,

@@ -11,8 +11,9 @@ use super::window::{Window, Words, ends};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pointillist::exact::Sampling;
 use pointillist::parts::PartAtPlaces;
-use pointillist::{Fit, JointCounts, Model, Points};
+use pointillist::{Covariate, Fit, JointCounts, Model, Points};
 use pointillist_io::components::{Component, components};
+use pointillist_io::covariates::{CovariateSettings, CovariateSource, read_covariates, set};
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
 use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen};
 use pointillist_io::update::{Names, added, as_before};
@@ -30,6 +31,28 @@ pub struct Posterior {
     summary: FitSummary,
 }
 
+/// Covariates as Python gives them, by the attributes of `pointillist._covariates.Covariates`.
+#[derive(FromPyObject)]
+pub struct Covariates {
+    /// Paths, and tables by name and text.
+    paths: Vec<String>,
+    tables: Vec<(String, Vec<u8>)>,
+    categorical: Vec<String>,
+    spline: Vec<String>,
+    epsg: Option<u16>,
+}
+
+impl Covariates {
+    fn read(self, events: &pointillist::Events) -> PyResult<Vec<Covariate>> {
+        let paths = self.paths.into_iter().map(CovariateSource::Path);
+        let tables = self.tables.into_iter().map(|(name, bytes)| CovariateSource::Text { name, bytes });
+        let sources = paths.chain(tables).collect();
+        let (categorical, spline, epsg) = (self.categorical, self.spline, self.epsg);
+        let settings = CovariateSettings { sources, categorical, spline, epsg };
+        read_covariates(&settings, events).map_err(errors::of_input)
+    }
+}
+
 /// Rows of quantiles, and of exceedances.
 type Ratios<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 
@@ -39,13 +62,14 @@ type Bands<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'
 /// The model that settings mean, and its fit.
 fn fitted<'a>(
     settings: &FitSettings,
+    covariates: Vec<Covariate>,
     window: &pointillist::Window,
     watch: &Watch,
     fit: impl FnOnce(&Model, &mut pointillist::watch::FitWatch<'_>) -> Result<Fit, pointillist::Error>,
     subject: impl FnOnce(&Fit) -> Subject<'a>,
 ) -> PyResult<Fitted> {
     settings.check_cycles(window).map_err(errors::setting)?;
-    let model = settings.model(window.axes()).map_err(errors::of_setting)?;
+    let model = Model { covariates, ..settings.model(window.axes()).map_err(errors::of_setting)? };
     let done = fit(&model, &mut |progress| watch.fit(progress));
     let done = done.map_err(|error| errors::of_setting(settings.fault(error)))?;
     let subject = subject(&done);
@@ -66,10 +90,12 @@ pub fn fit(
     py: Python<'_>,
     events: PyRef<'_, Events>,
     settings: Settings<'_>,
+    covariates: Covariates,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Posterior> {
     let (loaded, settings) = (&events.0, settings.meant()?);
+    let covariates = covariates.read(&loaded.events)?;
     let mut warnings: Vec<String> = loaded.warnings.iter().map(errors::spelled).collect();
     let fitted = call::long(py, &Manner { progress, threads }, |watch| {
         let window = loaded.events.window();
@@ -80,7 +106,7 @@ pub fn fit(
             warnings.extend(paused.as_ref().map(errors::spelled));
             Subject::of_events(&loaded.events, loaded.trials.clone(), loaded.source.clone(), warnings)
         };
-        fitted(&settings, window, watch, fit, subject)
+        fitted(&settings, covariates, window, watch, fit, subject)
     })?;
     said(py, fitted)
 }
@@ -102,7 +128,7 @@ pub fn fit_summary(
             model.fit_summary_watched(&file.summary, watch)
         };
         let subject = |fit: &Fit| Subject::of_summary(file, fit, source, Vec::new());
-        fitted(&settings, window, watch, fit, subject)
+        fitted(&settings, Vec::new(), window, watch, fit, subject)
     })?;
     said(py, fitted)
 }
@@ -258,6 +284,18 @@ impl Posterior {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let bytes = PyBytes::new(py, self.file.to_json().as_bytes());
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (bytes, "the pickled model").into_pyobject(py)?))
+    }
+
+    /// The names of the covariates.
+    #[getter]
+    fn covariates(&self) -> Vec<String> {
+        self.posterior().covariates()
+    }
+
+    /// The same with covariates held at values, as in `elevation=200`.
+    fn with_set(&self, py: Python<'_>, texts: Vec<String>) -> PyResult<Self> {
+        let held = call::short(py, || set(self.posterior(), &texts).map_err(errors::of_input))?;
+        Ok(Self { file: ModelFile { posterior: held, ..self.file.clone() }, summary: self.summary.clone() })
     }
 
     /// The JSON of `fit`.

@@ -2,7 +2,7 @@
 
 use super::{arrays, errors};
 use numpy::PyReadonlyArray2;
-use pointillist::settings::{Method, Smoothness};
+use pointillist::settings::{Method, Smoothness, Vary};
 use pointillist_io::{Basis, Degrees, FitSettings, InducingSetting, Mean, Message, Setting, message};
 use pyo3::prelude::*;
 
@@ -12,7 +12,9 @@ pub struct Settings<'py> {
     basis: String,
     nodes: Option<String>,
     link: Option<String>,
+    budget: Option<String>,
     smoothness: Option<String>,
+    vary: Option<String>,
     kernel: Option<String>,
     cycle: Option<String>,
     inducing: Option<Inducing<'py>>,
@@ -66,6 +68,7 @@ impl Settings<'_> {
         ];
         let means = [("constant", Mean::Constant), ("paper", Mean::Paper), ("integrated", Mean::Integrated)];
         let methods = [("collapsed", Method::Collapsed), ("joint", Method::Joint)];
+        let varying = [("auto", Vary::Auto), ("on", Vary::On), ("off", Vary::Off)];
         let links = [("auto", ()), ("square", ()), ("log", ())];
         if let Some(link) = &self.link {
             one_of(Setting::Link, link, &links)?;
@@ -74,8 +77,10 @@ impl Settings<'_> {
         Ok(FitSettings {
             basis: one_of(Setting::Basis, &self.basis, &bases)?,
             nodes: self.nodes.clone(),
+            budget: self.budget.clone(),
             link: self.link.clone(),
             smoothness: smoothness.transpose()?,
+            vary: self.vary.as_ref().map(|word| one_of(Setting::Vary, word, &varying)).transpose()?,
             kernel: self.kernel.clone(),
             cycle: self.cycle.clone(),
             inducing: None,

@@ -66,7 +66,7 @@
   const dateTicks = (axis, lo, hi, count) => {
     const unix = v => axis.time.origin + v * axis.time.unit, back = s => (s - axis.time.origin) / axis.time.unit;
     const [from, to] = [unix(lo), unix(hi)], wanted = (to - from) / count;
-    const fixed = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800].find(s => s >= wanted);
+    const fixed = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 345600, 604800].find(s => s >= wanted);
     const ticks = [];
     if (fixed) {
       const length = fixed >= 86400 ? 10 : fixed >= 60 ? 16 : 19;
@@ -114,6 +114,9 @@
   };
   const redrawAll = () => drawings.forEach(redraw => redraw());
 
+  // How many ticks there is room for: texts of dates are wide.
+  const ticksAcross = (axis, width) => Math.max(3, width / (axis && axis.time ? 100 : 70));
+
   // Both axes around a plot: ticks, labels, frame.
   const axesAround = (c, box, [xTicks, xLabel, toX], [yTicks, yLabel, toY]) => {
     c.strokeStyle = colour("line");
@@ -122,10 +125,12 @@
     c.textAlign = "center";
     c.textBaseline = "top";
     let last = -Infinity;
+    const width = c.canvas.clientWidth;
     for (const [v, text] of xTicks) {
-      const x = toX(v), half = c.measureText(text).width / 2;
+      // A wide text at an end stays on the canvas.
+      const x = toX(v), half = c.measureText(text).width / 2, middle = clamp(x, half + 1, width - half - 1);
       c.beginPath(); c.moveTo(x, box.bottom); c.lineTo(x, box.bottom + 5); c.stroke();
-      if (x - half > last && x + half <= box.right + 24) { c.fillText(text, x, box.bottom + 7); last = x + half + 8; }
+      if (middle - half > last) { c.fillText(text, middle, box.bottom + 7); last = middle + half + 8; }
     }
     c.textAlign = "right";
     c.textBaseline = "middle";
@@ -248,7 +253,7 @@
           c.beginPath(); c.arc(x, y, 2.5, 0, 7); c.fill();
         });
       });
-      axesAround(c, box, [isLine ? ticksOf(data.axes[0], x0, x1, Math.max(2, width / 110)) : [], isLine ? data.axes[0].label : "parts, fewest expected first", toX], [yTicks, "events seen − expected", toY]);
+      axesAround(c, box, [isLine ? ticksOf(data.axes[0], x0, x1, ticksAcross(data.axes[0], width)) : [], isLine ? data.axes[0].label : "parts, fewest expected first", toX], [yTicks, "events seen − expected", toY]);
     });
   };
 
@@ -282,7 +287,7 @@
         distances.forEach((r, i) => c.lineTo(toX(r), toY(seen[i])));
         c.stroke();
       });
-      axesAround(c, box, [numberTicks(x0, x1, Math.max(2, width / 110)), "distance" + unit, toX], [yTicks, "pairs seen / expected", toY]);
+      axesAround(c, box, [numberTicks(x0, x1, ticksAcross(null, width)), "distance" + unit, toX], [yTicks, "pairs seen / expected", toY]);
     });
   };
 
@@ -365,13 +370,13 @@
         c.beginPath(); c.arc(toX(x[cursor]), toY(layers.mean[cursor]), 4, 0, 7); c.fill();
       }
       c.restore();
-      axesAround(c, box, [ticksOf(axis, view[0], view[1], Math.max(2, width / 110)), axis.label, toX], [yTicks, data.rate_unit, toY]);
+      axesAround(c, box, [ticksOf(axis, view[0], view[1], ticksAcross(axis, width)), axis.label, toX], [yTicks, data.rate_unit, toY]);
     });
     section.insertBefore(canvas, values);
     const say = () => {
       const v = name => short(layers[name][cursor]);
       const here = cursor === null ? null : outside.find(bin => x[cursor] >= bin.at[0][0] && x[cursor] < bin.at[0][1]);
-      values.textContent = cursor === null ? "" : `${named(axis, x[cursor])}: mean ${v("mean")}, sd ${v("sd")}, 50 % from ${v("q25")} to ${v("q75")}, 90 % from ${v("q05")} to ${v("q95")} ${data.rate_unit}` + (here && areMarked() ? `; anomaly: ${told(here)}` : "");
+      values.textContent = cursor === null ? "Point at the curve, or move along it with the arrow keys, to read its values." : `${named(axis, x[cursor])}: mean ${v("mean")}, sd ${v("sd")}, 50 % from ${v("q25")} to ${v("q75")}, 90 % from ${v("q05")} to ${v("q95")} ${data.rate_unit}` + (here && areMarked() ? `; anomaly: ${told(here)}` : "");
     };
     const nearest = v => {
       let low = 0, high = x.length - 1;
@@ -379,6 +384,7 @@
       return v - x[low] < x[high] - v ? low : high;
     };
     const look = index => { cursor = clamp(index, 0, x.length - 1); say(); redraw(); };
+    say();
     const show = (from, to) => {
       const span = clamp(to - from, (hi - lo) / 5000, hi - lo), start = clamp(from, lo, hi - span);
       view = [start, start + span];
@@ -524,7 +530,7 @@
       if (points && dots.checked) {
         const half = times ? 0.5 * (data.box[2][1] - data.box[2][0]) / nt : 0, middle = times ? centre(2, slice) : 0;
         c.fillStyle = "#ffffff"; c.strokeStyle = "#000000"; c.lineWidth = 0.75;
-        const size = points[0].length > 2000 ? 1.2 : 2;
+        const size = (points[0].length > 2000 ? 1.2 : 2) * clamp(w / 600, 0.6, 1);
         for (let i = 0; i < points[0].length; i++) {
           if (times && Math.abs(times[i] - middle) > half) continue;
           c.beginPath(); c.arc(toX(points[0][i]), toY(points[1][i]), size, 0, 7); c.fill(); c.stroke();
@@ -545,7 +551,7 @@
         c.strokeRect(toX(x0 + i * cw), toY(y0 + (j + 1) * ch), toX(cw) - toX(0), toY(0) - toY(ch));
       }
       c.restore();
-      axesAround(c, box, [ticksOf(data.axes[0], view.x, view.x + view.w, Math.max(2, w / 90)), data.axes[0].label, toX], [yTicks, data.axes[1].label, toY]);
+      axesAround(c, box, [ticksOf(data.axes[0], view.x, view.x + view.w, ticksAcross(data.axes[0], w)), data.axes[0].label, toX], [yTicks, data.axes[1].label, toY]);
     });
     const legend = canvasIn(section, "The colours of the map", () => 44, (c, width) => {
       const [lo, hi] = limits(), w = Math.min(width, 420);

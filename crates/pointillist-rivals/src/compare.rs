@@ -83,6 +83,7 @@ enum Answer {
 
 /// Scores of held-out events; higher is better.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scores {
     /// log p(H | mean rate).
     pub log_likelihood: f64,
@@ -105,6 +106,7 @@ impl Scores {
 
 /// Rates at points.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rates {
     /// Their means.
     pub mean: Vec<f64>,
@@ -114,6 +116,7 @@ pub struct Rates {
 
 /// How a contender did on one split.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Performance {
     /// On the held-out events.
     pub scores: Scores,

@@ -79,7 +79,13 @@ impl Steps {
         let events = Points::new(dims, (0..10_000).flat_map(places).collect()).unwrap();
         let lattice = Lattice::new(&window, nodes, &vec![0.1; dims], smoothness).unwrap().with_elimination(elimination);
         let (variance, mean) = if link == Link::Square { (1e4, 100.0) } else { (1.0, 10_000f64.ln()) };
-        Self { lattice, window, events, theta: Theta { range: 0.2, variance, mean, stretch: vec![1.0; dims] }, link }
+        Self {
+            lattice,
+            window,
+            events,
+            theta: Theta { range: 0.2, variance, mean, stretch: vec![1.0; dims], scale: vec![] },
+            link,
+        }
     }
 
     /// Seconds for so many steps, and what is done once.

@@ -77,7 +77,7 @@ pub mod settings {
     pub use crate::covariates::CovariateKind;
     pub use crate::field::inducing::PriorMean;
     pub use crate::field::lattice::{LatticeMean, Smoothness};
-    pub use crate::infer::{Inducing, Method};
+    pub use crate::infer::{Budget, Inducing, Method, Vary};
 }
 
 /// The parts of an f whose kernel is a sum, for [`Posterior::part`].
@@ -100,11 +100,18 @@ pub mod estimates {
     pub use crate::sample::importance::LogMean;
 }
 
+/// Events of several types in one window: see [`Model::fit_types`].
+pub mod types {
+    pub use crate::infer::{FieldReport, TypesFit, TypesReport, by_type};
+    pub use crate::posterior::{ShareOfType, TypesPosterior};
+}
+
 /// All numbers of a [`Posterior`], for whoever writes it to a file and reads it back.
 pub mod state {
     pub use crate::covariates::{CurveState, EffectState};
     pub use crate::posterior::{
-        BasisState, BesideState, ComponentState, ConstantState, InducingState, LatticeState, PosteriorState,
+        BasisState, BesideState, ComponentState, ConstantState, InducingState, LatticeState, LayersState,
+        PosteriorState,
     };
 }
 

@@ -22,6 +22,34 @@ macro_rules! checked_when_read {
 
 pub(crate) use checked_when_read;
 
+/// Numbers that may be infinite or none, which JSON does not know: as text then.
+#[cfg(feature = "serde")]
+pub(crate) mod any_number {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        match number.is_finite() {
+            true => serializer.serialize_f64(*number),
+            false => serializer.serialize_str(&number.to_string()),
+        }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Text(String),
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Number(number) => Ok(number),
+            Written::Text(text) => text.parse().map_err(D::Error::custom),
+        }
+    }
+}
+
 #[cfg(all(test, feature = "serde"))]
 mod tests {
     use crate::window::{Exposure, Polygons, Span};

@@ -4,6 +4,7 @@ mod additive;
 mod averages;
 mod beyond;
 mod bins;
+mod budgets;
 mod common;
 mod counts;
 mod covariates;
@@ -28,6 +29,8 @@ mod simulation;
 mod standard_errors;
 mod surface;
 mod trust;
+mod types;
+mod varying;
 mod watched;
 mod windows;
 

@@ -97,6 +97,7 @@ fn it_is_a_mixture_of_families_and_its_weights_are_those_of_single_fits() {
         smoothness: Some(Smoothness::Two),
         mean: LatticeMean::Integrated,
         links: vec![Link::Log],
+        ..LatticeChoice::default()
     };
     let model = Model { family: one.into(), ..Model::default() };
     let average = model.fit(events).unwrap().posterior;

@@ -68,6 +68,7 @@ fn golden_values() {
             variance: number(&case["variance"]),
             mean: number(&case["mean"]),
             stretch: numbers(&case["s"]),
+            scale: vec![],
         };
         let events = points(&rows(&case["events"]));
         close("log|Q|", lattice.prior().log_determinant(&theta), number(&case["log_det_Q"]), 1e-12);
@@ -97,7 +98,7 @@ fn the_integral_at_the_optimum() {
         let smoothness = if case["alpha"] == 2 { Smoothness::Two } else { Smoothness::Four };
         let lattice = Lattice::new(&window(case), &nodes, &[number(&case["margin"])], smoothness).unwrap();
         let [range, variance, mean] = ["range", "variance", "mean"].map(|name| number(&case[name]));
-        let theta = Theta { range, variance, mean, stretch: vec![1.0] };
+        let theta = Theta { range, variance, mean, stretch: vec![1.0], scale: vec![] };
         let found = optimum(&lattice, &points(&rows(&case["events"])), &theta);
         close("integral", found.expected(lattice.region()), want, 1e-9);
     }
@@ -121,7 +122,7 @@ fn nodes_of(shape: &[usize]) -> Vec<Vec<usize>> {
 }
 
 fn theta(dims: usize) -> Theta {
-    Theta { range: 1.1, variance: 0.8, mean: 1.3, stretch: [1.2, 0.6, 1.7][..dims].to_vec() }
+    Theta { range: 1.1, variance: 0.8, mean: 1.3, stretch: [1.2, 0.6, 1.7][..dims].to_vec(), scale: vec![] }
 }
 
 fn dense(matrix: &Diagonals) -> Matrix {
@@ -133,8 +134,23 @@ fn largest_difference(a: &Matrix, b: &Matrix) -> f64 {
     a.data().iter().zip(b.data()).fold(0.0, |d: f64, (a, b)| d.max((a - b).abs())) / scale
 }
 
-/// τ² C^½ (κ² + Σ s_r A_r)^α C^½ in the words of the definition, all matrices dense.
-fn obvious_precision(shape: &[usize], alpha: usize, theta: &Theta, grid: &Grid) -> Matrix {
+/// A scale with as many knots on each axis as asked for.
+fn scale(knots: usize, dims: usize) -> Vec<f64> {
+    (0..knots.pow(dims as u32)).map(|k| (0.9 * (1.7 * k as f64 + 0.4).sin()).exp()).collect()
+}
+
+/// s at a place by hand: multilinear between knots over the unit box, and beyond it what it is on the border.
+fn obvious_log_scale(theta: &Theta, knots: usize, place: &[f64]) -> f64 {
+    let hat = |x: f64, k: usize| (1.0 - (x.clamp(0.0, 1.0) * (knots - 1) as f64 - k as f64).abs()).max(0.0);
+    let of_knot = |(knot, scale): (Vec<usize>, &f64)| {
+        let hats: f64 = knot.iter().zip(place).map(|(k, x)| hat(*x, *k)).product();
+        hats * scale.ln()
+    };
+    nodes_of(&vec![knots; place.len()]).into_iter().zip(&theta.scale).map(of_knot).sum()
+}
+
+/// τ² C^½ (κ² + Σ s_r A_r)^{α/2} e^{−2s} (κ² + Σ s_r A_r)^{α/2} C^½ in the words of the definition, all matrices dense; s at each node.
+fn obvious_precision(shape: &[usize], alpha: usize, theta: &Theta, grid: &Grid, s: &[f64]) -> Matrix {
     let (dims, all) = (shape.len(), nodes_of(shape));
     let size = all.len();
     let step = |r: usize| SPANS[r].length() / (shape[r] - 1) as f64;
@@ -157,7 +173,9 @@ fn obvious_precision(shape: &[usize], alpha: usize, theta: &Theta, grid: &Grid) 
             operator[(grid.index(a), grid.index(b))] = level + sum;
         }
     }
-    let power = (1..alpha).fold(operator.clone(), |power, _| linalg::product(&power, &operator));
+    let half = (1..alpha / 2).fold(operator.clone(), |power, _| linalg::product(&power, &operator));
+    let scaled = Matrix::from_fn(size, size, |i, j| (-2.0 * s[i]).exp() * half[(i, j)]);
+    let power = linalg::product(&half, &scaled);
     let gamma = |x: f64| if x == 0.5 { std::f64::consts::PI.sqrt() } else { half_integer_gamma(x) };
     let tau = gamma(nu)
         / (gamma(alpha as f64) * (4.0 * std::f64::consts::PI).powf(0.5 * dims as f64))
@@ -186,12 +204,54 @@ fn the_precision_and_its_determinant_are_those_of_dense_matrices() {
         for smoothness in [Smoothness::Two, Smoothness::Four] {
             let theta = theta(shape.len());
             let prior = Prior::new(grid, smoothness);
-            let want = obvious_precision(shape, smoothness.alpha(), &theta, grid);
+            let want = obvious_precision(shape, smoothness.alpha(), &theta, grid, &vec![0.0; grid.size()]);
             let got = prior.precision(&theta);
             assert!(largest_difference(&dense(&got), &want) < 1e-13, "{shape:?} {smoothness:?}");
             let mut root = want.clone();
             linalg::cholesky(&mut root).unwrap();
             close("log|Q|", prior.log_determinant(&theta), linalg::log_determinant(&root), 1e-9);
+        }
+    }
+}
+
+#[test]
+fn with_a_scale_that_varies_they_are_those_of_dense_matrices_too() {
+    for (grid, shape) in grids().iter().zip(SHAPES) {
+        for smoothness in [Smoothness::Two, Smoothness::Four] {
+            let (dims, prior) = (shape.len(), Prior::new(grid, smoothness));
+            let theta = Theta { scale: scale(3, dims), ..theta(dims) };
+            let mut s = vec![0.0; grid.size()];
+            for node in nodes_of(shape) {
+                let at = |r: usize| SPANS[r].lo + SPANS[r].length() * node[r] as f64 / (shape[r] - 1) as f64;
+                let place: Vec<f64> = (0..dims).map(at).collect();
+                s[grid.index(&node)] = obvious_log_scale(&theta, 3, &place);
+            }
+            let want = obvious_precision(shape, smoothness.alpha(), &theta, grid, &s);
+            assert!(largest_difference(&dense(&prior.precision(&theta)), &want) < 1e-12, "{shape:?} {smoothness:?}");
+            let mut root = want.clone();
+            linalg::cholesky(&mut root).unwrap();
+            close("log|Q|", prior.log_determinant(&theta), linalg::log_determinant(&root), 1e-9);
+        }
+    }
+}
+
+/// A scale of 1 at all knots is none: the prior, its log determinant and all slopes are those without one.
+#[test]
+fn a_scale_of_one_everywhere_changes_nothing() {
+    for (grid, shape) in grids().iter().zip(SHAPES) {
+        for smoothness in [Smoothness::Two, Smoothness::Four] {
+            let (even, prior) = (theta(shape.len()), Prior::new(grid, smoothness));
+            let ones = Theta { scale: vec![1.0; 4usize.pow(shape.len() as u32)], ..even.clone() };
+            let (want, got) = (prior.precision(&even), prior.precision(&ones));
+            assert!(largest_difference(&dense(&got), &dense(&want)) < 1e-12, "{shape:?} {smoothness:?}");
+            assert_eq!(prior.log_determinant(&ones), prior.log_determinant(&even));
+            let mean: Vec<f64> = (0..grid.size()).map(|i| (i as f64 * 1.3).sin()).collect();
+            let [want, got] = [&even, &ones].map(|theta| prior.precision_slopes(theta, &want, &mean));
+            close("range", got.log_range, want.log_range, 1e-12 * want.log_range.abs().max(1.0));
+            close("variance", got.log_variance, want.log_variance, 1e-12 * want.log_variance.abs().max(1.0));
+            for (got, want) in got.log_stretch.iter().zip(&want.log_stretch) {
+                close("stretch", *got, *want, 1e-12 * want.abs().max(1.0));
+            }
         }
     }
 }
@@ -210,7 +270,8 @@ fn prior_in_the_middle(nodes: &[usize], side: f64, smoothness: Smoothness, theta
 
 #[test]
 fn far_from_the_border_the_prior_is_a_matern_process() {
-    let theta = |stretch: &[f64]| Theta { range: 2.0, variance: 0.7, mean: 0.0, stretch: stretch.to_vec() };
+    let theta =
+        |stretch: &[f64]| Theta { range: 2.0, variance: 0.7, mean: 0.0, stretch: stretch.to_vec(), scale: vec![] };
     // On a line, α = 2 is Matérn 3/2.
     let (nodes, kappa) = (801, 12f64.sqrt() / 2.0);
     let covariance = prior_in_the_middle(&[nodes], 20.0, Smoothness::Two, &theta(&[1.0]));
@@ -238,22 +299,33 @@ fn far_from_the_border_the_prior_is_a_matern_process() {
 
 /// Θ from (log range, log variance, ū, log s), and back.
 fn unpack(x: &[f64]) -> Theta {
-    let stretch = x[3..].iter().map(|s| s.exp()).collect();
-    Theta { range: x[0].exp(), variance: x[1].exp(), mean: x[2], stretch }
+    unpack_with_scale(x, x.len() - 3)
+}
+
+/// The same, with the logarithms of a scale after those of so many stretches.
+fn unpack_with_scale(x: &[f64], dims: usize) -> Theta {
+    let exp = |logs: &[f64]| logs.iter().map(|s| s.exp()).collect();
+    let (stretch, scale) = (exp(&x[3..3 + dims]), exp(&x[3 + dims..]));
+    Theta { range: x[0].exp(), variance: x[1].exp(), mean: x[2], stretch, scale }
 }
 
 fn pack(theta: &Theta) -> Vec<f64> {
     let mut x = vec![theta.range.ln(), theta.variance.ln(), theta.mean];
-    x.extend(theta.stretch.iter().map(|s| s.ln()));
+    x.extend(theta.stretch.iter().chain(&theta.scale).map(|s| s.ln()));
     x
 }
 
 #[test]
 fn derivatives_of_the_precision_and_its_determinant() {
     for (grid, shape) in grids().iter().zip(SHAPES) {
-        for smoothness in [Smoothness::Two, Smoothness::Four] {
-            let (theta, prior) = (theta(shape.len()), Prior::new(grid, smoothness));
-            let flat = |s: PriorSlopes| [&[s.log_range, s.log_variance, 0.0], &s.log_stretch[..]].concat();
+        let dims = shape.len();
+        let ways =
+            [Smoothness::Two, Smoothness::Four].map(|smoothness| [(smoothness, vec![]), (smoothness, scale(3, dims))]);
+        for (smoothness, scale) in ways.into_iter().flatten() {
+            let (theta, prior) = (Theta { scale, ..theta(dims) }, Prior::new(grid, smoothness));
+            let unpack = |x: &[f64]| unpack_with_scale(x, dims);
+            let flat =
+                |s: PriorSlopes| [&[s.log_range, s.log_variance, 0.0], &s.log_stretch[..], &s.log_scale[..]].concat();
             let slopes = flat(prior.log_determinant_slopes(&theta));
             let error = check_gradient(|x| prior.log_determinant(&unpack(x)), &pack(&theta), &slopes);
             assert!(error < 1e-8, "log|Q| {shape:?} {smoothness:?} {error:e}");
@@ -598,7 +670,7 @@ fn log_determinants_keep_their_digits_where_the_search_goes() {
     ] {
         let grid = Grid::around(&window, &[91, 61], &[0.0, 0.0]).unwrap();
         let prior = Prior::new(&grid, smoothness);
-        let theta = Theta { range: steps / 60.0, variance: 1.0, mean: 1.0, stretch: vec![1.0; 2] };
+        let theta = Theta { range: steps / 60.0, variance: 1.0, mean: 1.0, stretch: vec![1.0; 2], scale: vec![] };
         let by_factor = BandedFactor::new(&prior.precision(&theta)).unwrap().log_determinant();
         let difference = by_factor - prior.log_determinant(&theta);
         assert!(difference.abs() < digits, "{smoothness:?}, a range of {steps} steps: {difference}");

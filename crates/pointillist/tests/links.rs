@@ -10,6 +10,7 @@ fn model(nodes: &[usize], smoothness: Smoothness) -> Model {
         smoothness: Some(smoothness),
         mean: LatticeMean::Integrated,
         links: vec![Link::Log],
+        ..LatticeChoice::default()
     };
     Model { family: lattice.into(), ..Model::of_maximum_likelihood() }
 }

@@ -1,6 +1,6 @@
 //! `calibrate`: whether intervals hold the truth as often as they say, as a page.
 
-use super::meter::shown;
+use super::meter::{plan, shown};
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::{CalibrateArgs, FamiliesName};
 use crate::io::{self, Written};
@@ -38,6 +38,10 @@ struct Page {
     truths: Vec<Covered>,
 }
 
+/// About what a fit in the plane costs beside one on a line, and all families beside one.
+const PLANE_COSTS: f64 = 20.0;
+const ALL_COST: f64 = 4.0;
+
 /// Does what was asked for.
 pub fn run(args: &CalibrateArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) {
@@ -46,10 +50,12 @@ pub fn run(args: &CalibrateArgs, context: &Context) -> Result<Outcome, Failure> 
     }
     let wanted = wanted(args, context)?;
     let count = wanted.len();
+    let known = asked(args);
+    plan(&[lengths(&wanted), vec![args.truths as f64; known.len()]].concat());
     let mut kinds = Vec::with_capacity(count);
     for (number, settings) in wanted.iter().enumerate() {
         let stage = format!("{} ({} of {count})", name(settings), number + 1);
-        let calibration = shown(&stage, context, |watch| calibrate(settings, watch))?;
+        let calibration = shown(&stage, |watch| calibrate(settings, watch))?;
         context.detail(&format!("{stage}: {}", in_short(&calibration)));
         if let Some(failure) = &calibration.failure {
             context.warn(&format!(
@@ -67,7 +73,7 @@ pub fn run(args: &CalibrateArgs, context: &Context) -> Result<Outcome, Failure> 
         seed: context.seed(),
         levels: LEVELS,
         kinds,
-        truths: truths(args, context)?,
+        truths: truths(&known, args, context)?,
     };
     let json = json_line(&page)?;
     context
@@ -118,14 +124,24 @@ impl FamiliesName {
     }
 }
 
-fn truths(args: &CalibrateArgs, context: &Context) -> Result<Vec<Covered>, Failure> {
+/// About how long each of some calibrations takes, beside the others.
+fn lengths(wanted: &[Settings]) -> Vec<f64> {
+    let families = |settings: &Settings| if settings.families == Families::All { ALL_COST } else { 1.0 };
+    let plane = |settings: &Settings| if settings.dims > 1 { PLANE_COSTS } else { 1.0 };
+    wanted.iter().map(|settings| settings.sets as f64 * families(settings) * plane(settings)).collect()
+}
+
+/// The known intensities that are asked for.
+fn asked(args: &CalibrateArgs) -> Vec<&'static Truth> {
+    TRUTHS.iter().filter(|truth| args.truths > 0 && args.dims.contains(&truth.window.len())).collect()
+}
+
+fn truths(asked: &[&Truth], args: &CalibrateArgs, context: &Context) -> Result<Vec<Covered>, Failure> {
     let model = Model { average: true, ..Model::default() };
-    let asked: Vec<&Truth> =
-        TRUTHS.iter().filter(|truth| args.truths > 0 && args.dims.contains(&truth.window.len())).collect();
     let mut covered = Vec::with_capacity(asked.len());
     for (number, truth) in asked.iter().enumerate() {
         let stage = format!("{} ({} of {})", truth.name, number + 1, asked.len());
-        covered.push(shown(&stage, context, |watch| cover(truth, &model, args.truths, context.seed(), watch))?);
+        covered.push(shown(&stage, |watch| cover(truth, &model, args.truths, context.seed(), watch))?);
         context.detail(&stage);
     }
     Ok(covered)

@@ -55,7 +55,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let chains = Sampling::default().chains;
     let sampling = Sampling { draws: args.draws.div_ceil(chains), seed: context.seed(), ..Sampling::default() };
-    let checked = check(posterior, &events, sampling, context)?;
+    let checked = check(posterior, &events, sampling)?;
     if checked.pareto_k.is_none_or(|k| k > Coverage::CLOSE) {
         context.warn(&format!(
             "Pareto k {} is above {}: the variational answer misses a part of the posterior",
@@ -70,13 +70,8 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
 }
 
 /// The posterior beside exact draws, over the window.
-pub fn check(
-    posterior: &Posterior,
-    events: &Points,
-    sampling: Sampling,
-    context: &Context,
-) -> Result<Checked, Failure> {
-    Ok(shown("exact draws", context, |watch| check::check(posterior, events, sampling, watch))?)
+pub fn check(posterior: &Posterior, events: &Points, sampling: Sampling) -> Result<Checked, Failure> {
+    Ok(shown("exact draws", |watch| check::check(posterior, events, sampling, watch))?)
 }
 
 fn shown_k(checked: &Checked) -> String {

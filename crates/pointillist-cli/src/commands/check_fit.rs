@@ -1,7 +1,7 @@
 //! `check --fit`: whether the events look like events of the model, where they do not, and what to try.
 
 use super::count::{counting, regions};
-use super::meter::shown;
+use super::meter::{plan, shown};
 use super::summary::{GoodnessSummary, brief};
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
@@ -19,6 +19,9 @@ const MOST_SHOWN: usize = 12;
 const MOST_NAMED: usize = 3;
 /// A bin as far out as the least likely one, in fewer than this part of such sets, is pointed at even where it may be chance.
 const WORTH_A_LOOK: f64 = 0.2;
+
+/// About how long counts at several scales, pairs and bins take, beside each other.
+const STAGES: [f64; 3] = [1.0, 3.0, 3.0];
 
 /// What is said of one bin.
 #[derive(Serialize)]
@@ -120,9 +123,10 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
         context.note(&format!("the model was fitted to {fitted} events and there are {found}: others are looked at"));
     }
     let posterior = &model.posterior;
+    plan(&STAGES);
     let goodness: Option<Goodness> =
-        shown("counts at several scales", context, |watch| posterior.goodness_of_fit_watched(&points, watch))?;
-    let pairs = shown("pairs of events", context, |watch| posterior.pairs(&points, context.seed(), watch))?;
+        shown("counts at several scales", |watch| posterior.goodness_of_fit_watched(&points, watch))?;
+    let pairs = shown("pairs of events", |watch| posterior.pairs(&points, context.seed(), watch))?;
     let told = Told {
         events: points.len(),
         goodness: goodness.as_ref().map(GoodnessSummary::new),
@@ -173,14 +177,14 @@ fn bins(args: &CheckArgs, model: &ModelFile, points: &Points, context: &Context)
     let known = asked.iter().filter(|region| io::regions::is_within(&region.counted, window));
     let (names, parts): (Vec<&String>, Vec<Window>) =
         known.filter_map(|region| Some((&region.name, window.looked_at(&region.window)?))).unzip();
-    let bins = counting(context, |watch| posterior.bins(&parts, points, context.seed(), watch))?;
+    let bins = counting(|watch| posterior.bins(&parts, points, context.seed(), watch))?;
     Ok(names.into_iter().zip(&bins).map(|(name, bin)| BinTold::new(name.clone(), bin)).collect())
 }
 
 /// Counts in even bins over the window beside their bands.
 pub(super) fn even_bins(posterior: &Posterior, points: &Points, context: &Context) -> Result<Vec<Bin>, Failure> {
     let parts = posterior.even_bins(points.len())?;
-    counting(context, |watch| posterior.bins(&parts, points, context.seed(), watch))
+    counting(|watch| posterior.bins(&parts, points, context.seed(), watch))
 }
 
 /// Where a bin is.

@@ -1,10 +1,9 @@
 //! `compare`: every method on the same events, scored in the same way.
 
 use super::input;
-use super::meter::Meter;
 use super::score::check_draws;
 use super::summary::brief;
-use super::{Context, Failure, Outcome, json_line, spec};
+use super::{Context, Failure, Outcome, json_line, meter, spec};
 use crate::args::{CompareArgs, ContenderName};
 use crate::io::{self, Column, Written};
 use crate::options::Mode;
@@ -13,7 +12,6 @@ use pointillist_rivals::compare::{Contender, Performance, as_in_the_paper, halve
 use pointillist_rivals::{EdgeCorrection, sgcp};
 use serde::Serialize;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
 
 /// Most random halves.
 const MOST_SPLITS: u64 = 100_000;
@@ -81,7 +79,7 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     let nowhere = Points::new(events.window().dims(), vec![])?;
     let at = truth.as_ref().map_or(&nowhere, |truth| &truth.points);
     let (mut count, mut trained, mut tested) = (0, 0.0, 0.0);
-    let meter = Mutex::new(Meter::new(context));
+    meter::stage("splitting the events");
     let mut shares = Shares::new(&contenders, if args.heldout.is_some() { 1 } else { args.splits as usize });
     for split in splits(args, &events, context)? {
         let (train, test) = split?;
@@ -90,19 +88,15 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
             context.detail(&format!("split {count}: {name}"));
             let stage = format!("split {count}: {name}");
             let show = |part: f64| {
-                if let Ok(mut meter) = meter.try_lock() {
-                    meter.show_part(&stage, shares.done(count - 1, place, part));
-                }
+                meter::show(&stage, shares.done(count - 1, place, part));
                 ControlFlow::Continue(())
             };
             let _ = show(0.0);
             let performed = contender.perform_watched(&train, &test, at, (args.draws, context.seed()), &show);
-            let performed = performed.inspect_err(|_| clear(&meter))?;
-            performances[place].push(performed);
+            performances[place].push(performed?);
         }
         shares.learn(performances.iter().map(|list| list[count - 1].seconds));
     }
-    clear(&meter);
     if let Some(path) = &args.csv {
         io::write_atomically(path, io::csv_text(&every_row(&contenders, &performances, truth.as_ref()))?.as_bytes())?;
         context.note(&format!("wrote {}", path.display()));
@@ -120,10 +114,6 @@ pub fn run(args: &CompareArgs, context: &Context) -> Result<Outcome, Failure> {
     let json = json_line(&comparison)?;
     io::stdout_text(&if context.json() { json } else { comparison.table() })?;
     Ok(Outcome::Done)
-}
-
-fn clear(meter: &Mutex<Meter>) {
-    meter.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 /// What part of a split each method takes: guessed at first, then as in the last split.

@@ -80,7 +80,7 @@ impl Asked<'_> {
             return Err(format!("--in gives {found} of {path}; with one model there must be two in all").into());
         };
         let seed = self.context.seed();
-        let counts = count::joint_counts(&posterior, &regions, self.args.draws, seed, self.context)?;
+        let counts = count::joint_counts(&posterior, &regions, self.args.draws, seed)?;
         let contrast = counts.contrast(0, 1, &self.with_middle())?;
         let side = |region: &Region, number: usize| Side {
             model: path.into(),
@@ -110,7 +110,7 @@ impl Asked<'_> {
             let found = spec::plural(regions.len(), "region", "regions");
             return Err(format!("--in gives {found} of {path}; two models are compared in one").into());
         };
-        let counts = count::joint_counts(posterior, &regions, self.args.draws, seed, self.context)?;
+        let counts = count::joint_counts(posterior, &regions, self.args.draws, seed)?;
         let counted = count::answer(region, &counts, 0, &self.probabilities, seed);
         let shown = format!("{path}, {}", shown(region, posterior));
         Ok((Side { model: path.into(), counted, shown }, counts))

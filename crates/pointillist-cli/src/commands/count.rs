@@ -1,11 +1,12 @@
 //! `count`: the numbers of events in regions.
 
 use super::layers::{self, Format};
-use super::meter::Meter;
 use super::score::check_draws;
 use super::summary::{brief, is_repeated};
-use super::{Context, Failure, Outcome, json_line, spec};
+use super::types::{Chosen, stacked, which};
+use super::{Context, Failure, Outcome, json_line, meter, spec};
 use crate::args::CountArgs;
+use crate::io::types::TypesModel;
 use crate::io::{self, Column, ModelFile, Region, Written};
 use crate::spelling::spelled;
 use pointillist::watch::{CountProgress, CountStage, CountWatch};
@@ -15,6 +16,9 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+
+/// What is said while nothing is known of it yet.
+const COUNTING: &str = "counting";
 
 /// The JSON of one region; scripts rely on the names.
 #[derive(Serialize)]
@@ -50,20 +54,16 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     check_draws(args.draws)?;
     warn_of_few_draws(&probabilities, args.draws, context);
     let format = Format::of(args.output.as_deref(), Written::Counts, context)?;
-    let mut model = ModelFile::read(&args.model)?;
+    let mut model = match Chosen::read(&args.model, args.of.as_deref())? {
+        Chosen::All(types) => return run_of_types(&types, &probabilities, format, args, context),
+        chosen => chosen.one(&args.model)?,
+    };
     model.posterior = io::covariates::set(&model.posterior, &args.set)?;
     let posterior = &model.posterior;
     if let (Format::GeoJson, Some(path)) = (format, &args.output) {
         layers::check_axes(posterior.window(), path, usize::MAX)?;
     }
-    let beyond = args.exposure_beyond;
-    let regions = regions((&args.regions, args.every.as_deref(), beyond), posterior, context)?;
-    let counts = joint_counts(posterior, &regions, args.draws, context.seed(), context)?;
-    let answer = |(number, region): (usize, &Region)| Answer {
-        seen: io::regions::seen(region, &model),
-        ..answer(region, &counts, number, &probabilities, context.seed())
-    };
-    let answers: Vec<Answer> = regions.iter().enumerate().map(answer).collect();
+    let (regions, answers) = answered(&model, &probabilities, args, context)?;
     let trial = if is_repeated(posterior.window()) { ", one trial" } else { "" };
     let json = match &answers[..] {
         [answer] => json_line(answer)?,
@@ -87,6 +87,58 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// What is asked of the regions under one model.
+fn answered(
+    model: &ModelFile,
+    probabilities: &[f64],
+    args: &CountArgs,
+    context: &Context,
+) -> Result<(Vec<Region>, Vec<Answer>), Failure> {
+    let posterior = &model.posterior;
+    let beyond = args.exposure_beyond;
+    let regions = regions((&args.regions, args.every.as_deref(), beyond), posterior, context)?;
+    let counts = joint_counts(posterior, &regions, args.draws, context.seed())?;
+    let answer = |(number, region): (usize, &Region)| Answer {
+        seen: io::regions::seen(region, model),
+        ..answer(region, &counts, number, probabilities, context.seed())
+    };
+    let answers = regions.iter().enumerate().map(answer).collect();
+    Ok((regions, answers))
+}
+
+/// The same for each type of a model, one after the other.
+fn run_of_types(
+    types: &TypesModel,
+    probabilities: &[f64],
+    format: Format,
+    args: &CountArgs,
+    context: &Context,
+) -> Result<Outcome, Failure> {
+    if format == Format::GeoJson {
+        return Err(which(&args.model, types));
+    }
+    let names: Vec<&str> = types.types.names().iter().map(String::as_str).collect();
+    let (mut text, mut tables, mut all) = (String::new(), vec![], vec![]);
+    for (kind, name) in names.iter().enumerate() {
+        let mut model = types.one(kind)?;
+        model.posterior = io::covariates::set(&model.posterior, &args.set)?;
+        let (regions, answers) = answered(&model, probabilities, args, context)?;
+        for (region, answer) in regions.iter().zip(&answers) {
+            text += &table(&format!("{}, {name}", region.name), answer, probabilities);
+        }
+        tables.push(columns(&regions, &answers, probabilities, model.posterior.window().axes(), format));
+        all.push(serde_json::json!({ "type": name, "regions": answers }));
+    }
+    let json = json_line(&BTreeMap::from([("types", all)]))?;
+    let text = match args.output.is_some() {
+        _ if context.json() => json,
+        true => io::csv_text(&stacked(&names, tables))?,
+        false => text,
+    };
+    context.emit(args.output.as_deref(), &text)?;
+    Ok(Outcome::Done)
+}
+
 /// Beyond its first and last draw a sample knows nothing.
 pub(super) fn warn_of_few_draws(probabilities: &[f64], draws: usize, context: &Context) {
     if let Some(p) = probabilities.iter().find(|p| p.min(1.0 - **p) * (draws as f64) < 1.0) {
@@ -103,18 +155,14 @@ pub(super) fn joint_counts(
     regions: &[Region],
     samples: usize,
     seed: u64,
-    context: &Context,
 ) -> Result<JointCounts, Failure> {
     let windows: Vec<Window> = regions.iter().map(|region| region.window.clone()).collect();
-    counting(context, |watch| posterior.joint_counts_watched(&windows, samples, seed, watch))
+    counting(|watch| posterior.joint_counts_watched(&windows, samples, seed, watch))
 }
 
-/// Work on counts, with a meter.
-pub(super) fn counting<T>(
-    context: &Context,
-    work: impl FnOnce(&mut CountWatch<'_>) -> pointillist::Result<T>,
-) -> Result<T, Failure> {
-    let mut meter = Meter::new(context);
+/// The next stage of the line of progress: work on counts.
+pub(super) fn counting<T>(work: impl FnOnce(&mut CountWatch<'_>) -> pointillist::Result<T>) -> Result<T, Failure> {
+    meter::stage(COUNTING);
     let found = work(&mut |progress| {
         let CountProgress { stage, done } = progress;
         let what = match stage {
@@ -122,10 +170,9 @@ pub(super) fn counting<T>(
             CountStage::Regions => "counting, the regions",
             CountStage::Sums => "counting, sums over the regions",
         };
-        meter.show_part(what, done);
+        meter::show(what, done);
         ControlFlow::Continue(())
     });
-    meter.clear();
     Ok(found?)
 }
 

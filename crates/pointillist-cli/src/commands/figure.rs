@@ -43,6 +43,8 @@ pub struct Look {
     pub times: Option<Times>,
     /// How many maps stand in a row.
     pub columns: usize,
+    /// What is shown, where it is no rate of the model's unit.
+    pub unit: Option<String>,
 }
 
 impl Default for Look {
@@ -57,7 +59,15 @@ impl Default for Look {
             anomalies: Vec::new(),
             times: None,
             columns: 3,
+            unit: None,
         }
+    }
+}
+
+impl Look {
+    /// What the numbers are.
+    fn label(&self, window: &Window) -> String {
+        self.show.label(&self.unit.clone().unwrap_or_else(|| rate_unit(window)))
     }
 }
 
@@ -130,7 +140,7 @@ pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) ->
     Ok(CurveFigure {
         title: look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source)),
         x_label: look.x_label.clone().unwrap_or(x_label),
-        y_label: look.y_label.clone().unwrap_or_else(|| look.show.label(&rate_unit(window))),
+        y_label: look.y_label.clone().unwrap_or_else(|| look.label(window)),
         curves,
         marks: look.marks.clone(),
         anomalies: anomalies(look, None),
@@ -353,7 +363,7 @@ fn plane(
         title,
         x_label: look.x_label.clone().unwrap_or_else(|| label(&axes[0])),
         y_label: look.y_label.clone().unwrap_or_else(|| label(&axes[1])),
-        value_label: look.show.label(&rate_unit(window)),
+        value_label: look.label(window),
         x,
         y,
         x_range: (spans[0].lo, spans[0].hi),

@@ -1,16 +1,16 @@
 //! `fit`: events to a model file. Also the fit that `plot` and the demonstration make.
 
 use super::input::{self, Loaded, Peeked};
-use super::meter::Meter;
 use super::summarize::{self, Summarised};
 use super::summary::{Fitted, Subject, Summary};
-use super::{Context, Failure, Outcome, colour, figure, json_line, spec, terminal};
+use super::{Context, Failure, Outcome, colour, figure, json_line, meter, spec, terminal, types};
 use crate::args::{FitArgs, FitOptions};
-use crate::io::covariates::CovariateSettings;
+use crate::io::covariates::{CovariateSettings, CovariateSource};
 use crate::io::update::{Names, added, as_before};
 use crate::io::{self, ModelFile, SummaryFile, Written};
 use crate::options::Mode;
 use crate::spelling::{Options, spelled};
+use pointillist::watch::FitStage;
 use pointillist::{Covariate, Error, Fit, Model, Progress};
 use std::ops::ControlFlow;
 
@@ -18,6 +18,8 @@ use std::ops::ControlFlow;
 const LARGE: u64 = 200_000_000;
 /// ... and Parquet files of more rows than this.
 const MANY_ROWS: u64 = 5_000_000;
+/// How long a fit is, beside what is told and drawn of it.
+const STAGES: [f64; 2] = [0.9, 0.1];
 /// What a byte of gzip holds, about.
 const GZIP_GAIN: u64 = 4;
 
@@ -33,6 +35,9 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         io::check_name(path, Written::Model)?;
         io::check_target(path)?;
     }
+    if let Some(column) = &args.types {
+        return types::fit(column, args, context);
+    }
     let mut fitted = fit_given(args, context)?;
     fitted.model.command = Some(context.typed.command().into());
     // Numbers that must not leave are found before the model is written.
@@ -40,29 +45,44 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.output {
         write(&fitted.model, path)?;
     }
+    say(args, context, || text(&fitted.summary, &fitted.model, context))?;
+    Ok(outcome(&fitted))
+}
+
+/// Prints what a fit has to say, and where its model went.
+pub(super) fn say(
+    args: &FitArgs,
+    context: &Context,
+    text: impl FnOnce() -> Result<String, Failure>,
+) -> Result<(), Failure> {
     // With the model itself on stdout there is no room for anything else.
     if !is_stdout(args) && (context.json() || !context.quiet()) {
-        print(&fitted.summary, &fitted.model, context)?;
+        io::stdout_text(&text()?)?;
     }
     match &args.output {
         Some(path) if !is_stdout(args) => context.note(&format!("wrote {}", path.display())),
         Some(_) => {}
         None => context.note("the model was not saved; to keep it, add -o model.json"),
     }
-    Ok(outcome(&fitted))
+    Ok(())
+}
+
+/// Prints the summary of a model.
+pub fn print(summary: &Summary, model: &ModelFile, context: &Context) -> Result<(), Failure> {
+    Ok(io::stdout_text(&text(summary, model, context)?)?)
 }
 
 /// The summary of a model, with a picture on a terminal; or as JSON.
-pub fn print(summary: &Summary, model: &ModelFile, context: &Context) -> Result<(), Failure> {
+fn text(summary: &Summary, model: &ModelFile, context: &Context) -> Result<String, Failure> {
     if context.json() {
-        return Ok(io::stdout_text(&json_line(summary)?)?);
+        return json_line(summary);
     }
     let (width, is_terminal) = terminal();
     let mut text = summary.text(&model.source, &Options);
     if is_terminal && let Ok(figure) = figure::of_model(model, &Default::default()) {
         text += &format!("\n{}", figure.terminal(width, 14, colour()));
     }
-    Ok(io::stdout_text(&text)?)
+    Ok(text)
 }
 
 /// Fits what was given: summaries, tables by way of a summary, or the events of one table.
@@ -78,7 +98,8 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         .into());
     }
     let covariates = CovariateSettings {
-        files: args.covariate.clone(),
+        sources: args.covariate.iter().cloned().map(CovariateSource::Path).collect(),
+        epsg: None,
         categorical: args.categorical.clone(),
         spline: args.spline.clone(),
     };
@@ -153,7 +174,7 @@ fn fit_summary(summarised: Summarised, args: &FitArgs, context: &Context) -> Res
         Some(before) => as_before(model, before, &options.settings()),
         None => model,
     };
-    let fit = watched(context, |watch| match &before {
+    let fit = watched(|watch| match &before {
         Some(before) => model.update_watched(&before.posterior, &file.summary, watch),
         None => model.fit_summary_watched(&file.summary, watch),
     });
@@ -166,7 +187,7 @@ fn is_stdout(args: &FitArgs) -> bool {
     args.output.as_deref() == Some(std::path::Path::new("-"))
 }
 
-fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
+pub(super) fn write(model: &ModelFile, path: &std::path::Path) -> Result<(), Failure> {
     if path == std::path::Path::new("-") {
         io::stdout_text(&model.to_json())?
     } else {
@@ -190,8 +211,7 @@ fn fit_with(
     let Loaded { events, trials, source, mut warnings, .. } = loaded;
     options.settings().check_cycles(events.window())?;
     let model = Model { covariates, ..spec::model(options, events.window().axes(), context)? };
-    let fit =
-        watched(context, |watch| model.fit_watched(&events, watch)).map_err(|error| spec::fault(error, options))?;
+    let fit = watched(|watch| model.fit_watched(&events, watch)).map_err(|error| spec::fault(error, options))?;
     warnings.extend(io::outage(&fit.posterior, events.points()).as_ref().map(spelled));
     let subject = Subject::of_events(&events, trials, source, warnings);
     Ok(fitted(&model, fit, subject, context))
@@ -209,17 +229,17 @@ fn fitted(model: &Model, fit: Fit, subject: Subject, context: &Context) -> Fitte
 }
 
 /// The fit itself, which can be interrupted and shows its progress on a terminal.
-fn watched(
-    context: &Context,
-    fit: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Fit, Error>,
-) -> Result<Fit, Error> {
-    let mut meter = Meter::new(context);
+pub(super) fn watched<T>(
+    fit: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    meter::plan(&STAGES);
+    meter::stage(FitStage::Search.as_str());
     let mut watch = |progress: &Progress| {
         let Progress { stage, size, part, .. } = progress;
-        meter.show_part(&format!("{}, {size} unknowns", stage.as_str()), *part);
+        meter::show(&format!("{}, {size} unknowns", stage.as_str()), *part);
         ControlFlow::Continue(())
     };
     let fit = fit(&mut watch);
-    meter.clear();
+    meter::stage("looking at the answer");
     fit
 }

@@ -16,6 +16,8 @@ pub struct Loaded {
     pub events: Events,
     /// For each event the number of its trial from 0, if they have trials.
     pub trials: Option<Vec<usize>>,
+    /// Their types, if they have any.
+    pub types: Option<io::TypeLabels>,
     /// Whether a coordinate is a date.
     pub has_dates: bool,
     /// Whether two coordinates are, or could be taken for, degrees on the globe.
@@ -59,6 +61,7 @@ impl EventOptions {
             repeats: self.repeats,
             trials: self.trials.clone(),
             trial_column: self.trial_column.clone(),
+            type_column: None,
             exposure: self.exposure.clone(),
             clip: self.clip,
             time_unit: self.time_unit,
@@ -81,12 +84,18 @@ pub fn events(path: &str, options: &EventOptions) -> Result<Loaded, Failure> {
 
 /// The same with the bytes of the file already at hand.
 pub fn events_from(path: &str, bytes: &[u8], options: &EventOptions) -> Result<Loaded, Failure> {
-    Ok(loaded(events::events_from(path, bytes, &options.settings())?))
+    events_with(path, bytes, &options.settings())
+}
+
+/// The same with the settings of the reader.
+pub fn events_with(path: &str, bytes: &[u8], settings: &EventSettings) -> Result<Loaded, Failure> {
+    Ok(loaded(events::events_from(path, bytes, settings)?))
 }
 
 fn loaded(read: io::Loaded) -> Loaded {
-    let io::Loaded { events, trials, has_dates, has_degrees, source, warnings } = read;
-    Loaded { events, trials, has_dates, has_degrees, source, warnings: warnings.iter().map(spelled).collect() }
+    let io::Loaded { events, trials, types, has_dates, has_degrees, source, warnings } = read;
+    let warnings = warnings.iter().map(spelled).collect();
+    Loaded { events, trials, types, has_dates, has_degrees, source, warnings }
 }
 
 /// Reads points for a model: in the columns asked for, else in those called as its axes, else in the numeric ones.

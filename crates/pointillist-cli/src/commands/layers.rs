@@ -4,7 +4,7 @@ use super::{Context, Failure, spec};
 use crate::io::geography::{self, outward, rings_outward};
 use crate::io::geotiff::{Crs, Raster, WGS84, geotiff};
 use crate::io::{self, Column, Given, ModelFile, OutputError, Region, Setting, Written};
-use pointillist::window::{Direction, Piece, Ring, Span};
+use pointillist::window::{Piece, Ring, Span};
 use pointillist::{Axis, Points, Window};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -44,14 +44,6 @@ impl Format {
         io::check_target(path)?;
         Ok(format)
     }
-}
-
-/// The numbers of the axes that go east and north: by what they are on the globe or are called, else the first two.
-fn directions(axes: &[Axis]) -> [usize; 2] {
-    let is_north = |axis: &Axis| axis.globe.is_some_and(|globe| globe.direction == Direction::North);
-    let is_turned =
-        axes.first().is_some_and(is_north) || geography::called(axes).is_some_and(geography::Pair::is_north_first);
-    if is_turned { [1, 0] } else { [0, 1] }
 }
 
 /// Refuses a window of too few or too many axes for the layer at a path.
@@ -116,7 +108,7 @@ impl<'a> Cells<'a> {
             Some(text) => io::spec::counts(Given { setting: Setting::Grid, text }, window.axes())?,
             None => vec![USUAL_CELLS; 2],
         };
-        let axes = directions(window.axes());
+        let axes = geography::directions(window.axes());
         let (counts, spans) = (axes.map(|r| own[r]), axes.map(|r| window.bounding_box()[r]));
         let total = counts[0].saturating_mul(counts[1]);
         if total > most {
@@ -162,9 +154,9 @@ impl<'a> Cells<'a> {
         centre
     }
 
-    /// A GeoTIFF of columns in this unit that have a row for each of the points.
-    pub fn geotiff(&self, columns: &[Column], unit: &str, context: &Context) -> Result<Vec<u8>, Failure> {
-        let units = columns.iter().map(|column| if column.name().starts_with("p>") { "" } else { unit }.to_string());
+    /// A GeoTIFF of columns that have a row for each of the points: as many as there are units are in these, and the others have none.
+    pub fn geotiff(&self, columns: &[Column], units: &[String], context: &Context) -> Result<Vec<u8>, Failure> {
+        let units = (0..columns.len()).map(|band| units.get(band).cloned().unwrap_or_default());
         let bands = columns.iter().map(|column| Ok((column.name().to_string(), self.band(column)?)));
         let raster = Raster {
             width: self.counts[0],
@@ -205,7 +197,7 @@ impl<'a> Cells<'a> {
 /// GeoJSON of columns that have a row for each of some points.
 pub fn points(model: &ModelFile, points: &Points, columns: &[Column], context: &Context) -> Result<String, Failure> {
     let axes = model.posterior.window().axes();
-    let directions = directions(axes);
+    let directions = geography::directions(axes);
     let point = |row: &[f64]| {
         let at = directions.map(|r| outward(&axes[r], row[r]));
         json!({ "type": "Point", "coordinates": at })
@@ -232,7 +224,7 @@ fn rings(region: &Region, axes: &[Axis]) -> Vec<Vec<Ring>> {
         return region.polygons.clone();
     }
     let own: Vec<Vec<Ring>> = region.window.pieces().iter().flat_map(Piece::polygons).collect();
-    let directions = directions(axes);
+    let directions = geography::directions(axes);
     let turned = |ring: Ring| ring.into_iter().map(|at| directions.map(|r| at[r])).collect();
     let rings = rings_outward(&own, axes);
     rings.into_iter().map(|rings| rings.into_iter().map(turned).collect()).collect()

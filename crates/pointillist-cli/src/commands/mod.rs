@@ -32,6 +32,7 @@ mod sgcp;
 mod smooth;
 mod spec;
 mod summarize;
+mod types;
 
 use crate::args::{Cli, Global, Verb, command, none_of, not_yet};
 use crate::options::{Mode, Typed};
@@ -40,10 +41,12 @@ use crate::{interrupt, io};
 use clap::FromArgMatches;
 use pointillist_io::{fault, fit_summary as summary};
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
+
+pub use meter::{hide as hide_progress, say};
 
 /// Bad input or usage.
 const BAD_INPUT: u8 = 2;
@@ -211,11 +214,6 @@ impl Context {
     }
 }
 
-/// One line to stderr. It may be closed or full: then nobody listens.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
 /// One JSON object on a line of its own, in which every number is one. Who prints the same as a table asks for it too, for the check.
 fn json_line(value: &impl serde::Serialize) -> Result<String, Failure> {
     match io::not_finite(value) {
@@ -285,6 +283,7 @@ fn run(cli: Cli, typed: Typed) -> Result<Outcome, Failure> {
         io::set_limit(io::spec::bytes(size)?);
     }
     let context = Context { global: cli.global, typed };
+    meter::listen(&context);
     match &cli.verb {
         None => demo::run(&context),
         Some(Verb::Fit(args)) => fit::run(args, &context),

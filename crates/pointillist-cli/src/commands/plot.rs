@@ -4,6 +4,7 @@ use super::check_fit::even_bins;
 use super::figure::{self, Look};
 use super::quantity::Quantity;
 use super::summary::brief;
+use super::types::Chosen;
 use super::{Context, Failure, Outcome, colour, components, fit, input, json_line, plot_options, spec, terminal};
 use crate::args::PlotArgs;
 use crate::io::{self, KeptEvents, ModelFile};
@@ -42,12 +43,16 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let band = band(&args.quantiles)?;
     let others = others(args)?;
-    let (mut model, outcome) = subject(args, context)?;
+    let (mut model, is_ratio, outcome) = subject(args, context)?;
     if let Some(path) = &args.overlay {
         let points = input::points(path, None, model.posterior.window().axes(), &args.options.events.rows)?.points;
         model.events = Some(KeptEvents { points, trials: None });
     }
     let mut look = look(args, show, band, &style, model.posterior.window())?;
+    if is_ratio {
+        look.title.get_or_insert_with(|| format!("Rate of {}", model.source));
+        look.unit = Some(model.source.clone());
+    }
     if args.figure.mark_anomalies {
         look.anomalies = anomalies(args, &model, context)?;
     }
@@ -114,6 +119,7 @@ fn look(args: &PlotArgs, show: Quantity, band: (f64, f64), style: &Style, window
         anomalies: Vec::new(),
         times,
         columns,
+        unit: None,
     })
 }
 
@@ -203,16 +209,23 @@ fn band(text: &str) -> Result<(f64, f64), Failure> {
 }
 
 /// The model given, or one fitted to the events given.
-fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), Failure> {
+fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, bool, Outcome), Failure> {
     let path = &args.subject;
     let opened = input::open(path)?;
     let is_json = opened.is_json();
     let bytes = if is_json { opened.document(io::MODEL_GROWTH)? } else { opened.table()? };
     if is_json && !io::is_geojson(&bytes) {
-        let model = ModelFile::from_bytes(io::source_name(path), &bytes)?;
+        let model = ModelFile::any_from_bytes(io::source_name(path), &bytes)?;
         context.refuse_idle(Mode::ModelPlotted(path))?;
         refuse_for_axes(model.posterior.window().dims(), context)?;
-        return Ok((model, Outcome::Done));
+        let (model, is_ratio) = match Chosen::new(path, model, args.of.as_deref())? {
+            Chosen::Ratio(model) => (model, true),
+            chosen => (chosen.one(path)?, false),
+        };
+        return Ok((model, is_ratio, Outcome::Done));
+    }
+    if let Some(of) = &args.of {
+        return Err(format!("--of {of}: {path} are events; fit them with --type COLUMN, and plot the model").into());
     }
     let loaded = input::events_from(path, &bytes, &args.options.events)?;
     if loaded.events.window().dims() > 3 {
@@ -222,7 +235,7 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, Outcome), F
     refuse_for_axes(loaded.events.window().dims(), context)?;
     let fitted = fit::fit(loaded, &args.options, context)?;
     let outcome = fit::outcome(&fitted);
-    Ok((fitted.model, outcome))
+    Ok((fitted.model, false, outcome))
 }
 
 fn refuse_for_axes(dims: usize, context: &Context) -> Result<(), Failure> {

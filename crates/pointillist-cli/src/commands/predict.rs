@@ -3,10 +3,13 @@
 use super::layers::{self, Cells, Format};
 use super::meter::shown;
 use super::summary::rate_unit;
+use super::types::{Chosen, shares, stacked, which};
 use super::{Context, Failure, Outcome, components, contrast, figure, input, spec};
 use crate::args::{Places, PredictArgs};
+use crate::io::types::{Of, TypesModel};
 use crate::io::{self, Column, Given, ModelFile, Setting, Written};
 use crate::options::Mode;
+use crate::spelling::spelled;
 use pointillist::estimates::RateRatio;
 use pointillist::{Points, Posterior, Rate, Window};
 
@@ -24,25 +27,44 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let (quantiles, thresholds) = (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed)?);
     let (places, output) = (&args.place.places, args.output.as_deref());
     let format = Format::of(output, Written::Rates, context)?;
-    let mut model = ModelFile::read(&args.model)?;
+    let chosen = Chosen::read(&args.model, args.of.as_deref())?;
+    if args.shares || matches!(chosen, Chosen::All(_)) {
+        return run_of_types(args, (&quantiles, &thresholds), format, context);
+    }
+    let (mut model, is_ratio) = match chosen {
+        Chosen::Ratio(model) => (model, true),
+        chosen => (chosen.one(&args.model)?, false),
+    };
     model.posterior = io::covariates::set(&model.posterior, &args.set)?;
     let posterior = &model.posterior;
     if let (Format::GeoTiff | Format::GeoJson, Some(path)) = (format, output) {
         layers::check_axes(posterior.window(), path, 2)?;
     }
     let other = args.over.as_deref().map(ModelFile::read).transpose()?;
+    if let (Some(over), [text, ..]) = (&args.over, &args.set[..]) {
+        let model = &args.model;
+        return Err(format!(
+            "--set {text} would change {model} and not {over}, so that the ratio compares different places; leave --set or --over out"
+        )
+        .into());
+    }
     let other = other.map(|other| Other::new((&args.model, &model), args, other, context)).transpose()?;
     let answers = |points: &Points| match &other {
         Some(other) => other.ratios(posterior, points, &quantiles, &thresholds, context),
         None if args.components => components::columns(posterior, points, &args.quantiles),
-        None => answers(posterior, points, &quantiles, &thresholds, context),
+        None if is_ratio => {
+            let columns = answers(posterior, points, &quantiles, &thresholds)?;
+            Ok(columns.into_iter().map(as_ratio).collect())
+        }
+        None => answers(posterior, points, &quantiles, &thresholds),
     };
-    let unit = if other.is_some() { String::new() } else { rate_unit(posterior.window()) };
+    let unit = if other.is_some() || is_ratio { String::new() } else { rate_unit(posterior.window()) };
     if let (Format::GeoTiff | Format::GeoJson, None, Some(path)) = (format, &places.at, output) {
         let cells = Cells::new(&model, places.grid.as_deref(), MOST_POINTS)?;
         let columns = apart(answers(&cells.points)?, posterior.window(), context);
         let bytes = match format {
-            Format::GeoTiff => cells.geotiff(&columns, &unit, context)?,
+            // Rates come first, and what is higher than a threshold has a probability, which has no unit.
+            Format::GeoTiff => cells.geotiff(&columns, &vec![unit; columns.len() - thresholds.len()], context)?,
             _ => cells.geojson(&columns, context)?.into_bytes(),
         };
         context.emit_file(path, &bytes)?;
@@ -67,34 +89,88 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// The rates of all types, or how probable each type is, one type below the other.
+fn run_of_types(
+    args: &PredictArgs,
+    (quantiles, thresholds): (&[f64], &[f64]),
+    format: Format,
+    context: &Context,
+) -> Result<Outcome, Failure> {
+    let path = &args.model;
+    let Some(types) = TypesModel::of(&ModelFile::read_any(path)?) else {
+        return Err(format!("--shares: {path} has no types; fit with --type COLUMN").into());
+    };
+    let types = types?;
+    if args.shares && !thresholds.is_empty() {
+        return Err("--exceed is of rates and ratios, and --shares are probabilities; leave one of them out"
+            .to_string()
+            .into());
+    }
+    let kinds = match args.of.as_deref().map(|of| types.asked(of)).transpose()? {
+        None => (0..types.types.names().len()).collect(),
+        Some(Of::Type(kind)) => vec![kind],
+        Some(Of::Ratio(..)) => {
+            return Err(
+                format!("--of {}: --shares are of one type; name one", args.of.as_deref().unwrap_or_default()).into()
+            );
+        }
+    };
+    if matches!(format, Format::GeoTiff | Format::GeoJson)
+        || args.components
+        || args.over.is_some()
+        || !args.set.is_empty()
+    {
+        return Err(which(path, &types));
+    }
+    let window = types.model.posterior.window();
+    let points = place(&args.place.places, args.place.columns.as_deref(), (window, 0), MOST_POINTS, context)?;
+    let names: Vec<&str> = kinds.iter().map(|kind| types.types.names()[*kind].as_str()).collect();
+    let mut tables = vec![];
+    let shares = match args.shares {
+        true => shares(&types, &kinds, &points, quantiles)?,
+        false => vec![],
+    };
+    for kind in kinds {
+        let mut columns = coordinates(&points, window);
+        if !args.shares {
+            let posterior = types.types.of(kind)?;
+            columns.extend(apart(answers(&posterior, &points, quantiles, thresholds)?, window, context));
+        }
+        columns.extend(inside(&points, &[window]));
+        tables.push(columns);
+    }
+    let columns: Vec<Column> = stacked(&names, tables).into_iter().chain(shares).collect();
+    context.emit_columns(args.output.as_deref(), &columns)?;
+    Ok(Outcome::Done)
+}
+
+/// A column of what is called a rate, where that is a ratio.
+fn as_ratio(column: Column) -> Column {
+    let is_probability = column.name().starts_with("p>");
+    let name = format!("ratio_{}", column.name());
+    if is_probability { column } else { column.called(name) }
+}
+
 /// What is asked of the rate at each point.
 fn answers(
     posterior: &Posterior,
     points: &Points,
     quantiles: &[f64],
     thresholds: &[f64],
-    context: &Context,
 ) -> Result<Vec<Column>, Failure> {
-    let mut columns = rates(posterior, points, quantiles, context)?;
+    let mut columns = rates(posterior, points, quantiles)?;
     if !thresholds.is_empty() {
-        let higher = shown("probabilities of higher rates", context, |watch| {
-            posterior.exceedances_watched(points, thresholds, watch)
-        })?;
+        let higher =
+            shown("probabilities of higher rates", |watch| posterior.exceedances_watched(points, thresholds, watch))?;
         columns.extend(of_thresholds(thresholds, higher));
     }
     Ok(columns)
 }
 
 /// Mean, standard deviation and quantiles.
-fn rates(
-    posterior: &Posterior,
-    points: &Points,
-    probabilities: &[f64],
-    context: &Context,
-) -> Result<Vec<Column>, Failure> {
-    let (Rate { mean, sd }, quantiles) = shown("rates and their quantiles", context, |watch| {
-        posterior.rate_and_quantiles_watched(points, probabilities, watch)
-    })?;
+fn rates(posterior: &Posterior, points: &Points, probabilities: &[f64]) -> Result<Vec<Column>, Failure> {
+    let (Rate { mean, sd }, quantiles) =
+        shown("rates and their quantiles", |watch| posterior.rate_and_quantiles_watched(points, probabilities, watch))?;
     let mut columns = vec![Column::Numbers("mean".into(), mean), Column::Numbers("sd".into(), sd)];
     columns.extend(of_quantiles(probabilities, quantiles));
     Ok(columns)
@@ -164,15 +240,12 @@ impl Other {
             ));
         }
         let inner: Vec<f64> = thresholds.iter().map(|threshold| threshold * self.average).collect();
-        let RateRatio { quantiles, exceedances } = shown("ratios of rates", context, |watch| {
+        let RateRatio { quantiles, exceedances } = shown("ratios of rates", |watch| {
             posterior.rate_ratio_watched(&self.posterior, points, (probabilities, &inner), watch)
         })?;
         let of_average = |values: Vec<f64>| values.into_iter().map(|ratio| ratio / self.average).collect();
         let named = of_quantiles(probabilities, quantiles.into_iter().map(of_average)).into_iter();
-        let mut columns: Vec<Column> = named
-            .map(|column| (format!("ratio_{}", column.name()), column))
-            .map(|(name, column)| column.called(name))
-            .collect();
+        let mut columns: Vec<Column> = named.map(as_ratio).collect();
         columns.extend(of_thresholds(thresholds, exceedances));
         Ok(columns)
     }
@@ -215,6 +288,7 @@ pub fn place(
                 "{outside} of {total} points lie outside the window {shown}: the model says little there"
             ));
         }
+        io::odd_times(&points, axes).iter().for_each(|warning| context.warn(&spelled(warning)));
         return Ok(points);
     }
     let counts = match &places.grid {
@@ -238,15 +312,19 @@ pub fn inside(points: &Points, windows: &[&Window]) -> Option<Column> {
 
 /// Answers beside the coordinates: where one is called as an axis is, all get a name of their own, as in `rate_mean`.
 pub fn apart(answers: Vec<Column>, window: &Window, context: &Context) -> Vec<Column> {
-    const PREFIX: &str = "rate_";
+    apart_as("rate_", answers, window, context)
+}
+
+/// The same with this before the names.
+pub fn apart_as(first: &str, answers: Vec<Column>, window: &Window, context: &Context) -> Vec<Column> {
     let is_axis =
         |name: &str| window.axes().iter().any(|axis| axis.name == name || format!("{}_iso", axis.name) == name);
     let Some(taken) = answers.iter().map(Column::name).find(|name| is_axis(name)).map(String::from) else {
         return answers;
     };
-    let mut prefix = PREFIX.to_string();
+    let mut prefix = first.to_string();
     while answers.iter().any(|column| is_axis(&format!("{prefix}{}", column.name()))) {
-        prefix.push_str(PREFIX);
+        prefix.push_str(first);
     }
     context
         .warn(&format!("`{taken}` is an axis of the model: columns of answers are called {prefix}{taken} and so on"));

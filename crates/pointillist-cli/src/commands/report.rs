@@ -14,7 +14,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<Outcome, Failure> {
     io::check_target(&args.output)?;
     let model = ModelFile::read(&args.model)?;
     let settings = Settings { title: args.title.clone(), cells: args.cells.into() };
-    let html = shown("the page", context, |watch| page(&model, &settings, &Options, watch))?;
+    let html = shown("the page", |watch| page(&model, &settings, &Options, watch))?;
     io::write_atomically(&args.output, html.as_bytes())?;
     if context.json() {
         io::stdout_text(&json_line(&serde_json::json!({ "page": args.output, "bytes": html.len() }))?)?;

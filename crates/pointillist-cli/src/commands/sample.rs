@@ -1,9 +1,10 @@
 //! `sample`: intensities, or whole sets of events, drawn from the posterior.
 
 use super::meter::shown;
+use super::types::Chosen;
 use super::{Context, Failure, Outcome, figure, predict};
 use crate::args::SampleArgs;
-use crate::io::{self, Column, ModelFile};
+use crate::io::{self, Column};
 use crate::options::Mode;
 use pointillist::{Error, Points, Posterior};
 
@@ -24,7 +25,8 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
     context.check_table(args.output.as_deref())?;
-    let posterior = io::covariates::set(&ModelFile::read(&args.model)?.posterior, &args.set)?;
+    let posterior = Chosen::read(&args.model, args.of.as_deref())?.one(&args.model)?.posterior;
+    let posterior = io::covariates::set(&posterior, &args.set)?;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context)?
     } else {
@@ -49,9 +51,8 @@ fn intensities(
 ) -> Result<Vec<Column>, Failure> {
     limit(points.len().saturating_mul(draws))?;
     let mut columns = predict::coordinates(points, posterior.window());
-    let draws = shown("draws of the intensity", context, |watch| {
-        posterior.sample_watched(points, draws, context.seed(), watch)
-    })?;
+    let draws =
+        shown("draws of the intensity", |watch| posterior.sample_watched(points, draws, context.seed(), watch))?;
     let named = |(k, values)| Column::Numbers(format!("draw{}", k + 1), values);
     let draws =
         draws.into_iter().enumerate().map(named).chain(predict::inside(points, &[posterior.window()])).collect();
@@ -64,7 +65,7 @@ fn event_sets(posterior: &Posterior, draws: usize, context: &Context) -> Result<
     // A draw without events takes its time too.
     limit((expected.max(1.0) * draws as f64) as usize)?;
     let (mut numbers, mut coordinates) = (Vec::new(), Vec::new());
-    shown("sets of events", context, |watch| {
+    shown("sets of events", |watch| {
         for draw in 0..draws as u64 {
             let points = posterior.sample_events(context.seed(), draw)?;
             numbers.extend(std::iter::repeat_n(draw + 1, points.len()));
@@ -76,7 +77,8 @@ fn event_sets(posterior: &Posterior, draws: usize, context: &Context) -> Result<
         Ok(())
     })?;
     let points = Points::new(posterior.window().dims(), coordinates)?;
-    let mut columns = predict::apart(vec![Column::Whole("draw".into(), numbers)], posterior.window(), context);
+    let mut columns =
+        predict::apart_as("set_", vec![Column::Whole("draw".into(), numbers)], posterior.window(), context);
     columns.extend(predict::coordinates(&points, posterior.window()));
     Ok(columns)
 }

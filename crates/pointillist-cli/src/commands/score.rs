@@ -47,7 +47,7 @@ pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
         said_by: LooksSaidBy::Own,
     };
     let held_out = input::held_out(&asked, window, context)?;
-    let score = shown("draws for m_p and m_0", context, |watch| {
+    let score = shown("draws for m_p and m_0", |watch| {
         model.posterior.score_watched(&held_out.events, args.draws, context.seed(), watch)
     })?;
     for (name, mean) in [("m_p", score.m_p), ("m_0", score.m_0)] {

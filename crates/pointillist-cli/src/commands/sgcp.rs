@@ -1,7 +1,6 @@
 //! `sgcp`: the sigmoidal Gaussian Cox process, sampled; with a checkpoint to go on from.
 
-use super::meter::Meter;
-use super::{Context, Failure, Outcome, input, json_line, predict, spec, unchecked_json_line};
+use super::{Context, Failure, Outcome, input, json_line, meter, predict, spec, unchecked_json_line};
 use crate::args::{RivalOptions, SgcpArgs, ThinningName};
 use crate::interrupt;
 use crate::io::{self, Column};
@@ -19,6 +18,8 @@ use std::time::{Duration, Instant};
 const MOST_POINTS: usize = 100_000;
 /// Draws for predictions and scores.
 const DRAWS: usize = 1000;
+/// No number of effective draws is said to be the end before it is.
+const NEARLY: f64 = 0.95;
 /// A checkpoint is written this often.
 const CHECKPOINT: Duration = Duration::from_secs(10);
 
@@ -148,7 +149,8 @@ fn count(events: usize) -> String {
 
 /// Samples to the end, showing progress and saving checkpoints.
 fn sample(run: &mut Sgcp, checkpoint: Option<&Path>, context: &Context) -> Result<(), Failure> {
-    let mut meter = Meter::new(context);
+    meter::stage("warming up");
+    let Settings { most_sweeps, effective: enough, .. } = run.state().settings;
     let mut saved = Instant::now();
     let mut trouble = None;
     // Without a place to save itself to, a run that is told to end just ends.
@@ -156,7 +158,9 @@ fn sample(run: &mut Sgcp, checkpoint: Option<&Path>, context: &Context) -> Resul
     let outcome = run.run(&mut |run: &Sgcp, progress: &SgcpProgress| {
         let SgcpProgress { sweeps, warming, r_hat, effective, .. } = progress;
         let stage = if *warming { "warming up" } else { "sampling" };
-        meter.show(|| format!("{stage}: {sweeps} sweeps, R-hat {r_hat:.3}, {effective:.0} effective draws"));
+        // It ends with enough effective draws, whose number grows with that of the sweeps, or with the last sweep.
+        let part = (*sweeps as f64 / most_sweeps as f64).max((effective / enough).min(NEARLY));
+        meter::show(&format!("{stage}, {sweeps} sweeps, R-hat {r_hat:.3}, {effective:.0} effective draws"), part);
         let stop = interrupt::is_asked();
         if let Some(path) = checkpoint.filter(|_| stop || saved.elapsed() > CHECKPOINT) {
             trouble = io::write_checkpoint(path, run.state()).err();
@@ -164,7 +168,6 @@ fn sample(run: &mut Sgcp, checkpoint: Option<&Path>, context: &Context) -> Resul
         }
         if stop || trouble.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    meter.clear();
     if let Some(error) = trouble {
         return Err(error.into());
     }

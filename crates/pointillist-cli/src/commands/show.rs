@@ -1,14 +1,17 @@
 //! `show`: what a fit said of a model, from its file.
 
 use super::summary::Summary;
-use super::{Context, Failure, Outcome, fit};
+use super::{Context, Failure, Outcome, fit, types};
 use crate::args::ShowArgs;
 use crate::io::ModelFile;
 use serde::Deserialize;
 
 /// Does what was asked for.
 pub fn run(args: &ShowArgs, context: &Context) -> Result<Outcome, Failure> {
-    let model = ModelFile::read(&args.model)?;
+    let model = ModelFile::read_any(&args.model)?;
+    if model.types.is_some() {
+        return types::show(&args.model, &model, context);
+    }
     let mut summary = Summary::deserialize(&model.summary)
         .map_err(|error| format!("{}: its summary makes no sense ({error}); fit again", args.model))?;
     // A file that was made of several others may be more than its summary says.

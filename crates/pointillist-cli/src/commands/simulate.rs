@@ -262,11 +262,28 @@ fn place(option: &str, args: &SimulateArgs, context: &Context) -> Result<Window,
         &args.window,
         On { axes: &axes, dates_only: &dates_only, north_first: false },
     )?;
+    refuse_no_degrees(&plain)?;
     let looks = Looks { repeats: args.repeats.unwrap_or(1), exposure: args.exposure.as_deref() };
     let mut warnings = Vec::new();
     let window = observed::looked_at(plain, looks, &dates_only, &mut warnings)?;
     warnings.iter().for_each(|warning| context.warn(&spelled(warning)));
     Ok(window)
+}
+
+/// Refuses places that are called longitude and latitude and are none: no verb would take them as events.
+fn refuse_no_degrees(window: &Window) -> Result<(), Failure> {
+    let Some(pair) = io::geography::called(window.axes()) else { return Ok(()) };
+    let spans = window.bounding_box();
+    for (r, most, what) in [(pair.north, 90.0, "latitude"), (pair.east, 360.0, "longitude")] {
+        let (name, span) = (&window.axes()[r].name, &spans[r]);
+        if let Some(end) = [span.lo, span.hi].into_iter().find(|end| end.abs() > most) {
+            return Err(format!(
+                "--window reaches {end} on `{name}`, which is no {what}; correct it, or name the axes otherwise with --columns"
+            )
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// The names asked for, each of which must mean one column.

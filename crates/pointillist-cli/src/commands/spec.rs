@@ -3,11 +3,11 @@
 pub use crate::io::spec::{plural, quantiles, repeated};
 
 use super::{Context, Failure};
-use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName, Switch};
+use crate::args::{BasisName, FitOptions, MeanName, MethodName, SmoothnessName, Switch, VaryName};
 use crate::io::{Basis, Degrees, FitSettings, InducingSetting, Mean, Shape};
 use crate::options::Mode;
 use crate::spelling::spelled;
-use pointillist::settings::{Method, Smoothness};
+use pointillist::settings::{Method, Smoothness, Vary};
 use pointillist::{Axis, Error, Model};
 use pointillist_rivals::sgcp;
 
@@ -21,12 +21,18 @@ impl FitOptions {
                 BasisName::Lattice => Basis::Lattice,
             },
             nodes: self.nodes.clone(),
+            budget: self.budget.clone(),
             link: self.link.clone(),
             smoothness: self.smoothness.map(|name| match name {
                 SmoothnessName::Auto => Degrees::All,
                 SmoothnessName::One => Degrees::One(Smoothness::One),
                 SmoothnessName::Two => Degrees::One(Smoothness::Two),
                 SmoothnessName::Four => Degrees::One(Smoothness::Four),
+            }),
+            vary: self.vary.map(|name| match name {
+                VaryName::Auto => Vary::Auto,
+                VaryName::On => Vary::On,
+                VaryName::Off => Vary::Off,
             }),
             kernel: self.kernel.clone(),
             cycle: self.cycle.clone(),

@@ -1,8 +1,7 @@
 //! `summarize`: tables of any size to a summary file. Also the pass that `fit` makes over large tables.
 
-use super::meter::Meter;
 use super::summary::{WindowSummary, duration, grid};
-use super::{Context, Failure, Outcome, json_line};
+use super::{Context, Failure, Outcome, json_line, meter};
 use crate::args::{EventOptions, SummarizeArgs};
 use crate::io::events::Peeked;
 use crate::io::summarise::{SummaryProgress, SummaryStage, Tables};
@@ -119,28 +118,37 @@ pub fn events(
     if !tables.has_degrees(&settings)? {
         context.refuse_idle(Mode::NoDegrees)?;
     }
-    let mut meter = Meter::new(context);
-    let summarised = tables.summarised(&settings, cells, &mut |progress| meter.show(|| words(progress)));
-    meter.clear();
+    meter::stage(SUMMARISING);
+    let mut has_looked = false;
+    let summarised = tables.summarised(&settings, cells, &mut |progress| {
+        has_looked |= matches!(progress.stage, SummaryStage::Extent);
+        meter::show(&words(progress), part(progress, has_looked));
+    });
     let io::summarise::Summarised { file, warnings } = summarised?;
     Ok(Summarised { file, warnings: warnings.iter().map(spelled).collect() })
 }
 
-/// Words for the meter.
+/// Said of the second reading.
+const SUMMARISING: &str = "summarising";
+
+/// Words for the line of progress.
 fn words(progress: &SummaryProgress) -> String {
-    let SummaryProgress { stage, events, share, seconds } = *progress;
+    let SummaryProgress { stage, events, seconds, .. } = *progress;
     let doing = match stage {
         SummaryStage::Extent => "looking for the box around the events",
-        SummaryStage::Summary => "summarising",
+        SummaryStage::Summary => SUMMARISING,
     };
     let million = |count: f64| format!("{:.1} million", count / 1e6);
     let rate = seconds.map(|s| format!(", {} a second", million(events as f64 / s.max(1e-9)))).unwrap_or_default();
-    let done = share.map(|share| format!(", {:.0} %", 100.0 * share)).unwrap_or_default();
-    let left = match (share, seconds) {
-        (Some(share), Some(seconds)) if share > 0.0 => {
-            format!(", {:.0} s left", seconds * (1.0 / share - 1.0).max(0.0))
-        }
-        _ => String::new(),
-    };
-    format!("{doing}: {} events{rate}{done}{left}", million(events as f64))
+    format!("{doing}, {} events{rate}", million(events as f64))
+}
+
+/// The part of all that is done: where the window is not given, the tables are read twice. How much there is in a pipe nobody knows.
+fn part(progress: &SummaryProgress, has_looked: bool) -> f64 {
+    let share = progress.share.unwrap_or(0.0);
+    match progress.stage {
+        SummaryStage::Extent => 0.5 * share,
+        SummaryStage::Summary if has_looked => 0.5 + 0.5 * share,
+        SummaryStage::Summary => share,
+    }
 }

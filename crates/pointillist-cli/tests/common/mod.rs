@@ -122,6 +122,18 @@ impl Folder {
         self.run("fit coal -o model.json --inducing 12").good();
         self
     }
+
+    /// What a program of GDAL says, if it is there.
+    #[track_caller]
+    pub fn gdal(&self, program: &str, arguments: &[&str]) -> Option<String> {
+        let Ok(output) = Command::new(program).args(arguments).current_dir(self.path("")).output() else {
+            println!("skipped: {program} is not installed");
+            return None;
+        };
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && !String::from_utf8_lossy(&output.stderr).contains("ERROR"), "{said}");
+        Some(said)
+    }
 }
 
 /// 64-bit FNV-1a, as docs/model-file.md and docs/summary-file.md describe it.

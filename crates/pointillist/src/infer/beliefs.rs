@@ -13,6 +13,9 @@ const UNLIKELY: f64 = 0.05;
 pub(super) const SMALLER: f64 = 6.0;
 /// The logarithm of the ratio of two ranges that share a unit has this standard deviation.
 pub(super) const RATIOS: f64 = 0.5;
+/// The logarithm of the scale of f at a knot has this standard deviation, where that varies over the window, and goes at most so far.
+pub(super) const SCALES: f64 = 1.0;
+pub(super) const MOST_SCALE: f64 = 5.0;
 /// No ratio of two ranges goes beyond this; axes so much longer than others have a range of their own.
 pub(super) const MOST_RATIO: f64 = 20.0;
 
@@ -55,6 +58,11 @@ pub(super) fn length(axes: &[usize], scaling: &Scaling) -> Prior {
 /// The prior of a ratio of two length-scales.
 pub(super) fn ratio() -> Prior {
     Prior::LogNormal { location: 0.0, scale: RATIOS }
+}
+
+/// The prior of the scale of f at a knot.
+pub(super) fn scale() -> Prior {
+    Prior::LogNormal { location: 0.0, scale: SCALES }
 }
 
 /// The prior of a variance, given a standard deviation that is vague.

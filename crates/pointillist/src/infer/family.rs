@@ -3,8 +3,9 @@
 //! The bound of every family is a lower bound on the same log p(events), so that bounds can be compared.
 
 use super::course::Courses;
+use super::lattice::LatticeFamily;
 use super::on_lattice::learn::Rival;
-use super::{Asked, AskedKind, Fit, FitWatch, LatticeChoice, Progress, Report};
+use super::{Asked, AskedKind, Budget, Fit, FitWatch, LatticeChoice, Progress, Report, Vary};
 use crate::data::seen::Data;
 use crate::error::{Error, Result};
 use crate::field::lattice::Smoothness;
@@ -12,6 +13,7 @@ use crate::parallel;
 use crate::posterior::{LatticeSummary, Posterior};
 use crate::terms::Link;
 use crate::window::Window;
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,17 +22,25 @@ const UNHEARD: f64 = 1e-2;
 /// So many events on a line are fitted in milliseconds.
 const FEW_EVENTS: usize = 10_000;
 /// A rate that hardly varies, as a field on a lattice: its smoothness and link, its nodes per axis, and the logarithm of its prior odds.
-const CONSTANT: (Smoothness, Link) = (Smoothness::Two, Link::Log);
+const CONSTANT: LatticeFamily = LatticeFamily { smoothness: Smoothness::Two, link: Link::Log, varies: false };
 const CONSTANT_NODES: usize = 8;
 const CONSTANT_LOG_ODDS: f64 = -1.0;
 /// A lattice is tried unasked up to so many axes.
 const MOST_AXES: usize = 3;
 
+/// Of what is left of a budget a family may take so much, the last one all.
+const SHARE: f64 = 0.7;
+
 /// For what is foreseen: what other families cost beside the first, and the checks of the answer.
 const OTHER_SMOOTHNESS_COSTS: f64 = 0.7;
 const OTHER_LINK_COSTS: f64 = 0.25;
 const CONSTANT_COSTS: f64 = 0.02;
+const VARYING_COSTS: f64 = 0.3;
 const CHECKS_COST: f64 = 0.1;
+
+/// A scale that varies over the window is worth a trial if it promises so many nats, and can then come as near to the best family as this.
+const PROMISES: f64 = 1.0;
+const NEAR_THE_BEST: f64 = 5.0;
 
 /// One family that was tried.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +70,7 @@ impl Trial {
         match self {
             Trial::Inducing if model.kernel.is_none() => "se on inducing points".into(),
             Trial::Inducing => "inducing points".into(),
-            Trial::Lattice(smoothness, link) => format!("{link} link, smoothness {}", smoothness.alpha()),
+            Trial::Lattice(smoothness, link) => LatticeFamily { smoothness, link, varies: false }.to_string(),
             Trial::Constant if model.regressors.is_some() => "covariates alone".into(),
             Trial::Constant => "constant rate".into(),
         }
@@ -90,12 +100,39 @@ struct Fitted {
     best: Option<(f64, usize, Report)>,
     /// Each with the logarithm of its weight.
     parts: Vec<(f64, Posterior)>,
+    /// What all of them cost.
+    work: f64,
     first_error: Option<Error>,
+    /// Families whose scale could vary.
+    even: Vec<Even>,
 }
 
+/// A family of one scale everywhere.
+struct Even {
+    family: LatticeFamily,
+    evidence: f64,
+    /// What a scale that varies promises to add to that.
+    promise: f64,
+    /// Where it is in the list of posteriors.
+    place: usize,
+}
+
+/// A fit, and what it is as a rival of others.
+type Found = (Fit, Option<Rival>);
+
 impl Fitted {
-    fn add(&mut self, name: String, log_odds: f64, Fit { posterior, report }: Fit) {
-        let evidence = report.log_evidence.unwrap_or(report.bound.total() + report.log_prior);
+    fn add_trial(&mut self, trial: Trial, model: &Asked, (fit, rival): Found) {
+        if let (Trial::Lattice(smoothness, link), Some(promise)) = (trial, rival.and_then(|rival| rival.promise)) {
+            let family = LatticeFamily { smoothness, link, varies: false };
+            self.even.push(Even { family, evidence: fit.evidence(), promise, place: self.parts.len() });
+        }
+        self.add(trial.name(model), trial.log_odds(), fit);
+    }
+
+    fn add(&mut self, name: String, log_odds: f64, fit: Fit) {
+        let evidence = fit.evidence();
+        let Fit { posterior, report } = fit;
+        self.work += report.work;
         self.tried.push(Tried { name, outcome: Ok(report.log_evidence.unwrap_or(report.bound.total())) });
         // Of a rate that does not vary there is no story to tell.
         let is_constant = posterior.lattice().is_some_and(|lattice| lattice.is_constant());
@@ -105,9 +142,30 @@ impl Fitted {
         self.parts.push((evidence + log_odds, posterior));
     }
 
+    /// The family to try with a scale that varies, if one promises enough, and where its posterior is.
+    fn worth_varying(&self, vary: Vary) -> Option<(LatticeFamily, usize)> {
+        let after = |even: &Even| even.evidence + even.promise;
+        let best = self.even.iter().max_by(|a, b| after(a).total_cmp(&after(b)))?;
+        let highest = self.best.as_ref().map_or(f64::NEG_INFINITY, |(evidence, ..)| *evidence);
+        let promises = best.promise > PROMISES && after(best) > highest - NEAR_THE_BEST;
+        let is_tried = match vary {
+            Vary::Auto => promises,
+            Vary::On => true,
+            Vary::Off => false,
+        };
+        is_tried.then_some((LatticeFamily { varies: true, ..best.family }, best.place))
+    }
+
     fn add_error(&mut self, name: String, error: Error) {
         self.tried.push(Tried { name, outcome: Err(error.to_string()) });
         self.first_error.get_or_insert(error);
+    }
+}
+
+impl Fit {
+    /// About the logarithm of its evidence, or what stands for it where nothing is averaged over.
+    fn evidence(&self) -> f64 {
+        self.report.log_evidence.unwrap_or(self.report.bound.total() + self.report.log_prior)
     }
 }
 
@@ -119,8 +177,13 @@ impl Asked {
         before: Option<&Posterior>,
         watch: &mut FitWatch<'_>,
     ) -> Result<Fit> {
+        self.refuse_to_vary(data.window().dims())?;
         let trials = self.trials(data);
-        let courses = Courses::new(trials.iter().map(|trial| trial.cost(trials[0])).collect(), CHECKS_COST);
+        let courses = Courses::new(
+            trials.iter().map(|trial| trial.cost(trials[0])).chain(std::iter::once(VARYING_COSTS)).collect(),
+            CHECKS_COST,
+        );
+        let last = trials.len();
         let outcomes = match data.window().dims() == 1 && data.len() <= FEW_EVENTS {
             true => self.side_by_side(&trials, (data, before), (&courses, watch)),
             false => self.one_by_one(&trials, (data, before), (&courses, watch)),
@@ -128,18 +191,28 @@ impl Asked {
         let mut fitted = Fitted::default();
         for (trial, fit) in trials.into_iter().zip(outcomes) {
             match fit {
-                Ok(fit) => fitted.add(trial.name(self), trial.log_odds(), fit),
+                Ok(found) => fitted.add_trial(trial, self, found),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(error) => fitted.add_error(trial.name(self), error),
             }
         }
-        let Fitted { tried, best, mut parts, first_error } = fitted;
+        if let Some((family, place)) = self.average.then(|| fitted.worth_varying(self.lattice.vary)).flatten() {
+            let mut tell = |progress: &Progress| watch(&courses.whole(last, progress));
+            let found = self.fit_lattice(family, data, Some(&fitted.parts[place].1), None, &mut tell);
+            match found {
+                Ok((fit, _)) => fitted.add(family.to_string(), 0.0, fit),
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(error) => fitted.add_error(family.to_string(), error),
+            }
+        }
+        courses.ended(last);
+        let Fitted { tried, best, mut parts, work, first_error, .. } = fitted;
         let (_, place, mut report) = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
         let posterior = match self.average && parts.len() > 1 {
             true => Posterior::average(parts)?,
             false => parts.swap_remove(place).1,
         };
-        report.tried = tried;
+        (report.tried, report.work) = (tried, work);
         if self.errors && report.standard_errors.is_none() {
             let why = "there are no standard errors: the bound has no maximum in all hyper-parameters, as at the end of a range, or the scheme is the joint one";
             report.warnings.push(why.into());
@@ -149,19 +222,35 @@ impl Asked {
         Ok(fit)
     }
 
+    /// Refuses a scale that is to vary where it cannot.
+    fn refuse_to_vary(&self, dims: usize) -> Result<()> {
+        let why = match self.lattice.smoothness {
+            _ if self.lattice.vary != Vary::On || self.kind == AskedKind::Inducing => return Ok(()),
+            _ if dims > 1 => "is for events on a line",
+            _ if !self.average => "has its say in an average, by its evidence; average, or leave it out",
+            Some(Smoothness::One) => "is for smoothness 2 and 4",
+            _ => return Ok(()),
+        };
+        Err(Error::setting("vary", "on", why))
+    }
+
     /// Each family after the others, which it need not follow where they are far ahead.
-    fn one_by_one(&self, trials: &[Trial], given: Given<'_>, (courses, watch): Watched<'_, '_>) -> Vec<Result<Fit>> {
+    fn one_by_one(&self, trials: &[Trial], given: Given<'_>, (courses, watch): Watched<'_, '_>) -> Vec<Result<Found>> {
         let mut rival: Option<Rival> = None;
+        let mut spent = 0.0;
         let mut outcomes = Vec::with_capacity(trials.len());
         for (i, trial) in trials.iter().enumerate() {
             let mut tell = |progress: &Progress| watch(&courses.whole(i, progress));
-            let found = self.fit_trial(*trial, given, rival.clone(), &mut tell);
+            let share = if i + 1 < trials.len() { SHARE } else { 1.0 };
+            let asked = self.with_budget(|seconds| share * (seconds - spent).max(0.0));
+            let found = asked.fit_trial(*trial, given, rival.clone(), &mut tell);
+            spent += found.as_ref().map_or(0.0, |(fit, _)| fit.report.work);
             courses.ended(i);
             let is_cancelled = matches!(found, Err(Error::Cancelled));
             outcomes.push(found.map(|(fit, found)| {
                 let best = rival.as_ref().map_or(f64::NEG_INFINITY, |rival| rival.best);
-                rival = found.filter(|found| found.best > best).or(rival.take());
-                fit
+                rival = found.clone().filter(|found| found.best > best).or(rival.take());
+                (fit, found)
             }));
             if is_cancelled {
                 break;
@@ -171,14 +260,20 @@ impl Asked {
     }
 
     /// Families that are quickly fitted, two at a time. The watcher sees those on its own thread, and can cancel all.
-    fn side_by_side(&self, trials: &[Trial], given: Given<'_>, (courses, watch): Watched<'_, '_>) -> Vec<Result<Fit>> {
+    fn side_by_side(
+        &self,
+        trials: &[Trial],
+        given: Given<'_>,
+        (courses, watch): Watched<'_, '_>,
+    ) -> Vec<Result<Found>> {
         let cancelled = AtomicBool::new(false);
         let go_on = || match cancelled.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
         let fitted = |i: usize, watch: &mut FitWatch<'_>| {
-            let fit = self.fit_trial(trials[i], given, None, watch).map(|found| found.0);
+            let asked = self.with_budget(|seconds| seconds / trials.len() as f64);
+            let fit = asked.fit_trial(trials[i], given, None, watch);
             courses.ended(i);
             fit
         };
@@ -202,6 +297,14 @@ impl Asked {
         )
     }
 
+    /// This model with another part of its budget, if that is a number of seconds.
+    fn with_budget(&self, part: impl Fn(f64) -> f64) -> Cow<'_, Self> {
+        match self.budget {
+            Budget::Seconds(seconds) => Cow::Owned(Self { budget: Budget::Seconds(part(seconds)), ..self.clone() }),
+            _ => Cow::Borrowed(self),
+        }
+    }
+
     /// The fit of one family, and what it is as a rival of others.
     fn fit_trial(
         &self,
@@ -209,11 +312,12 @@ impl Asked {
         (data, before): Given<'_>,
         rival: Option<Rival>,
         watch: &mut FitWatch<'_>,
-    ) -> Result<(Fit, Option<Rival>)> {
+    ) -> Result<Found> {
         match trial {
             Trial::Inducing => self.fit_inducing(data, before, watch).map(|fit| (fit, None)),
             Trial::Lattice(smoothness, link) => {
-                let (fit, found) = self.fit_lattice((smoothness, link), data, before, rival, watch)?;
+                let family = LatticeFamily { smoothness, link, varies: false };
+                let (fit, found) = self.fit_lattice(family, data, before, rival, watch)?;
                 Ok((fit, Some(found)))
             }
             Trial::Constant => {

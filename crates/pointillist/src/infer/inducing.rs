@@ -5,7 +5,7 @@
 use super::kernel_theta::KernelLayout;
 use super::lbfgs::{Curvature, End};
 use super::observed::Observed;
-use super::search::{By, Found, Kind, Named, Run, Scheme, Start, describe};
+use super::search::{By, Found, Kind, Named, Run, Scheme, Start, Way, describe};
 use super::tuning::{self, Tuning};
 use super::{Inducing, Method, joint};
 use crate::bound::{self, Bound, Gaussian, bound_adjoint};
@@ -453,7 +453,7 @@ impl Kind for OnInducing<'_> {
         ladder.into_iter().rev().map(Places::Grid).collect()
     }
 
-    fn next(&self, run: &Run<Self>, _: f64) -> std::result::Result<Places, String> {
+    fn next(&self, run: &Run<Self>, _: &Way<'_>) -> std::result::Result<Places, String> {
         let kernel = &run.theta.hyper.kernel;
         let next = spread(&grown(&run.level.counts, kernel), kernel);
         if self.window.grid_nearby(&next).len() <= self.most() {

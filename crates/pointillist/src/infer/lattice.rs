@@ -18,14 +18,30 @@ use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
 use std::sync::Arc;
 
+/// One family on a lattice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LatticeFamily {
+    pub(super) smoothness: Smoothness,
+    pub(super) link: Link,
+    /// Whether the scale of f varies over the window.
+    pub(super) varies: bool,
+}
+
 /// Above this a rule that never falls short of an integral is too far above it.
 const TOO_HIGH: f64 = 0.01;
+
+impl std::fmt::Display for LatticeFamily {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { smoothness, link, varies } = self;
+        write!(f, "{link} link, smoothness {}{}", smoothness.alpha(), if *varies { " with a local scale" } else { "" })
+    }
+}
 
 impl Asked {
     /// The fit with one smoothness and one link, and what it is as a rival of others; `rival` is another family.
     pub(super) fn fit_lattice(
         &self,
-        (smoothness, link): (Smoothness, Link),
+        LatticeFamily { smoothness, link, varies }: LatticeFamily,
         data: Data<'_>,
         before: Option<&Posterior>,
         rival: Option<Rival>,
@@ -37,6 +53,7 @@ impl Asked {
             nodes: self.lattice.nodes.clone(),
             smoothness,
             link,
+            varies,
             integrates_constant: self.lattice.mean == LatticeMean::Integrated && !self.says_of("mean"),
             regressors: self.regressors.clone(),
             priors: self.priors.clone(),
@@ -46,6 +63,7 @@ impl Asked {
             isotropy: self.isotropy(),
             average: self.average,
             most_bytes: self.most_bytes,
+            budget: self.budget,
             gain: self.gain,
             sign: self.sign(),
             exact: self.exact,
@@ -81,17 +99,18 @@ impl Asked {
             Posterior::new(data.window().clone(), scaling.clone(), link, PosteriorBasis::Lattice(field))
         };
         let minus_integral = optimum.minus_integral;
-        let single = posterior(theta, optimum, said);
-        if let Some(minus_integral) = minus_integral {
-            report.tell_above(-minus_integral / single.expected(data.window())? - 1.0);
-        }
-        if members.list.is_empty() {
+        if let Some(said) = said {
+            let single = posterior(theta, optimum, said);
+            report.tell_above(minus_integral, &single)?;
             return Ok((Fit { posterior: single, report }, as_rival));
         }
         report.log_evidence = Some(log_evidence(&members.list) - log_units);
         let part = |(weight, Member { theta, optimum, said }): (f64, Member)| (weight, posterior(theta, optimum, said));
-        let posterior = Posterior::average(members.list.into_iter().map(part).collect())?;
-        Ok((Fit { posterior, report }, as_rival))
+        let parts: Vec<(f64, Posterior)> = members.list.into_iter().map(part).collect();
+        if let Some((_, best)) = parts.first() {
+            report.tell_above(minus_integral, best)?;
+        }
+        Ok((Fit { posterior: Posterior::average(parts)?, report }, as_rival))
     }
 }
 
@@ -106,8 +125,10 @@ impl Asked {
 }
 
 impl Report {
-    /// Takes note of how far the integral of the bound lies above what it should be.
-    fn tell_above(&mut self, above: f64) {
+    /// Takes note of how far the integral of the bound, if that is a sum over nodes, lies above what it should be at the best Θ.
+    fn tell_above(&mut self, minus_integral: Option<f64>, best: &Posterior) -> Result<()> {
+        let Some(minus_integral) = minus_integral else { return Ok(()) };
+        let above = -minus_integral / best.expected(best.window())? - 1.0;
         self.integral_error = Some(above);
         if above > TOO_HIGH {
             self.warnings.push(format!(
@@ -116,6 +137,7 @@ impl Report {
                 100.0 * above
             ));
         }
+        Ok(())
     }
 }
 
@@ -164,6 +186,7 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
         stop: learned.stop,
         iterations: learned.iterations,
         evaluations: tally.steps(),
+        work: learned.work,
         seconds: 0.0,
         tried: vec![],
         alone: learned.members.alone,

@@ -115,10 +115,10 @@ struct Point<M> {
 impl<K: Kind> Search<'_, '_, K> {
     /// The members about the best Θ.
     pub(super) fn members(&self, run: &Run<K>) -> Result<Members<K::Member>> {
-        let alone = match run.value {
+        let alone = match () {
             _ if self.events > MANY_EVENTS => Some(Alone::ManyEvents),
             _ if self.kind.free() == 0 => Some(Alone::NoDifference), // all is held
-            value if value < self.kind.rival() - NO_SAY => Some(Alone::NoSay),
+            _ if has_no_say(self, run) => Some(Alone::NoSay),
             _ => None,
         };
         let searched = self.work.get();
@@ -219,7 +219,7 @@ impl Grid {
         let count = search.kind.free();
         let least = 1.0 / (WIDEST * WIDEST);
         // So many events determine Θ: what is left is not worth its cost.
-        let is_dear = search.events > MANY_EVENTS || count == 0;
+        let is_dear = search.events > MANY_EVENTS || count == 0 || has_no_say(search, run);
         let found = if is_dear { None } else { search.curvature(run, count)? };
         let is_maximum = found.is_some();
         let unknown = || Curved { matrix: Matrix::scaled_identity(count, UNKNOWN.powi(-2)), sides: vec![] };
@@ -270,6 +270,11 @@ impl Grid {
     fn covariance(&self) -> Option<Matrix> {
         self.is_proper.then(|| linalg::inverse_from_cholesky(&self.root))
     }
+}
+
+/// Whether another family is far ahead.
+fn has_no_say<K: Kind>(search: &Search<'_, '_, K>, run: &Run<K>) -> bool {
+    run.value < search.kind.rival() - NO_SAY
 }
 
 /// The value of the best point.

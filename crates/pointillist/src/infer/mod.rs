@@ -27,6 +27,7 @@ mod start;
 mod tally;
 mod theta;
 mod tuning;
+mod types;
 
 pub use at_bound::{AtBound, Bounded, RangeEnd};
 pub use family::Tried;
@@ -34,8 +35,9 @@ pub use given::{Given, Gradient, bound_at};
 #[cfg(test)]
 pub(crate) use inducing::{grid_optimum, optimum};
 pub use members::Alone;
-pub use model::{Family, Inducing, InducingPoints, LatticeChoice, Method, Model};
+pub use model::{Budget, Family, Inducing, InducingPoints, LatticeChoice, Method, Model, Vary};
 pub use prior::Prior;
+pub use types::{FieldReport, TypesFit, TypesReport, by_type};
 
 use crate::bound::{self, Bound, Gaussian};
 use crate::covariates::{Covariate, Regressors};
@@ -79,6 +81,7 @@ struct Asked {
     gain: f64,
     most_evaluations: usize,
     most_bytes: usize,
+    budget: Budget,
     exact: bool,
     tolerance: f64,
     errors: bool,
@@ -252,6 +255,9 @@ pub struct Report {
     pub iterations: usize,
     /// Evaluations of the bound, natural steps included.
     pub evaluations: usize,
+    /// What natural steps on lattices cost in all, in seconds of a machine of two cores: from numbers of nodes and events alone, so that it is the same
+    /// everywhere.
+    pub work: f64,
     /// Wall time.
     pub seconds: f64,
     /// The families that were tried.
@@ -369,6 +375,10 @@ impl Asked {
                     return Err(Error::setting("kernel", own, requirement));
                 }
             }
+            PosteriorBasis::Layers(_) => {
+                let requirement = "cannot be updated; fit all events";
+                return Err(Error::setting("update", "a model of several types", requirement));
+            }
             PosteriorBasis::Lattice(field) => {
                 model.kind = AskedKind::Lattice;
                 model.lattice.nodes = Some(field.nodes());
@@ -460,7 +470,7 @@ impl Asked {
         let on = self.on_inducing(data, &scaling, &window, &observed)?;
         let again = before.and_then(|before| match &before.components()[0].basis {
             PosteriorBasis::Inducing(field) => on.again(field),
-            PosteriorBasis::Lattice(_) => None,
+            PosteriorBasis::Lattice(_) | PosteriorBasis::Layers(_) => None,
         });
         let mut search = Search::new(on, &tally, data.len());
         search.averages = self.average;
@@ -670,6 +680,11 @@ impl Asked {
         if !(self.jitter >= 0.0 && self.jitter < 1.0) {
             return Err(Error::setting("jitter", self.jitter, "must lie in [0, 1)"));
         }
+        if let Budget::Seconds(seconds) = self.budget
+            && !(seconds > 0.0 && seconds.is_finite())
+        {
+            return Err(Error::setting("budget", seconds, "must be a positive number of seconds"));
+        }
         if !(self.gain > 0.0 && self.gain.is_finite()) {
             return Err(Error::setting("gain", self.gain, "must be positive"));
         }
@@ -731,6 +746,7 @@ impl Asked {
             stop: if settled { Stop::from(run.end) } else { Stop::Evaluations },
             iterations: search.iterations,
             evaluations: tally.steps() + 1,
+            work: 0.0,
             seconds: 0.0,
             tried: vec![],
             alone,

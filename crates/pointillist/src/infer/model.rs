@@ -110,11 +110,31 @@ pub struct LatticeChoice {
     pub mean: LatticeMean,
     /// How the intensity is made from f. A value or a prior of `variance` or `mean` has the unit of one link: then the first of these is taken.
     pub links: Vec<Link>,
+    /// Whether the scale of f may vary over the window.
+    pub vary: Vary,
+}
+
+/// Whether a scale of f that varies over the window is tried beside one that is the same everywhere. An average holds it by its evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Vary {
+    /// For the best link and smoothness, where the events promise that it counts and it takes little time.
+    #[default]
+    Auto,
+    /// For the best link and smoothness, whatever it promises.
+    On,
+    /// Never.
+    Off,
 }
 
 impl Default for LatticeChoice {
     fn default() -> Self {
-        Self { nodes: None, smoothness: None, mean: LatticeMean::default(), links: Link::ALL.to_vec() }
+        Self {
+            nodes: None,
+            smoothness: None,
+            mean: LatticeMean::default(),
+            links: Link::ALL.to_vec(),
+            vary: Vary::default(),
+        }
     }
 }
 
@@ -126,7 +146,7 @@ impl LatticeChoice {
     /// assert_eq!(LatticeChoice::as_in_the_paper().links, [Link::Square]);
     /// ```
     pub fn as_in_the_paper() -> Self {
-        Self { mean: LatticeMean::Learned, links: vec![Link::Square], ..Self::default() }
+        Self { mean: LatticeMean::Learned, links: vec![Link::Square], vary: Vary::Off, ..Self::default() }
     }
 }
 
@@ -170,6 +190,29 @@ impl From<LatticeChoice> for Family {
     }
 }
 
+/// How much work may go into a lattice whose nodes are not asked for. It is counted in what natural steps take on a machine of two cores, from numbers of
+/// nodes and events alone: answers do not depend on the machine, on how busy it is, or on the number of threads.
+///
+/// ```
+/// use pointillist::settings::Budget;
+/// use pointillist::{Events, Model, Points, Window};
+///
+/// let events = Events::new(Points::line(&[0.4, 1.0, 1.1, 3.9])?, Window::interval(0.0, 5.0)?)?;
+/// let model = Model { budget: Budget::Seconds(30.0), ..Model::default() };
+/// assert!(model.fit(&events)?.report.work < 30.0);
+/// # Ok::<(), pointillist::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Budget {
+    /// As much as one likes to wait for: more with more events.
+    #[default]
+    Usual,
+    /// About so many seconds, for all families together. The first lattice of each is made in any case.
+    Seconds(f64),
+    /// As long as more nodes gain something, and there is memory for them.
+    Unlimited,
+}
+
 /// What is believed of the intensity before events are seen, and how it is to be learned.
 ///
 /// ```
@@ -196,6 +239,8 @@ pub struct Model {
     pub most_evaluations: usize,
     /// Most memory of a lattice, in bytes.
     pub most_bytes: usize,
+    /// How much work a lattice may take whose nodes are not asked for.
+    pub budget: Budget,
     /// Whether events are never replaced by weighted nodes, however many they are.
     pub exact: bool,
     /// What weighted nodes in place of events may leave out of the data term, relative to it.
@@ -225,6 +270,7 @@ impl Default for Model {
             gain: 1e-5,
             most_evaluations: 2000,
             most_bytes: 4_000_000_000,
+            budget: Budget::Usual,
             exact: false,
             tolerance: 1e-6,
             errors: false,
@@ -342,6 +388,7 @@ impl From<&Model> for Asked {
             gain: model.gain,
             most_evaluations: model.most_evaluations,
             most_bytes: model.most_bytes,
+            budget: model.budget,
             exact: model.exact,
             tolerance: model.tolerance,
             errors: model.errors,

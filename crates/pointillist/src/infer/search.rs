@@ -148,7 +148,7 @@ pub(super) trait Kind: Sized + Sync {
     fn ladder(&self, fineness: &Self::Fineness) -> Vec<Self::Fineness>;
 
     /// How fine a field to try after a run, or why none.
-    fn next(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Self::Fineness, String>;
+    fn next(&self, run: &Run<Self>, way: &Way<'_>) -> std::result::Result<Self::Fineness, String>;
 
     /// The bound of a run, corrected for what weighted points in place of events left out, where that is known.
     fn worth(&self, run: &Run<Self>) -> Result<f64> {
@@ -182,6 +182,18 @@ pub(super) trait Kind: Sized + Sync {
 
     fn describe(&self, level: &Self::Level) -> String;
     fn describe_fineness(&self, fineness: &Self::Fineness) -> String;
+}
+
+/// How `auto` came to a field.
+pub(super) struct Way<'a> {
+    /// What the last refinement gained; infinite on the first field.
+    pub(super) gain: f64,
+    /// What natural steps have cost so far.
+    pub(super) work: f64,
+    /// About how many of them the last refinement took; 0 on the first field.
+    pub(super) steps: f64,
+    /// The number of unknowns and the bound of each field that was kept, the present one last.
+    pub(super) levels: &'a [(usize, f64)],
 }
 
 /// A way to learn Θ from a start; with the steps of its optimiser.
@@ -306,27 +318,39 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
     /// Finer fields until nothing is gained, from `first` or from the field that suits the best starting length. Returns the
     /// last run, and in words how the field was chosen.
     pub(super) fn auto(&mut self, first: Option<&K::Fineness>) -> Result<(Run<K>, String)> {
+        let run = self.first(first)?;
+        self.ever_finer(run)
+    }
+
+    /// The first of these fields.
+    pub(super) fn first(&mut self, first: Option<&K::Fineness>) -> Result<Run<K>> {
         self.foresee(&[self.kind.dearest(first.map_or(0.0, |first| self.kind.cost_of(first)))]);
-        let mut run = self.fit(first, None)?;
+        self.fit(first, None)
+    }
+
+    /// Finer fields after this one.
+    pub(super) fn ever_finer(&mut self, mut run: Run<K>) -> Result<(Run<K>, String)> {
         let mut story = self.kind.describe(&run.level);
         let mut bound = self.kind.worth(&run)?;
-        let mut last_gain = f64::INFINITY;
+        let (mut last_gain, mut steps) = (f64::INFINITY, 0.0);
         loop {
             self.levels.push((self.kind.size(&run.level), bound));
-            let next = match self.kind.next(&run, last_gain) {
+            let next = match self.kind.next(&run, &self.way(last_gain, steps)) {
                 Ok(next) => next,
                 Err(why) => return Ok((run, format!("{story}{why}"))),
             };
             let cost = self.kind.cost_of(&next);
             let dearest = self.kind.dearest(cost);
             self.foresee(&[if FINER_COSTS * cost < dearest { dearest } else { cost }]);
+            let work = self.work.get();
             let finer = self.fit(Some(&next), Some(&run))?;
+            steps = (self.work.get() - work) / self.kind.cost(&finer.level);
             let finer_bound = self.kind.worth(&finer)?;
             let gain = finer_bound - bound;
             if let Some(why) = self.kind.enough(&run, &next, gain)? {
                 // Where a length is as short as a field can show, the bound of the next finer one may be lower, and rise again.
                 let further = match self.kind.is_at_its_finest(&run) {
-                    true => self.kind.next(&finer, gain).ok(),
+                    true => self.kind.next(&finer, &self.way(gain, steps)).ok(),
                     false => None,
                 };
                 let Some(further) = further else { return Ok((run, format!("{story}{why}"))) };
@@ -351,6 +375,11 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         let members = if self.averages { members::steps(self.kind.free(), self.events) } else { 0.0 };
         let after = costs.last().map_or(0.0, |cost| cost * members);
         self.tally.foresee(FitStage::Search, STEPS * costs.iter().sum::<f64>() + after);
+    }
+
+    /// How it came here, if the last refinement gained so much in so many steps.
+    fn way(&self, gain: f64, steps: f64) -> Way<'_> {
+        Way { gain, work: self.work.get(), steps, levels: &self.levels }
     }
 
     /// Takes note of what a refinement gained.

@@ -44,6 +44,11 @@ impl Slot {
         Self { name, label: None, unit, bounds, scale: None, priors: vec![], fixed: None, axis: None, by_log: false }
     }
 
+    /// The same with a prior of its logarithm.
+    pub(super) fn with_prior(self, prior: Prior) -> Self {
+        Self { priors: vec![prior], by_log: true, ..self }
+    }
+
     /// The prior mean of f, in units of what matters to it.
     pub(super) fn mean(unit: Affine, range: &LinkRange) -> Self {
         let (low, high) = range.mean;

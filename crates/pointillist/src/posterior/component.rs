@@ -28,7 +28,7 @@ impl Component {
     /// The smoothness and the link of a lattice.
     pub(crate) fn family(&self) -> Option<(Smoothness, Link)> {
         match &self.basis {
-            PosteriorBasis::Inducing(_) => None,
+            PosteriorBasis::Inducing(_) | PosteriorBasis::Layers(_) => None,
             PosteriorBasis::Lattice(field) => Some((field.smoothness(), self.link)),
         }
     }
@@ -36,7 +36,7 @@ impl Component {
     /// Whether it stands for a rate that does not vary.
     pub(crate) fn is_constant(&self) -> bool {
         match &self.basis {
-            PosteriorBasis::Inducing(_) => false,
+            PosteriorBasis::Inducing(_) | PosteriorBasis::Layers(_) => false,
             PosteriorBasis::Lattice(field) => LatticeSummary::hardly_varies(self.link, field.theta.variance),
         }
     }
@@ -45,6 +45,7 @@ impl Component {
         match &self.basis {
             PosteriorBasis::Inducing(field) => field,
             PosteriorBasis::Lattice(field) => field,
+            PosteriorBasis::Layers(field) => field,
         }
     }
 
@@ -53,6 +54,7 @@ impl Component {
         let basis = match &self.basis {
             PosteriorBasis::Inducing(field) => PosteriorBasis::Inducing(field.clone()),
             PosteriorBasis::Lattice(field) => PosteriorBasis::Lattice(field.apart()),
+            PosteriorBasis::Layers(field) => PosteriorBasis::Layers(field.apart()),
         };
         Self { basis, ..*self }
     }
@@ -60,13 +62,13 @@ impl Component {
     pub(super) fn inducing(&self) -> Option<&InducingField> {
         match &self.basis {
             PosteriorBasis::Inducing(field) => Some(field),
-            PosteriorBasis::Lattice(_) => None,
+            PosteriorBasis::Lattice(_) | PosteriorBasis::Layers(_) => None,
         }
     }
 
     pub(super) fn lattice(&self) -> Option<&LatticeField> {
         match &self.basis {
-            PosteriorBasis::Inducing(_) => None,
+            PosteriorBasis::Inducing(_) | PosteriorBasis::Layers(_) => None,
             PosteriorBasis::Lattice(field) => Some(field),
         }
     }

@@ -31,6 +31,7 @@ impl Posterior {
             let mean = match &component.basis {
                 PosteriorBasis::Inducing(field) => &field.q.mean,
                 PosteriorBasis::Lattice(field) => field.mean(),
+                PosteriorBasis::Layers(field) => field.mean(),
             };
             std::iter::once(&component.weight).chain(mean)
         });

@@ -80,7 +80,7 @@ impl Posterior {
             PosteriorBasis::Lattice(field) => {
                 Component { basis: PosteriorBasis::Lattice(field.with_regressors(&changed)), ..component.clone() }
             }
-            PosteriorBasis::Inducing(_) => component.clone(),
+            PosteriorBasis::Inducing(_) | PosteriorBasis::Layers(_) => component.clone(),
         };
         let components = self.components.iter().map(with).collect();
         Ok(Self { components, window: self.window.clone(), scaling: self.scaling.clone() })

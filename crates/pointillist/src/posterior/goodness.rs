@@ -70,6 +70,11 @@ impl Goodness {
     /// What to do where events are missing.
     const OUTAGE: &str = "if nothing could be recorded there (an outage), leave that part out of the window or give it an exposure of 0; else ";
 
+    /// Whether so few events are where so many are expected that perhaps nothing could be recorded there.
+    pub fn is_a_gap(seen: f64, expected: f64) -> bool {
+        4.0 * seen < expected
+    }
+
     /// The warning of a fit, with numbers for places.
     pub fn warning(&self, axes: &[Axis]) -> String {
         self.sentence(axes, |_, value| format!("{value:.6}"))
@@ -89,7 +94,7 @@ impl Goodness {
         let events = if *seen == 1.0 { "1 event is seen".into() } else { format!("{seen} events are seen") };
         let what = if what.is_empty() { events } else { format!("{what} {events}") };
         // A part in which nothing could be seen is no part of the window: no model mends that.
-        let outage = if seen < expected { Self::OUTAGE } else { "" };
+        let outage = if Self::is_a_gap(*seen, *expected) { Self::OUTAGE } else { "" };
         format!(
             "the events do not look like events of this rate (p = {p:.3}): {what} and {expected:.1} expected, {}; {outage}\
              a shorter window about that place, a rougher prior, another link or a finer lattice may show what is smoothed away",

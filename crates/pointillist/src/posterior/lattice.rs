@@ -89,6 +89,9 @@ pub struct LatticeState {
     pub variance: f64,
     /// ū.
     pub mean: f64,
+    /// How much more than elsewhere f varies about each knot over the window, the last axis going fastest; empty if that is the same everywhere.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub scale: Vec<f64>,
     /// Mean of q(w).
     pub q_mean: Vec<f64>,
     /// What the events add to the precision of w, one diagonal after another: that of each node with itself and with its neighbours.
@@ -201,7 +204,7 @@ impl LatticeField {
     }
 
     pub(super) fn state(&self) -> LatticeState {
-        let Theta { range, variance, mean, stretch } = self.theta.clone();
+        let Theta { range, variance, mean, stretch, scale } = self.theta.clone();
         LatticeState {
             nodes: self.nodes(),
             margin: self.margin(),
@@ -210,6 +213,7 @@ impl LatticeField {
             stretch,
             variance,
             mean,
+            scale,
             q_mean: self.mean.clone(),
             q_events: self.events.inner.values().to_vec(),
             q_covariance: self.spread.inner.values().to_vec(),
@@ -262,9 +266,12 @@ impl LatticeField {
         if regressors.is_some() != state.beside.is_some() || (regressors.is_some() && link != Link::Log) {
             return Err(Error::setting("q", "covariates", "are not those of the model"));
         }
-        let LatticeState { nodes, margin, smoothness, range, stretch, variance, mean, .. } = state;
-        let theta = Theta { range, variance, mean, stretch };
+        let LatticeState { nodes, margin, smoothness, range, stretch, variance, mean, scale, .. } = state;
+        let theta = Theta { range, variance, mean, stretch, scale };
         theta.check(window.dims())?;
+        if smoothness % 2 != 0 && !theta.scale.is_empty() {
+            return Err(Error::setting("scale", theta.scale.len(), "cannot vary where the smoothness is 1"));
+        }
         let own = state.constant.iter().flat_map(|constant| [constant.sd, constant.variance]).collect::<Vec<_>>();
         let border = state.constant.as_ref().map_or(&[][..], |constant| &constant.border);
         let beside = state.beside.iter().flat_map(BesideState::numbers).collect::<Vec<_>>();

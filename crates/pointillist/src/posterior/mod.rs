@@ -18,9 +18,11 @@ mod following;
 mod goodness;
 mod inducing;
 mod lattice;
+mod layers;
 mod pairs;
 mod predict;
 mod ratio;
+mod types;
 
 pub use additive::{PartAtPlaces, PartOfF};
 pub use bins::Bin;
@@ -33,8 +35,11 @@ pub(crate) use inducing::InducingField;
 pub use inducing::InducingState;
 pub(crate) use lattice::LatticeField;
 pub use lattice::{BesideState, ConstantState, LatticeState};
+pub(crate) use layers::LayersField;
+pub use layers::LayersState;
 pub use pairs::{Closest, Nearness, Pairs};
 pub use ratio::RateRatio;
+pub use types::{ShareOfType, TypesPosterior};
 
 use crate::covariates::{EffectState, Regressors};
 use crate::data::points::Points;
@@ -78,6 +83,7 @@ pub struct Posterior {
 pub(crate) enum PosteriorBasis {
     Inducing(InducingField),
     Lattice(LatticeField),
+    Layers(LayersField),
 }
 
 impl std::fmt::Debug for Posterior {
@@ -144,6 +150,8 @@ pub struct LatticeSummary {
     pub variance: f64,
     /// The length-scale of the Matérn field along each axis: half its range, at which correlation has fallen to between 0.1 and 0.15.
     pub lengthscales: Vec<f64>,
+    /// How much more than elsewhere f varies about each of a grid of knots over the window, the last axis going fastest; empty if that is the same everywhere.
+    pub scale: Vec<f64>,
 }
 
 impl LatticeSummary {
@@ -196,6 +204,8 @@ pub enum BasisState {
     Inducing(InducingState),
     /// A lattice.
     Lattice(LatticeState),
+    /// Several fields on one lattice, seen by one type or by several.
+    Layers(LayersState),
 }
 
 impl Posterior {
@@ -286,6 +296,7 @@ impl Posterior {
             basis: match &component.basis {
                 PosteriorBasis::Inducing(field) => BasisState::Inducing(field.state()),
                 PosteriorBasis::Lattice(field) => BasisState::Lattice(field.state()),
+                PosteriorBasis::Layers(field) => BasisState::Layers(field.state()),
             },
         };
         let covariates = self.regressors().map_or_else(Vec::new, |regressors| regressors.states());
@@ -304,12 +315,13 @@ impl Posterior {
         };
         let of_state = |ComponentState { weight, link, basis }| {
             let basis = match basis {
-                BasisState::Inducing(_) if regressors.is_some() => {
+                BasisState::Inducing(_) | BasisState::Layers(_) if regressors.is_some() => {
                     return Err(Error::setting("q", "covariates", "need a lattice"));
                 }
                 BasisState::Inducing(state) => {
                     PosteriorBasis::Inducing(InducingField::from_state(state, window.dims())?)
                 }
+                BasisState::Layers(state) => PosteriorBasis::Layers(LayersField::from_state(state, &inner)?),
                 BasisState::Lattice(state) => {
                     PosteriorBasis::Lattice(LatticeField::from_state(state, link, &inner, regressors.clone())?)
                 }
@@ -335,6 +347,7 @@ impl Posterior {
         let mean = match &self.components[0].basis {
             PosteriorBasis::Inducing(field) => field.hyper.mean,
             PosteriorBasis::Lattice(field) => field.theta.mean,
+            PosteriorBasis::Layers(_) => 0.0,
         };
         let (scale, shift) = self.components[0].formula().outward(self.scaling.volume());
         scale * mean + shift
@@ -344,7 +357,7 @@ impl Posterior {
     pub fn prior_mean(&self) -> PriorMean {
         match &self.components[0].basis {
             PosteriorBasis::Inducing(field) => field.prior_mean,
-            PosteriorBasis::Lattice(_) => PriorMean::Constant,
+            PosteriorBasis::Lattice(_) | PosteriorBasis::Layers(_) => PriorMean::Constant,
         }
     }
 
@@ -370,6 +383,7 @@ impl Posterior {
             lengthscales: (field.theta.ranges().iter().enumerate())
                 .map(|(r, range)| 0.5 * range * self.scaling.scale(r))
                 .collect(),
+            scale: field.theta.scale.clone(),
         })
     }
 

@@ -5,12 +5,15 @@
 
 /// log of the mean of weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LogMean {
     /// `log E[w]`.
     pub value: f64,
     /// Its standard error.
+    #[cfg_attr(feature = "serde", serde(with = "crate::reading::any_number"))]
     pub se: f64,
-    /// Pareto k̂ of the weights' tail.
+    /// Pareto k̂ of the weights' tail; −∞ where all weights are alike.
+    #[cfg_attr(feature = "serde", serde(with = "crate::reading::any_number"))]
     pub k: f64,
 }
 

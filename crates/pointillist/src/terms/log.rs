@@ -3,6 +3,7 @@
 
 use super::{LinkFormula, LinkRange, LinkStart, Part, Potential};
 use crate::numerics::special::{normal_cdf, normal_quantile};
+use crate::numerics::vector::exp_in_place;
 
 /// λ = exp(f).
 pub(super) struct Log;
@@ -98,9 +99,13 @@ impl Potential for Linear {
 
 impl Potential for MinusExp {
     fn expected(&self, mean: &[f64], variance: &[f64], [value, by_mean, by_variance]: [&mut [f64]; 3]) {
-        for n in 0..mean.len() {
-            let rate = (mean[n] + 0.5 * variance[n]).exp();
-            (value[n], by_mean[n], by_variance[n]) = (-rate, -rate, -0.5 * rate);
+        for (rate, (mean, variance)) in value.iter_mut().zip(mean.iter().zip(variance)) {
+            *rate = mean + 0.5 * variance;
+        }
+        exp_in_place(value);
+        for (value, (by_mean, by_variance)) in value.iter_mut().zip(by_mean.iter_mut().zip(by_variance)) {
+            let rate = *value;
+            (*value, *by_mean, *by_variance) = (-rate, -rate, -0.5 * rate);
         }
     }
 

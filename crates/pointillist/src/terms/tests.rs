@@ -124,7 +124,7 @@ fn optimum(theta: &Theta, steps: usize) -> (Optimum, f64) {
 
 #[test]
 fn a_link_with_sites_at_the_nodes_of_the_integral_is_fitted() {
-    let theta = Theta { range: 0.6, variance: 400.0, mean: 40.0, stretch: vec![1.0] };
+    let theta = Theta { range: 0.6, variance: 400.0, mean: 40.0, stretch: vec![1.0], scale: vec![] };
     let (found, expected) = optimum(&theta, 100);
     assert!(found.converged && (expected - 40.0).abs() < 3.0, "{expected}");
     let (fewer, _) = optimum(&theta, 2);
@@ -133,7 +133,8 @@ fn a_link_with_sites_at_the_nodes_of_the_integral_is_fitted() {
 
 #[test]
 fn its_gradient_is_that_of_finite_differences() {
-    let theta = |x: &[f64]| Theta { range: x[0].exp(), variance: x[1].exp(), mean: x[2], stretch: vec![1.0] };
+    let theta =
+        |x: &[f64]| Theta { range: x[0].exp(), variance: x[1].exp(), mean: x[2], stretch: vec![1.0], scale: vec![] };
     let x = [-0.5, 6.0, 38.0];
     let slopes = optimum(&theta(&x), 200).0.slopes().clone();
     let error =
@@ -220,8 +221,13 @@ fn both_links_have_their_golden_values_with_a_constant_in_q() {
     for case in cases {
         let number = |name: &str| case[name].as_f64().unwrap();
         let stretch: Vec<f64> = case["s"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
-        let theta =
-            Theta { range: number("range"), variance: number("variance"), mean: number("constant_mean"), stretch };
+        let theta = Theta {
+            range: number("range"),
+            variance: number("variance"),
+            mean: number("constant_mean"),
+            stretch,
+            scale: vec![],
+        };
         let (lattice, found) = of_case(case, &theta);
         close("bound", found.bound, &case["elbo"], 1e-9);
         let integral = found.minus_integral.map_or_else(|| found.expected(lattice.region()), |minus| -minus);

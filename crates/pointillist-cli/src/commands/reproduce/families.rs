@@ -88,12 +88,7 @@ fn maps(bench: &Bench, methods: &[Method], events: f64) -> Result<Vec<Vec<Perfor
     let draw = |number: usize| {
         let [train, test] = [0, 1].map(|part| simulation.draw(bench.seed, (2 * number + part) as u64));
         let (train, test) = (Events::new(train?, window.clone())?, Events::new(test?, window.clone())?);
-        let perform = |method: &Method| {
-            let performance = method.contender.perform(&train, &test, &nowhere, FEW, bench.seed)?;
-            bench.tick(method.name);
-            Ok(performance)
-        };
-        methods.iter().map(perform).collect()
+        methods.iter().map(|method| bench.perform_with(FEW, method, &train, &test, &nowhere)).collect()
     };
     (0..bench.size(DRAWS.0, DRAWS.1)).map(draw).collect()
 }

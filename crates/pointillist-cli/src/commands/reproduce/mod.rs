@@ -4,6 +4,7 @@
 
 mod adams;
 mod families;
+mod kept;
 mod line;
 mod link;
 mod malaria;
@@ -11,11 +12,11 @@ mod report;
 mod synthetic;
 mod times;
 
-use super::meter::Meter;
-use super::{Context, Failure, Outcome, input};
+use super::{Context, Failure, Outcome, input, meter};
 use crate::args::{Cli, EventOptions, GeographyName, Part, ReproduceArgs, Verb};
 use crate::io;
 use clap::{Parser, ValueEnum};
+use kept::Kept;
 use pointillist::internals::parallel;
 use pointillist::settings::Inducing;
 use pointillist::{Events, InducingPoints, Model, Points, Window};
@@ -24,10 +25,12 @@ use pointillist_rivals::compare::{Contender, Performance, SAMPLES, paired};
 use pointillist_rivals::sgcp;
 use report::{Cell, Goal, Picture, Record, Section, Table};
 use std::fs;
-use std::sync::Mutex;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+/// A fit, in the parts in which it is told of.
+const WHOLE: usize = 1000;
 const PAGE: &str = "README.md";
 
 /// Does what was asked for.
@@ -39,12 +42,13 @@ pub fn run(args: &ReproduceArgs, context: &Context) -> Result<Outcome, Failure> 
         Part::All => Part::value_variants().iter().copied().filter(|part| *part != Part::All).collect(),
         part => vec![part],
     };
+    meter::plan(&vec![1.0; asked.len()]);
     for part in asked {
         let started = Instant::now();
-        let bench = Bench::new(args.quick, context);
+        let bench = Bench::new(args, context)?;
+        meter::stage(&part.name());
         context.note(&format!("{}: {}", part.name(), part.what()));
         let section = section(part, &bench)?;
-        bench.meter.lock().map_err(|_| "the progress line is lost".to_string())?.clear();
         let record = Record {
             part: part.name(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -92,22 +96,25 @@ struct Bench<'a> {
     quick: bool,
     seed: u64,
     context: &'a Context,
-    meter: Mutex<Meter>,
+    kept: Kept,
     done: AtomicUsize,
+    /// What is done of all fits, in thousandths of one.
+    parts: AtomicUsize,
     /// How many are known of.
     foreseen: AtomicUsize,
 }
 
 impl<'a> Bench<'a> {
-    fn new(quick: bool, context: &'a Context) -> Self {
-        Self {
-            quick,
+    fn new(args: &ReproduceArgs, context: &'a Context) -> Result<Self, Failure> {
+        Ok(Self {
+            quick: args.quick,
             seed: context.seed(),
             context,
-            meter: Mutex::new(Meter::new(context)),
+            kept: Kept::new(args)?,
             done: AtomicUsize::new(0),
+            parts: AtomicUsize::new(0),
             foreseen: AtomicUsize::new(0),
-        }
+        })
     }
 
     /// The size of something, in the full or in the quick variant.
@@ -120,14 +127,23 @@ impl<'a> Bench<'a> {
         self.foreseen.fetch_add(fits, Ordering::Relaxed);
     }
 
-    /// Says that another piece is done.
+    /// Says that another piece is done, of which nothing was said yet.
     fn tick(&self, what: &str) {
+        self.advance(WHOLE);
+        self.end(what);
+    }
+
+    /// A fit has come so much further.
+    fn advance(&self, thousandths: usize) {
+        let parts = self.parts.fetch_add(thousandths, Ordering::Relaxed) + thousandths;
+        let (done, of) = (self.done.load(Ordering::Relaxed), self.foreseen.load(Ordering::Relaxed));
+        let of = of.max(parts.div_ceil(WHOLE));
+        meter::show(&format!("{done} of {of} fits done"), parts as f64 / (of * WHOLE) as f64);
+    }
+
+    fn end(&self, what: &str) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         self.context.detail(&format!("{done}: {what}"));
-        if let Ok(mut meter) = self.meter.lock() {
-            let of = self.foreseen.load(Ordering::Relaxed).max(done);
-            meter.show_part(&format!("{done} of {of} fits done, the last: {what}"), done as f64 / of as f64);
-        }
     }
 
     /// The sampler with so many sweeps of each of four chains after a fifth of that as warm-up.
@@ -150,8 +166,30 @@ impl<'a> Bench<'a> {
 
     /// One contender on one split.
     fn perform(&self, method: &Method, train: &Events, test: &Events, at: &Points) -> Result<Performance, Failure> {
-        let performance = method.contender.perform(train, test, at, self.samples(), self.seed)?;
-        self.tick(method.name);
+        self.perform_with(self.samples(), method, train, test, at)
+    }
+
+    /// The same with so many draws for its scores.
+    fn perform_with(
+        &self,
+        samples: usize,
+        method: &Method,
+        train: &Events,
+        test: &Events,
+        at: &Points,
+    ) -> Result<Performance, Failure> {
+        let told = AtomicUsize::new(0);
+        let tell = |part: f64| {
+            let now = (part.clamp(0.0, 1.0) * WHOLE as f64) as usize;
+            self.advance(now.saturating_sub(told.fetch_max(now, Ordering::Relaxed)));
+            ControlFlow::Continue(())
+        };
+        let performance =
+            self.kept.answer(method.name, (&method.contender, train, test, at, samples, self.seed), || {
+                Ok(method.contender.perform_watched(train, test, at, (samples, self.seed), &tell)?)
+            })?;
+        let _ = tell(1.0);
+        self.end(method.name);
         Ok(performance)
     }
 }
@@ -169,6 +207,8 @@ const TRUNCATED: &str = "KS+EC";
 const PLAIN: &str = "KS−EC";
 const HOMOGENEOUS: &str = "homogeneous";
 const SGCP: &str = "SGCP";
+/// Those that most experiments have.
+const METHODS: [&str; 7] = [DEFAULT, ML, AVERAGED, TRUNCATED, PLAIN, HOMOGENEOUS, SGCP];
 
 /// The paper's model: inducing points at the maximum of the bound.
 fn paper() -> Model {

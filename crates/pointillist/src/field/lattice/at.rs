@@ -1,7 +1,7 @@
 //! f on a lattice at one Θ: the natural step of `gaussian/step.rs` with hats as rows, and the gradient of its bound by Θ.
 
 use super::hats::HatRows;
-use super::{Hats, Lattice, Theta};
+use super::{Hats, Innovation, Lattice, Theta};
 use crate::error::{Error, Result};
 use crate::gaussian::bordered::BorderedSpread;
 use crate::gaussian::step::{self, PriorOf, Problem, Said, Step, Until};
@@ -20,6 +20,8 @@ pub struct Slopes {
     pub mean: f64,
     /// By each log s_r.
     pub log_stretch: Vec<f64>,
+    /// By the logarithm of the scale at each knot.
+    pub log_scale: Vec<f64>,
 }
 
 /// Hats with the unknowns beside the lattice: a constant, covariates.
@@ -177,6 +179,7 @@ impl Lattice {
         let of_precision = self.prior.precision_slopes(theta, &marginal(&step.spread), w);
         let of_log = self.prior.log_determinant_slopes(theta);
         let stretch = of_log.log_stretch.iter().zip(&of_precision.log_stretch);
+        let scale = of_log.log_scale.iter().zip(&of_precision.log_scale);
         let mut from = 0;
         let mut pull = 0.0;
         for said in said {
@@ -190,6 +193,7 @@ impl Lattice {
             log_variance: 0.5 * (of_log.log_variance - of_precision.log_variance),
             mean: pull + region.map_or(0.0, of_region),
             log_stretch: stretch.map(|(log, precision)| 0.5 * (log - precision)).collect(),
+            log_scale: scale.map(|(log, precision)| 0.5 * (log - precision)).collect(),
         }
     }
 }
@@ -247,6 +251,12 @@ impl Optimum {
         marginal(&self.spread).into_owned()
     }
 
+    /// What q says of the innovations of the prior.
+    pub(crate) fn innovations(&self, lattice: &Lattice, theta: &Theta) -> Vec<Innovation> {
+        let mean = &self.mean[..lattice.grid.size()];
+        lattice.prior.said_of_innovations(theta, &marginal(&self.spread), mean)
+    }
+
     /// The gradient of the bound by Θ, q at its optimum (envelope theorem).
     pub fn slopes(&self) -> &Slopes {
         &self.slopes
@@ -266,7 +276,7 @@ impl Theta {
     fn named(&self, error: Error) -> Error {
         match error {
             Error::NotANumber { .. } | Error::NotPositiveDefinite { .. } => {
-                let Theta { range, variance, mean, stretch } = self;
+                let Theta { range, variance, mean, stretch, .. } = self;
                 Error::NotANumber { parameters: [&[*range, *variance, *mean], &stretch[..]].concat() }
             }
             other => other,

@@ -9,7 +9,7 @@ use crate::gaussian::bordered::BorderedSpread;
 use crate::gaussian::{Design, Diagonals};
 
 /// The part of the middle of a cell in a mean over it: what is lost, 4t(1 − t) of what is lost there, has this mean.
-const MIDDLE: f64 = 2.0 / 3.0;
+pub(crate) const MIDDLE: f64 = 2.0 / 3.0;
 
 /// What a variance is changed by: all of it while it is small, at most half of the variance. Where one cell is full of events and the next one is
 /// empty, neighbours say little about each other.
@@ -61,7 +61,7 @@ impl Lattice {
 
 impl Grid {
     /// The hats in the middle of each cell.
-    fn middles(&self) -> Hats {
+    pub(crate) fn middles(&self) -> Hats {
         let (strides, shifts) = (self.strides(), self.corner_shifts());
         let [a, b, c] = self.axes().map(|axis| 0..(axis.nodes - 1).max(1));
         let first: Vec<usize> = a
@@ -84,7 +84,7 @@ mod tests {
     fn of_the_prior(smoothness: Smoothness, dims: usize, nodes: usize) -> [f64; 4] {
         let window = Window::new(&vec![(0.0, 1.0); dims]).unwrap();
         let lattice = Lattice::new(&window, &vec![nodes; dims], &vec![0.0; dims], smoothness).unwrap();
-        let theta = Theta { range: 0.35, variance: 1.0, mean: 0.0, stretch: vec![1.0; dims] };
+        let theta = Theta { range: 0.35, variance: 1.0, mean: 0.0, stretch: vec![1.0; dims], scale: vec![] };
         let precision = lattice.precision(&theta);
         let (hats, shifts) = (lattice.grid().middles(), precision.inner.shifts().to_vec());
         let spread = lattice.rows(&hats, &shifts).spread(precision.factor().unwrap());

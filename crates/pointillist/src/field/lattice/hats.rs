@@ -381,7 +381,7 @@ impl Grid {
     }
 
     /// The axes in the order inside.
-    pub(super) fn axes(&self) -> &[GridAxis; 3] {
+    pub(crate) fn axes(&self) -> &[GridAxis; 3] {
         &self.axes
     }
 

@@ -16,12 +16,14 @@ mod prior;
 mod rule;
 pub(crate) mod size;
 
-pub(crate) use at::{Beside, Rows, Weighted, of_variance};
+pub(crate) use at::{Beside, Rows, Weighted, marginal, of_variance};
 pub use at::{Optimum, Slopes};
 pub(crate) use hats::GridAxis;
+pub(crate) use hats::HatRows;
 pub use hats::{Grid, Hats};
 pub use mass::Mass;
 use mass::between_lines_and;
+pub(crate) use prior::Innovation;
 pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
 #[cfg(test)]
 pub(crate) use rule::above;

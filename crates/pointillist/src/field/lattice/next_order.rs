@@ -104,7 +104,7 @@ mod tests {
     }
 
     fn theta(range: f64, variance: f64, mean: f64) -> Theta {
-        Theta { range, variance, mean, stretch: vec![1.0] }
+        Theta { range, variance, mean, stretch: vec![1.0], scale: vec![] }
     }
 
     /// With a constant alone the posterior of the rate is a gamma distribution, and the variance of its logarithm ψ′(n).

@@ -12,6 +12,10 @@
 //! few dozen numbers per node. The variance is that of f far from the lattice's border for s = 1; a stretch divides it by
 //! Π √s_r.
 
+mod local;
+
+pub(crate) use local::Innovation;
+
 use super::Grid;
 use super::size::{self, Elimination};
 use crate::error::{Error, Result};
@@ -72,6 +76,9 @@ pub struct Theta {
     pub mean: f64,
     /// The squared ratio s_r of each axis' length-scale to the range; 1 for all is isotropic.
     pub stretch: Vec<f64>,
+    /// How much more than elsewhere f varies about each of a grid of knots over the unit box, the last axis going fastest; empty if that is the
+    /// same everywhere. For even α.
+    pub scale: Vec<f64>,
 }
 
 impl Theta {
@@ -80,7 +87,7 @@ impl Theta {
         let logs: Vec<f64> = ranges.iter().map(|range| range.ln()).collect();
         let middle = logs.iter().sum::<f64>() / logs.len() as f64;
         let stretch = logs.iter().map(|log| (2.0 * (log - middle)).exp()).collect();
-        Self { range: middle.exp(), variance, mean, stretch }
+        Self { range: middle.exp(), variance, mean, stretch, scale: vec![] }
     }
 
     /// The range along each axis.
@@ -92,9 +99,17 @@ impl Theta {
         if self.stretch.len() != dims {
             return Err(Error::Dimension { what: "stretch", expected: dims, found: self.stretch.len() });
         }
+        if !self.scale.is_empty() && local::knots_per_axis(self.scale.len(), dims).is_none() {
+            return Err(Error::setting(
+                "scale",
+                self.scale.len(),
+                "must have as many knots on each axis, and at least two",
+            ));
+        }
         let positive = [("range", self.range), ("variance", self.variance)];
         let stretch = self.stretch.iter().map(|s| ("stretch", *s));
-        match positive.into_iter().chain(stretch).find(|(_, v)| !(v.is_finite() && *v > 0.0)) {
+        let scale = self.scale.iter().map(|s| ("scale", *s));
+        match positive.into_iter().chain(stretch).chain(scale).find(|(_, v)| !(v.is_finite() && *v > 0.0)) {
             Some((name, value)) => Err(Error::setting(name, value, "must be positive")),
             None if !self.mean.is_finite() => Err(Error::setting("mean", self.mean, "must be a finite number")),
             None => Ok(()),
@@ -111,6 +126,8 @@ pub struct PriorSlopes {
     pub log_variance: f64,
     /// By each log s_r.
     pub log_stretch: Vec<f64>,
+    /// By the logarithm of the scale at each knot.
+    pub log_scale: Vec<f64>,
 }
 
 /// B_k of one axis for all powers k: entry (i, i + offset) at i. // (power, offset, nodes)
@@ -269,6 +286,9 @@ impl Prior {
 
     /// Q. Its diagonals include all neighbours of a node, so that a mass matrix or an event can be added to it.
     pub fn precision(&self, theta: &Theta) -> Diagonals {
+        if !theta.scale.is_empty() {
+            return self.scaled_precision(theta);
+        }
         let mut precision = self.zeros();
         let coefficients = self.coefficients(theta);
         for &(offset, shift) in &self.offsets {
@@ -308,7 +328,8 @@ impl Prior {
         let (kappa, tau) = self.scales(theta);
         let mut sum = 0.0;
         self.for_each_eigenvalue(theta, kappa, |total, _| sum += total.ln());
-        self.grid.size() as f64 * tau.ln() + self.log_mass + self.smoothness.alpha() as f64 * sum
+        let log_scales: f64 = if theta.scale.is_empty() { 0.0 } else { self.log_scales(theta).iter().sum() };
+        self.grid.size() as f64 * tau.ln() + self.log_mass + self.smoothness.alpha() as f64 * sum - 2.0 * log_scales
     }
 
     /// Derivatives of log|Q|.
@@ -324,11 +345,15 @@ impl Prior {
             log_range: -2.0 * (alpha * level - self.smoothness.nu(self.grid.dims()) * size),
             log_variance: -size,
             log_stretch: self.grid.places().iter().map(|&place| alpha * axes[place]).collect(),
+            log_scale: self.by_knot(theta.scale.len(), |_| -2.0),
         }
     }
 
     /// Derivatives of tr((S + m mᵀ) Q); S on the diagonals of Q.
     pub fn precision_slopes(&self, theta: &Theta, covariance: &Diagonals, mean: &[f64]) -> PriorSlopes {
+        if !theta.scale.is_empty() {
+            return self.scaled_slopes(theta, covariance, mean);
+        }
         let coefficients = self.coefficients(theta);
         let traces = self.traces(covariance, mean);
         let nu = self.smoothness.nu(self.grid.dims());
@@ -339,6 +364,7 @@ impl Prior {
             log_range: -2.0 * weighed(&|term| term.rest as f64 - nu),
             log_variance: -weighed(&|_| 1.0),
             log_stretch: (self.grid.places().iter()).map(|&place| weighed(&|term| term.powers[place] as f64)).collect(),
+            log_scale: vec![],
         }
     }
 

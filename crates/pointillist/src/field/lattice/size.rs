@@ -69,9 +69,16 @@ pub(super) fn by_dissection(nodes: &[usize], smoothness: Smoothness) -> Cost {
     dissection::cost(inside, smoothness.alpha())
 }
 
-/// The seconds that a natural step takes by the band, its events not counted. It is also what the search goes by, so that its lattices do not change
-/// where a step is dissected and takes less.
+/// The seconds that a natural step takes, its events not counted.
 pub(crate) fn seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
+    match elimination(nodes, smoothness) {
+        Elimination::Band => band_seconds(nodes, smoothness),
+        Elimination::Dissection => dissection_seconds(&by_dissection(nodes, smoothness)),
+    }
+}
+
+/// The same by the band, whichever way is taken.
+pub(crate) fn band_seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
     let (size, width) = (total(nodes), width(nodes, smoothness));
     if nodes.len() == 1 { size * width * width / BAND_SPEED } else { 10.0 * size * width * width / SPEED }
 }
@@ -82,7 +89,7 @@ fn dissection_seconds(cost: &Cost) -> f64 {
 
 /// The way that should take less time; on a line nothing is better than the band.
 pub(crate) fn elimination(nodes: &[usize], smoothness: Smoothness) -> Elimination {
-    let band = seconds(nodes, smoothness);
+    let band = band_seconds(nodes, smoothness);
     let can_be_placed = diagonals(nodes.len(), smoothness) * total(nodes) < MOST_PLACES;
     if nodes.len() == 1 || band < SHORT || !can_be_placed {
         return Elimination::Band;

@@ -38,7 +38,7 @@ impl Boxes {
         }
         let (lengths, open) = shape;
         let below = around(lengths, open, self.reach);
-        let cost = match cut_at(lengths, self.reach) {
+        let cost = match cut_at(lengths, [self.reach; 3]) {
             None => front(lengths.iter().product(), below),
             Some((axis, [before, width])) => {
                 let part = |length: usize, of_two: usize| {

@@ -89,7 +89,8 @@ type Part = [Range<usize>; 3];
 
 /// The positions and fronts so far.
 struct Numbering<'a> {
-    reach: usize,
+    /// How far the stencil leads along each axis.
+    reach: [usize; 3],
     strides: [usize; 3],
     order: &'a mut Vec<u32>,
     fronts: &'a mut Vec<Front>,
@@ -104,7 +105,8 @@ impl Plan {
         let mut shifts: Vec<usize> = offsets.iter().map(shift).chain([0]).collect();
         shifts.sort_unstable();
         shifts.dedup();
-        let reach = offsets.iter().flatten().map(|o| o.unsigned_abs()).max().unwrap_or(1).max(1);
+        let along = |r: usize| offsets.iter().map(|offset| offset[r].unsigned_abs()).max().unwrap_or(1).max(1);
+        let reach = [0, 1, 2].map(along);
         let (mut order, mut fronts) = (Vec::with_capacity(nodes.iter().product()), vec![]);
         let mut numbering = Numbering { reach, strides, order: &mut order, fronts: &mut fronts };
         numbering.cut(nodes.map(|n| 0..n));
@@ -192,8 +194,7 @@ impl Plan {
     }
 
     /// Products and sums of the factor and of the inverse.
-    #[cfg(test)]
-    pub(super) fn work(&self) -> f64 {
+    pub(crate) fn work(&self) -> f64 {
         self.fronts.last().map_or(0.0, |root| root.work)
     }
 }
@@ -302,8 +303,9 @@ impl Numbering<'_> {
 }
 
 /// Across which axis a box is cut, and how many nodes lie before the separator and in it; none for a box that is not cut.
-pub(super) fn cut_at(lengths: [usize; 3], reach: usize) -> Option<(usize, [usize; 2])> {
-    let axis = (0..3).rev().max_by_key(|&r| lengths[r])?;
+pub(super) fn cut_at(lengths: [usize; 3], reach: [usize; 3]) -> Option<(usize, [usize; 2])> {
+    // An axis along which all nodes are related is never cut: it is a few numbers at each node of the other axes.
+    let axis = (0..3).rev().filter(|&r| lengths[r] > 1 + reach[r]).max_by_key(|&r| lengths[r])?;
     let is_small = lengths.iter().product::<usize>() <= LEAF;
-    (!is_small && lengths[axis] > 2 + reach).then(|| (axis, [(lengths[axis] - reach) / 2, reach]))
+    (!is_small && lengths[axis] > 2 + reach[axis]).then(|| (axis, [(lengths[axis] - reach[axis]) / 2, reach[axis]]))
 }

@@ -18,7 +18,7 @@ use crate::infer::members::Members;
 use crate::infer::search::{Kind, Run, Search, Start, describe};
 use crate::infer::tally::Tally;
 use crate::infer::tuning::LATTICE;
-use crate::infer::{AtBound, Prior, Stop};
+use crate::infer::{AtBound, Budget, Prior, Stop};
 use crate::terms::{Link, Marginals};
 use crate::window::{Scaling, Window};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ const MARGIN_OFF: f64 = 0.06;
 const MOST_LEFT_OUT: f64 = 0.5;
 const LEFT_OUT_PER_EVENT: f64 = 2e-6;
 
-/// Where the logarithm of a ratio is beyond this, the lattice itself should be another.
+/// Where the logarithm of a ratio is beyond this, it is far from 1.
 const FAR: f64 = 0.7;
 
 /// What is asked of a lattice fit.
@@ -45,6 +45,8 @@ pub(crate) struct Wanted {
     pub(crate) nodes: Option<Vec<usize>>,
     pub(crate) smoothness: Smoothness,
     pub(crate) link: Link,
+    /// Whether the scale of f varies over the window.
+    pub(crate) varies: bool,
     /// Whether the constant is an unknown of q.
     pub(crate) integrates_constant: bool,
     /// What covariates add to f, if there are any.
@@ -62,6 +64,8 @@ pub(crate) struct Wanted {
     pub(crate) average: bool,
     /// The memory that may be used.
     pub(crate) most_bytes: usize,
+    /// The work that `auto` may take on.
+    pub(crate) budget: Budget,
     /// Gain of the bound, in nats, below which it has converged.
     pub(crate) gain: f64,
     /// The sign of f, ±1: f and −f are the same intensity.
@@ -86,6 +90,8 @@ pub(crate) struct Rival {
     pub(crate) best: f64,
     /// The number of nodes and the bound of each lattice on the way.
     pub(crate) levels: Vec<(usize, f64)>,
+    /// How many nats of evidence a scale that varies over the window promises, if it can vary.
+    pub(crate) promise: Option<f64>,
 }
 
 /// Nodes that stood for events.
@@ -104,8 +110,8 @@ pub(crate) struct Learned {
     pub(crate) lattice: Lattice,
     pub(crate) theta: Theta,
     pub(crate) optimum: Optimum,
-    /// What the sites add to the precision of the unknowns.
-    pub(crate) said: Bordered<Diagonals>,
+    /// What the sites add to the precision of the unknowns; none where members stand for this one Θ.
+    pub(crate) said: Option<Bordered<Diagonals>>,
     /// The posterior at several Θ, if an average is asked for, and standard errors if they were.
     pub(crate) members: Members<Member>,
     /// What other families are to be compared with.
@@ -114,6 +120,8 @@ pub(crate) struct Learned {
     pub(crate) log_prior: f64,
     pub(crate) priors: Vec<(String, Prior)>,
     pub(crate) stop: Stop,
+    /// What natural steps cost, in seconds.
+    pub(crate) work: f64,
     /// Steps of the optimiser over Θ.
     pub(crate) iterations: usize,
     /// Starting ranges (sides of the window) with their bounds.
@@ -151,30 +159,58 @@ pub(crate) fn learn(
     check(source, window, wanted)?;
     let mut search = Search::new(OnLattice::new(source, window, wanted, scaling)?, tally, source.events());
     search.averages = wanted.average;
+    let ratios = Wanted { isotropy: Isotropy::Ratios, ..wanted.clone() };
+    if wanted.isotropy == Isotropy::Tied && before.is_none() {
+        let mut other = Search::new(OnLattice::new(source, window, &ratios, scaling)?, tally, source.events());
+        other.averages = wanted.average;
+        if !other.kind.ratios().is_empty() {
+            return tied_or_not(search, other);
+        }
+    }
     let (run, choice) = match search.whole(before)? {
         // Other events may have made what was learned before a bad start.
         (run, _) if before.is_some() && !run.kept.converged => search.whole(None)?,
         found => found,
     };
-    if wanted.isotropy != Isotropy::Tied || before.is_some() {
-        return search.finish(run, choice);
+    if wanted.varies {
+        let mut run = run;
+        let log_volume = search.hold_scale(&mut run)?;
+        let mut learned = search.finish(run, choice)?;
+        learned.members.list.iter_mut().for_each(|(log_weight, _)| *log_weight += log_volume);
+        return Ok(learned);
     }
-    let ratios = Wanted { isotropy: Isotropy::Ratios, ..wanted.clone() };
-    let mut other = Search::new(OnLattice::new(source, window, &ratios, scaling)?, tally, source.events());
-    if other.kind.ratios().is_empty() {
-        return search.finish(run, choice);
+    search.finish(run, choice)
+}
+
+/// One range for axes that share a unit, or ratios of them where the evidence is for those. Where they are far from 1 on a coarse lattice already, no finer
+/// one is tried without them.
+fn tied_or_not<'a, 't, 'w>(
+    mut search: Search<'t, 'w, OnLattice<'a>>,
+    mut other: Search<'t, 'w, OnLattice<'a>>,
+) -> Result<Learned> {
+    let first = match &search.kind.wanted.nodes {
+        Some(_) => None,
+        None => Some(search.coarsest()?),
+    };
+    if let Some(first) = &first
+        && other.with_ratios_after(first)?.is_some_and(|found| other.is_far(&found))
+    {
+        return other.all_over(search.work.get());
     }
-    let start = other.kind.continued_with(&run.level.nodes, run.level.margin.clone(), &run)?;
-    match other.with_ratios(&run, start)? {
-        None => search.finish(run, choice),
+    let (run, choice) = match first {
+        Some(first) => search.ever_finer(first)?,
+        None => search.whole(None)?,
+    };
+    match other.with_ratios_after(&run)? {
+        None => {
+            search.work.set(search.work.get() + other.work.get());
+            search.finish(run, choice)
+        }
+        Some(found) if other.is_far(&found) => other.all_over(search.work.get()),
         Some(found) => {
             (other.iterations, other.starts, other.levels) = (search.iterations, search.starts, search.levels);
             other.work.set(other.work.get() + search.work.get());
-            let (x, _) = other.kind.pack(&found.level, &found.theta);
-            let is_far = other.kind.ratios().into_iter().any(|at| x[at].abs() > FAR);
-            let run = is_far.then(|| other.whole(None)).transpose()?;
-            let (run, choice) = run.unwrap_or((found, choice));
-            other.finish(run, choice)
+            other.finish(found, choice)
         }
     }
 }
@@ -223,10 +259,37 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
                 Ok((run, choice))
             }
             (None, None) => {
-                let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
-                self.auto(Some(&largest(&self.kind.first_nodes(), fits)))
+                let first = self.coarsest()?;
+                self.ever_finer(first)
             }
         }
+    }
+
+    /// Θ on the first of the lattices that are tried where none is asked for.
+    fn coarsest(&mut self) -> Result<Run<OnLattice<'a>>> {
+        let wanted = self.kind.wanted;
+        let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
+        let nodes = largest(&self.kind.first_nodes(), fits);
+        self.first(Some(&nodes))
+    }
+
+    /// The best Θ with ratios from one without, if the evidence is for it.
+    fn with_ratios_after(&mut self, tied: &Run<OnLattice<'a>>) -> Result<Option<Run<OnLattice<'a>>>> {
+        let start = self.kind.continued_with(&tied.level.nodes, tied.level.margin.clone(), tied)?;
+        self.with_ratios(tied, start)
+    }
+
+    /// Whether ratios are so far from 1 that the lattice itself should be another.
+    fn is_far(&self, run: &Run<OnLattice<'a>>) -> bool {
+        let (x, _) = self.kind.pack(&run.level, &run.theta);
+        self.kind.ratios().into_iter().any(|at| x[at].abs() > FAR)
+    }
+
+    /// Everything with ratios, after so much work without.
+    fn all_over(mut self, work: f64) -> Result<Learned> {
+        self.work.set(self.work.get() + work);
+        let (run, choice) = self.whole(None)?;
+        self.finish(run, choice)
     }
 
     /// Learns Θ from where an earlier fit arrived, on its lattice.
@@ -258,14 +321,21 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             false if self.kind.wanted.errors => Members::none(self.standard_errors(&run)?),
             false => Members::none(None),
         };
-        let as_rival = Rival { best: run.value, levels: std::mem::take(&mut self.levels) };
+        let promise = self.kind.promise(&run.level, &run.theta, &run.kept);
+        let as_rival = Rival { best: run.value, levels: std::mem::take(&mut self.levels), promise };
         let log_prior = self.kind.layout.log_prior(&self.kind.values(&run.theta));
         if self.kind.link.formula().is_even() && run.theta.mean * self.kind.wanted.sign() < 0.0 {
             run.theta.mean = -run.theta.mean;
             run.kept = run.kept.negated();
         }
         let error = summary.as_ref().map_or(0.0, |summary| summary.error);
-        let Member { theta, optimum, said } = run.level.member(&run.theta, run.sites, run.kept)?;
+        let (theta, optimum, said) = match members.list.is_empty() {
+            true => {
+                let Member { theta, optimum, said } = run.level.member(&run.theta, run.sites, run.kept)?;
+                (theta, optimum, Some(said))
+            }
+            false => (run.theta, run.kept, None),
+        };
         Ok(Learned {
             is_blind: self.kind.is_blind_inside_parts(&run.level.steps()),
             log_rate: optimum.log_rate + error,
@@ -278,6 +348,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             as_rival,
             log_prior,
             priors: self.kind.layout.priors(),
+            work: self.work.get(),
             iterations: self.iterations,
             starts: self.starts,
             choice,

@@ -6,18 +6,20 @@ pub(crate) mod learn;
 mod level;
 pub(crate) mod ranges;
 mod source;
+pub(crate) mod types;
+mod varying;
 
-use super::AtBound;
 use super::at_bound::Bounded;
-use super::beliefs::{self, RANGE};
+use super::beliefs::{self, MOST_SCALE, RANGE};
 use super::lbfgs::Curvature;
-use super::members::MANY_EVENTS;
-use super::search::{By, Found, Kind, Named, Run, Start, describe};
+use super::members::{self, MANY_EVENTS};
+use super::search::{By, Found, Kind, Named, Run, Start, Way, describe};
 use super::theta::{Layout, Slot, variances};
 use super::tuning::{self, Tuning};
+use super::{AtBound, Budget};
 use crate::data::points::Points;
 use crate::error::Result;
-use crate::field::lattice::size::{bytes, describe_bytes, grown, ladder, seconds};
+use crate::field::lattice::size::{band_seconds, bytes, describe_bytes, grown, ladder, seconds};
 use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Bordered, Diagonals, Sites};
@@ -125,6 +127,7 @@ impl<'a> OnLattice<'a> {
             for_named(&mut layout, name, |slot| slot.fixed = Some(slot.unit.inward(*value)))?;
         }
         layout.refuse_held_with_prior()?;
+        let mean = ranges.len() + 1;
         if wanted.penalise {
             believe(&mut layout, scaling, (wanted, &ranges), rate);
         }
@@ -133,15 +136,15 @@ impl<'a> OnLattice<'a> {
         check_held(&layout, &wanted.fixed)?;
         refuse_flat(&layout)?;
         refuse_short(&layout)?;
-        let has_prior = layout.slots.last().is_some_and(|mean| !mean.priors.is_empty());
+        let has_prior = !layout.slots[mean].priors.is_empty();
         if wanted.integrates_constant && has_prior {
             let requirement = "has no say where the constant is integrated over, about the level of the mean rate; leave it out, or learn the constant";
             return Err(crate::Error::setting("prior", "mean", requirement));
         }
         let constant = wanted.integrates_constant.then(|| {
             // A vague prior about the level of the mean rate.
-            let mean = layout.slots.last_mut();
-            mean.into_iter().for_each(|mean| mean.fixed = mean.fixed.or(Some(wanted.sign() * flat)));
+            let mean = &mut layout.slots[mean];
+            mean.fixed = mean.fixed.or(Some(wanted.sign() * flat));
             vague
         });
         Ok(Self {
@@ -215,12 +218,15 @@ impl<'a> OnLattice<'a> {
     fn values(&self, theta: &Theta) -> Vec<f64> {
         let mut values = self.ranges.to_slots(&theta.ranges());
         values.extend([theta.variance, theta.mean]);
+        let knots = self.layout.slots.len() - values.len();
+        values.extend((0..knots).map(|k| theta.scale.get(k).copied().unwrap_or(1.0)));
         values
     }
 
     fn of_values(&self, values: &[f64]) -> Theta {
         let count = self.ranges.len();
-        Theta::of_ranges(&self.ranges.of_slots(&values[..count]), values[count], values[count + 1])
+        let even = Theta::of_ranges(&self.ranges.of_slots(&values[..count]), values[count], values[count + 1]);
+        Theta { scale: values[count + 2..].to_vec(), ..even }
     }
 
     /// The gradient of the bound by the inner values of the slots.
@@ -230,6 +236,7 @@ impl<'a> OnLattice<'a> {
         let mut bars: Vec<f64> = by_log.iter().zip(&values).map(|(slope, value)| slope / value).collect();
         let slopes = optimum.slopes();
         bars.extend([slopes.log_variance / theta.variance, slopes.mean]);
+        bars.extend(slopes.log_scale.iter().zip(&theta.scale).map(|(slope, scale)| slope / scale));
         bars
     }
 
@@ -320,19 +327,34 @@ impl<'a> OnLattice<'a> {
         ((1.0 + 2.0 * margin) / self.finest[r] + 1.0) as usize
     }
 
-    /// Why a lattice is more than `auto` uses, if it may take so many times as long as usual and have so many nodes per event.
-    fn too_much(&self, nodes: &[usize], times: f64, per_event: usize) -> Option<String> {
+    /// Why a lattice is more than `auto` uses, having come so far, if it may take so many times as long as usual and have so many nodes per event.
+    fn too_much(&self, nodes: &[usize], (way, times): (&Way<'_>, f64), per_event: usize) -> Option<String> {
         let (needed, most) = (bytes(nodes, self.wanted.smoothness), self.wanted.most_bytes as f64);
-        let work = STEPS_PER_LATTICE * self.step_seconds(nodes, self.events);
         if needed > most {
             let (needed, most) = (describe_bytes(needed), describe_bytes(most));
             return Some(format!("would need {needed} of memory, and {most} may be used"));
         }
-        let most = times * self.most_seconds(nodes.len());
-        if work > most {
-            return Some(format!("are more work than auto takes on for {} events", self.events));
-        }
-        self.too_many(nodes, per_event)
+        let too_dear = match self.wanted.budget {
+            Budget::Usual => {
+                let step = band_seconds(nodes, self.wanted.smoothness) + EVENT_SECONDS * self.events as f64;
+                let is_dear = STEPS_PER_LATTICE * step > times * self.most_seconds(nodes.len());
+                is_dear.then(|| format!("are more work than auto takes on for {} events", self.events))
+            }
+            Budget::Seconds(most) => {
+                let needed = self.foreseen(nodes, way.steps);
+                (way.work + needed > most).then(|| {
+                    format!("need about {} more, and the budget has not so much left", describe_seconds(needed))
+                })
+            }
+            Budget::Unlimited => None,
+        };
+        too_dear.or_else(|| self.too_many(nodes, per_event))
+    }
+
+    /// The seconds that a lattice is foreseen to take after one that took so many steps, with an average over Θ if one is asked for.
+    fn foreseen(&self, nodes: &[usize], steps: f64) -> f64 {
+        let members = if self.wanted.average { members::steps(self.free(), self.events) } else { 0.0 };
+        (STEPS_PER_LATTICE.max(steps) + members) * self.step_seconds(nodes, self.events)
     }
 
     /// The seconds that `auto` takes for a lattice.
@@ -354,7 +376,7 @@ impl<'a> OnLattice<'a> {
     }
 
     /// The lattice that `auto` tries after a level with these ranges, or why none.
-    fn finer(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Vec<usize>, String> {
+    fn finer(&self, run: &Run<Self>, way: &Way<'_>) -> std::result::Result<Vec<usize>, String> {
         let (level, ranges) = (&run.level, &run.theta.ranges());
         let lengths: Vec<f64> = ranges.iter().zip(margin(ranges)).map(|(r, m)| (1.0 + 2.0 * m) / r).collect();
         let grown = |times: f64| {
@@ -367,30 +389,38 @@ impl<'a> OnLattice<'a> {
             let digits = "more of them leave too few digits for so long a range";
             return Err(if is_rounded { self.source.why_no_finer().into() } else { digits.into() });
         }
-        let pays = last_gain.is_finite() && last_gain > AUTO_MUCH * self.events as f64;
+        let pays = way.gain.is_finite() && way.gain > AUTO_MUCH * self.events as f64;
         let per_event = if pays || self.is_blind_inside_parts(&level.steps()) {
             AUTO_PER_EVENT_AFTER_MUCH[next.len() - 1]
         } else {
             AUTO_PER_EVENT
         };
-        let Some(why) = self.too_much(&next, 1.0, per_event) else { return Ok(next) };
+        let Some(why) = self.too_much(&next, (way, 1.0), per_event) else { return Ok(next) };
         let best = self.wanted.rival.as_ref().map(|rival| rival.best);
         let is_near = best.is_none_or(|best| !self.is_out_of_reach(run, best));
         let last = (self.events > MANY_EVENTS && is_near).then_some(AUTO_LAST);
         let fewer = AUTO_FEWER.iter().map(|times| (*times, 1.0)).chain(last);
         let mut fewer = fewer.map(|(nodes, work)| (grown(nodes), work));
         let fitting = fewer
-            .find(|(nodes, work)| pays && self.too_much(nodes, *work, per_event).is_none())
+            .find(|(nodes, times)| pays && self.too_much(nodes, (way, *times), per_event).is_none())
             .map(|(nodes, _)| nodes);
-        fitting.ok_or_else(|| format!("{} {why}", describe(&next)))
+        fitting.ok_or_else(|| format!("{} {why}{}", describe(&next), might_gain(way)))
     }
 
-    /// Whether another family had a bound on lattices no finer than this that is out of reach.
-    fn is_left_behind(&self, run: &Run<Self>) -> bool {
+    /// Whether another family had a bound on lattices no finer than this that is out of reach. With each refinement the distance shrinks by less than with the one
+    /// before, if it shrinks at all.
+    fn is_left_behind(&self, run: &Run<Self>, way: &Way<'_>) -> bool {
         let Some(rival) = &self.wanted.rival else { return false };
-        let size = LITTLE_FINER * run.level.lattice.grid().size() as f64;
-        let there = rival.levels.iter().filter(|(nodes, _)| *nodes as f64 <= size).map(|(_, bound)| *bound);
-        self.is_out_of_reach(run, there.fold(f64::NEG_INFINITY, f64::max))
+        let best = |size: usize| {
+            let there = rival.levels.iter().filter(|(nodes, _)| *nodes as f64 <= LITTLE_FINER * size as f64);
+            there.map(|(_, bound)| *bound).fold(f64::NEG_INFINITY, f64::max)
+        };
+        let behind: Vec<f64> = way.levels.iter().rev().take(2).map(|(size, bound)| best(*size) - bound).collect();
+        let stays_behind = behind.windows(2).any(|pair| {
+            let [now, before] = [pair[0], pair[1]];
+            before.is_finite() && now - (before - now).max(0.0) > OUT_OF_REACH
+        });
+        stays_behind || self.is_out_of_reach(run, best(self.size(&run.level)))
     }
 
     fn is_out_of_reach(&self, run: &Run<Self>, bound: f64) -> bool {
@@ -418,6 +448,20 @@ impl<'a> OnLattice<'a> {
     }
 }
 
+/// What a lattice that is not tried might gain: refinements gain ever less, in about the same proportion.
+fn might_gain(way: &Way<'_>) -> String {
+    let last: Vec<f64> = way.levels.windows(2).rev().take(2).map(|pair| pair[1].1 - pair[0].1).collect();
+    match last[..] {
+        [last, before] if last > 0.0 => format!("; they might gain {:.0} nats", last * (last / before).clamp(0.0, 1.0)),
+        _ => String::new(),
+    }
+}
+
+/// `40 s`, or `3 min`.
+fn describe_seconds(seconds: f64) -> String {
+    if seconds < 100.0 { format!("{:.0} s", seconds.max(1.0)) } else { format!("{:.0} min", seconds / 60.0) }
+}
+
 /// Θ as slots: the ranges, the variance, the prior mean.
 fn layout(window: &Window, scaling: &Scaling, (wanted, ranges): (&Wanted, &Ranges), rate: f64) -> Layout {
     let mut slots = ranges.slots(window, scaling);
@@ -425,6 +469,11 @@ fn layout(window: &Window, scaling: &Scaling, (wanted, ranges): (&Wanted, &Range
     let (range, (scale, shift)) = (link.range(rate, window.measure()), link.outward(scaling.volume()));
     slots.push(Slot::positive("variance".into(), Affine { scale: scale * scale, shift: 0.0 }, variances(&range, 1)));
     slots.push(Slot::mean(Affine { scale, shift }, &range));
+    let knots = if wanted.varies { varying::KNOTS } else { 0 };
+    slots.extend((0..knots).map(|k| {
+        let unit = Affine { scale: 1.0, shift: 0.0 };
+        Slot::positive(format!("scale[{k}]"), unit, (-MOST_SCALE, MOST_SCALE)).with_prior(beliefs::scale())
+    }));
     Layout { slots, axes: window.axes().iter().map(|axis| axis.name.clone()).collect() }
 }
 
@@ -556,8 +605,12 @@ impl Kind for OnLattice<'_> {
         self.step_seconds(nodes, self.events)
     }
 
-    fn dearest(&self, _: f64) -> f64 {
-        self.most_seconds(self.window.dims()) / STEPS_PER_LATTICE
+    fn dearest(&self, cost: f64) -> f64 {
+        match self.wanted.budget {
+            Budget::Usual => self.most_seconds(self.window.dims()) / STEPS_PER_LATTICE,
+            Budget::Seconds(most) => most / STEPS_PER_LATTICE,
+            Budget::Unlimited => cost,
+        }
     }
 
     fn last_gain(&self, level: &Level) -> f64 {
@@ -667,11 +720,11 @@ impl Kind for OnLattice<'_> {
         ladder(nodes, tuning::LATTICE.direct[nodes.len() - 1])
     }
 
-    fn next(&self, run: &Run<Self>, last_gain: f64) -> std::result::Result<Vec<usize>, String> {
-        if self.is_left_behind(run) {
+    fn next(&self, run: &Run<Self>, way: &Way<'_>) -> std::result::Result<Vec<usize>, String> {
+        if self.is_left_behind(run, way) {
             return Err(" nodes: too far below another family to go on".into());
         }
-        self.finer(run, last_gain).map_err(|why| {
+        self.finer(run, way).map_err(|why| {
             self.more_would_show.store(self.is_short_of_nodes(&run.level), Ordering::Relaxed);
             format!(" nodes: {why}")
         })

@@ -29,9 +29,19 @@ fn with(lattice: Lattice, window: &Window, covariates: &[Covariate]) -> Lattice 
 /// The bound with a constant and three regressors, beside plain sums over dense matrices at the same q; and q where that bound is highest.
 #[test]
 fn the_bound_with_covariates_is_that_of_dense_matrices() {
+    the_bound_is_that_of_dense_matrices(&[]);
+}
+
+/// The same where f varies more in some parts of the window than in others: log|Q| is then that of a dense matrix too.
+#[test]
+fn the_bound_with_a_scale_that_varies_is_that_of_dense_matrices() {
+    the_bound_is_that_of_dense_matrices(&[0.4, 2.5, 1.3]);
+}
+
+fn the_bound_is_that_of_dense_matrices(scale: &[f64]) {
     let window = Window::interval(0.0, 1.0).unwrap();
     let lattice = with(Lattice::new(&window, &[8], &[0.2], Smoothness::Two).unwrap(), &window, &[slope(), cover(0)]);
-    let theta = Theta { range: 0.5, variance: 0.7, mean: 2.0, stretch: vec![1.0] };
+    let theta = Theta { range: 0.5, variance: 0.7, mean: 2.0, stretch: vec![1.0], scale: scale.to_vec() };
     let events = lattice.at(&Points::line(&[0.1, 0.15, 0.3, 0.31, 0.33, 0.6, 0.72, 0.75, 0.8, 0.9]).unwrap()).unwrap();
     let IntegralNodes { hats: nodes, weights, .. } = lattice.integral_nodes(&window).unwrap();
     let (link, ones) = (Link::Log.formula(), vec![1.0; events.len()]);

@@ -23,7 +23,9 @@ fn wanted(nodes: Option<&[usize]>, smoothness: Smoothness) -> Wanted {
         nodes,
         smoothness,
         most_bytes: 2 << 30,
+        budget: Budget::Usual,
         gain: 1e-4,
+        varies: false,
         link: Link::Square,
         integrates_constant: false,
         regressors: None,
@@ -135,7 +137,7 @@ fn the_gradient_with_covariates_is_that_of_differences() {
     };
     let on = OnLattice::new(Source::Points(&events), &window, &wanted, &scaling).unwrap();
     let level = on.level(&[12], vec![0.2], None).unwrap();
-    let theta = on.held(&Theta { range: 0.3, variance: 1.7, mean: 0.0, stretch: vec![1.0] });
+    let theta = on.held(&Theta { range: 0.3, variance: 1.7, mean: 0.0, stretch: vec![1.0], scale: vec![] });
     let at = |x: &[f64], gradient: &mut [f64]| {
         let theta = on.unpack(&level, x, &theta);
         let mut sites = level.first_sites(2.2);
@@ -159,7 +161,7 @@ fn an_unknown_constant_beside_the_lattice_is_a_dense_prior() {
     let events = Points::line(&[0.1, 0.15, 0.3, 0.31, 0.33, 0.6, 0.9]).unwrap();
     let (window, sd) = (unit(1), 2.0);
     let lattice = Lattice::new(&window, &[9], &[0.2], Smoothness::Two).unwrap();
-    let theta = Theta { range: 0.5, variance: 3.0, mean: 2.0, stretch: vec![1.0] };
+    let theta = Theta { range: 0.5, variance: 3.0, mean: 2.0, stretch: vec![1.0], scale: vec![] };
     let hats = lattice.grid().at(&events).unwrap();
     let weights = vec![1.0; events.len()];
     let bordered = lattice.clone().with_constant(Some(sd));

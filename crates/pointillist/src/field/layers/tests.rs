@@ -1,0 +1,195 @@
+use super::*;
+use crate::gaussian::Sites;
+use crate::gaussian::step::{Clamp, Until};
+use crate::numerics::linalg::{self, Matrix};
+use crate::terms::Link;
+
+fn theta(range: f64, variance: f64, dims: usize) -> Theta {
+    Theta { range, variance, mean: 0.0, stretch: vec![1.0; dims], scale: vec![] }
+}
+
+fn hats(layers: &Layers, rows: Vec<f64>) -> Hats {
+    layers.grid().at(&Points::new(layers.grid().dims(), rows).unwrap()).unwrap()
+}
+
+/// Two types on a line with three fields: sets of events and nodes.
+fn small() -> (Layers, Vec<Set>, LayersTheta) {
+    let window = Window::interval(0.0, 1.0).unwrap();
+    let layers = Layers::new(&window, (&[9], &[0.1]), Smoothness::Two, 3, vec![2.0, 1.5]).unwrap();
+    let (places, weights) = crate::field::lattice::from_above(layers.grid(), &window).unwrap();
+    let events = [vec![0.1, 0.15, 0.2, 0.22, 0.5, 0.9], vec![0.12, 0.3, 0.7, 0.8, 0.85]];
+    let mut sets = vec![];
+    for (kind, events) in events.into_iter().enumerate() {
+        let count = events.len();
+        sets.push(Set { kind, hats: hats(&layers, events), weights: vec![1.0; count], is_integral: false });
+        let nodes = layers.grid().at(&places).unwrap();
+        sets.push(Set { kind, hats: nodes, weights: weights.clone(), is_integral: true });
+    }
+    let fields = vec![theta(0.5, 0.8, 1), theta(0.3, 0.3, 1), theta(0.3, 0.3, 1)];
+    let loads = vec![vec![1.0, 1.0, 0.0], vec![1.0, 0.0, 1.0]];
+    (layers, sets, LayersTheta { fields, loads })
+}
+
+fn flat(sets: &[Set]) -> Sites {
+    let of = |set: &Set| Sites::flat(set.potential(), 1.7, set.weights.len());
+    sets.iter().map(of).fold(Sites::none(), Sites::followed_by)
+}
+
+fn until() -> Until<'static> {
+    Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) }
+}
+
+/// All unknowns, dense and slow: the covariance of f at points of types from the kernels' precision matrices.
+#[test]
+fn the_prior_is_that_of_independent_fields() {
+    let (layers, _, theta) = small();
+    let precision = layers.precision(&theta);
+    let (n, count) = (layers.grid().size(), layers.count());
+    for l in 0..count {
+        let own = layers.prior.precision(&theta.fields[l]);
+        for k in 0..count {
+            for i in 0..n {
+                for j in 0..n {
+                    let want = if k == l { own.entry(i, j) } else { 0.0 };
+                    assert_eq!(precision.inner.entry(i * count + l, j * count + k), want);
+                }
+            }
+        }
+    }
+    let mut root = Matrix::from_fn(n * count, n * count, |i, j| precision.inner.entry(i, j));
+    linalg::cholesky(&mut root).unwrap();
+    let (got, want) = (layers.log_determinant(&theta), linalg::log_determinant(&root));
+    assert!((got - want).abs() < 1e-9 * want.abs(), "{got} {want}");
+}
+
+/// Fields that no other type has a share of leave types apart: the bound is the sum of those of one type each.
+#[test]
+fn types_with_nothing_in_common_are_fits_of_their_own() {
+    let (layers, sets, mut theta) = small();
+    theta.loads = vec![vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0]];
+    let together = layers.optimum((&sets, None), &theta, flat(&sets), until()).unwrap();
+    let window = Window::interval(0.0, 1.0).unwrap();
+    let mut apart = 0.0;
+    let mut sets = sets.into_iter();
+    for kind in 0..2 {
+        let level = layers.levels[kind];
+        let one = Layers::new(&window, (&[9], &[0.1]), Smoothness::Two, 1, vec![level]).unwrap();
+        let own: Vec<Set> = sets.by_ref().take(2).map(|set| Set { kind: 0, ..set }).collect();
+        let alone = LayersTheta { fields: vec![theta.fields[1].clone()], loads: vec![vec![1.0]] };
+        let found = one.optimum((&own, None), &alone, flat(&own), until()).unwrap();
+        apart += found.bound;
+        // The same as the lattice of one field has it.
+        let lattice = crate::field::lattice::Lattice::new(&window, &[9], &[0.1], Smoothness::Two).unwrap();
+        let lattice = lattice.with_constant(Some(VAGUE));
+        let said: Vec<_> =
+            own.iter().map(|set| crate::field::lattice::Weighted { hats: &set.hats, weights: &set.weights }).collect();
+        let theta = Theta { mean: level, ..theta.fields[1].clone() };
+        let plain = lattice.optimum(Link::Log.formula(), &said, &theta, flat(&own), until()).unwrap();
+        assert!((plain.bound - found.bound).abs() < 1e-9, "{} {}", plain.bound, found.bound);
+    }
+    assert!((together.bound - apart).abs() < 1e-9, "{} {apart}", together.bound);
+}
+
+/// Band and dissection are the same matrices in another order.
+#[test]
+fn a_dissected_lattice_has_the_same_bound_and_slopes() {
+    let window = Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
+    let layers = Layers::new(&window, (&[17, 14], &[0.1, 0.1]), Smoothness::Two, 3, vec![3.0, 3.0]).unwrap();
+    assert!(layers.plan.is_none());
+    let offsets = offsets(layers.grid(), Smoothness::Two, 3);
+    let [_, a, b] = layers.grid().axes().map(|axis| axis.nodes);
+    let flat_offsets: Vec<[isize; 3]> = offsets.iter().map(|([_, a, b], l)| [*a, *b, *l]).collect();
+    let plan = Plan::new([a, b, 3], &flat_offsets);
+    assert_eq!(plan.shifts(), &layers.shifts[..]);
+    let dissected = Layers { plan: Some(Arc::new(plan)), ..layers.clone() };
+    let (places, weights) = crate::field::lattice::from_above(layers.grid(), &window).unwrap();
+    let mut sets = vec![];
+    for kind in 0..2 {
+        let events: Vec<f64> =
+            (0..40).map(|i| (0.5 + 0.49 * (f64::from(i) * (1.3 + f64::from(kind as u8))).sin()).abs()).collect();
+        sets.push(Set { kind, hats: hats(&layers, events), weights: vec![1.0; 20], is_integral: false });
+        sets.push(Set { kind, hats: layers.grid().at(&places).unwrap(), weights: weights.clone(), is_integral: true });
+    }
+    let fields = vec![theta(0.5, 0.8, 2), theta(0.3, 0.3, 2), theta(0.3, 0.3, 2)];
+    let theta = LayersTheta { fields, loads: vec![vec![1.0, 1.0, 0.0], vec![1.0, 0.0, 1.0]] };
+    let [a, b] =
+        [&layers, &dissected].map(|layers| layers.optimum((&sets, None), &theta, flat(&sets), until()).unwrap());
+    assert!((a.bound - b.bound).abs() < 1e-8, "{} {}", a.bound, b.bound);
+    for (a, b) in a.slopes.fields.iter().zip(&b.slopes.fields) {
+        assert!((a.log_range - b.log_range).abs() < 1e-6 && (a.log_variance - b.log_variance).abs() < 1e-6);
+    }
+}
+
+/// Envelope gradients against differences of the bound at its optimum, with and without measured numbers.
+#[test]
+fn slopes_are_those_of_the_bound() {
+    let (layers, sets, base) = small();
+    let observed = Observed { kind: 1, hats: hats(&layers, vec![0.1, 0.4, 0.77]), values: vec![2.0, 1.1, 1.4] };
+    let base = LayersTheta { loads: vec![vec![1.0, 0.7, 0.2], vec![0.6, 0.4, 1.1]], ..base };
+    for (observed, noise) in [(None, 1.0), (Some(&observed), 0.3f64)] {
+        let at = |theta: &LayersTheta, noise: f64| {
+            layers.optimum((&sets, observed.map(|o| (o, noise))), theta, flat(&sets), until()).unwrap()
+        };
+        let slopes = at(&base, noise).slopes;
+        let difference = |change: &dyn Fn(&mut LayersTheta, f64)| {
+            let value = |by: f64| {
+                let mut moved = base.clone();
+                change(&mut moved, by);
+                at(&moved, noise).bound
+            };
+            (value(1e-4) - value(-1e-4)) / 2e-4
+        };
+        let near = |found: f64, want: f64, what: &str| {
+            assert!((found - want).abs() < 1e-4 * (1.0 + want.abs()), "{what}: {found} {want}");
+        };
+        for l in 0..3 {
+            near(slopes.fields[l].log_range, difference(&|theta, by| theta.fields[l].range *= by.exp()), "range");
+            near(
+                slopes.fields[l].log_variance,
+                difference(&|theta, by| theta.fields[l].variance *= by.exp()),
+                "variance",
+            );
+            for c in 0..2 {
+                near(slopes.loads[c][l], difference(&|theta, by| theta.loads[c][l] += by), "load");
+            }
+        }
+        if observed.is_some() {
+            let by_noise = (at(&base, noise * 1e-4f64.exp()).bound - at(&base, noise * (-1e-4f64).exp()).bound) / 2e-4;
+            near(slopes.log_noise, by_noise, "noise");
+        }
+    }
+}
+
+/// Measured numbers alone are a Gaussian process regression, which dense matrices know.
+#[test]
+fn measured_numbers_have_the_evidence_of_a_regression() {
+    let (layers, _, theta) = small();
+    let at = vec![0.1, 0.4, 0.77];
+    let observed = Observed { kind: 1, hats: hats(&layers, at), values: vec![2.0, 1.1, 1.4] };
+    // A type without events and with a window of hardly any measure says nothing.
+    let nothing = Set { kind: 0, hats: hats(&layers, vec![0.5]), weights: vec![1e-300], is_integral: true };
+    let sets = [nothing];
+    let found = layers.optimum((&sets, Some((&observed, 0.3))), &theta, flat(&sets), until()).unwrap();
+    let precision = layers.precision(&theta);
+    let n = layers.coefficients();
+    let mut root = Matrix::from_fn(n, n, |i, j| precision.inner.entry(i, j));
+    linalg::cholesky(&mut root).unwrap();
+    let inverse = linalg::inverse_from_cholesky(&root);
+    let rows = layers.taking(&observed.hats, &theta, &[0.0, 1.0]);
+    let row = |k: usize| {
+        let mut row = vec![0.0; n];
+        rows.pairs(k).for_each(|(i, value)| row[i] += value);
+        row
+    };
+    let covariance = |i: usize, j: usize| {
+        let noise = if i == j { 0.3 } else { 0.0 };
+        linalg::dot(&row(i), &linalg::times(&inverse, &row(j))) + VAGUE * VAGUE + noise
+    };
+    let mut of_values = Matrix::from_fn(3, 3, covariance);
+    linalg::cholesky(&mut of_values).unwrap();
+    let mut off: Vec<f64> = observed.values.iter().map(|y| y - layers.levels[1]).collect();
+    linalg::solve_lower(&of_values, &mut off);
+    let want =
+        -0.5 * (linalg::dot(&off, &off) + linalg::log_determinant(&of_values) + 3.0 * std::f64::consts::TAU.ln());
+    assert!((found.bound - want).abs() < 1e-8, "{} {want}", found.bound);
+}

@@ -1,0 +1,366 @@
+//! The fit of several types of events in one window: λ_c = exp(β_c + shared field + own field of c) (docs/types.md).
+//!
+//! Three ways in which types may belong together are fitted and averaged over by their evidence: a shared field and one for each type, the shared field
+//! alone (the types then have one pattern), and own fields alone (then they have nothing to do with each other).
+
+use super::course::Courses;
+use super::on_lattice::types::{FoundTypes, OnLayers, Seen, TypesMember, TypesWanted, families, learn_types};
+use super::tally::Tally;
+use super::{Asked, AskedKind, FitWatch, Model, Prior, Progress, Stop, Tried};
+use crate::data::events::Events;
+use crate::data::points::Points;
+use crate::error::{Error, Result};
+use crate::field::lattice::Smoothness;
+use crate::posterior::{LayersField, Posterior, PosteriorBasis, TypesPosterior};
+use crate::settings::Vary;
+use crate::terms::Link;
+use crate::window::Scaling;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Fewest and most types.
+const TYPES: (usize, usize) = (2, 10);
+/// A type needs so many events.
+const FEWEST_EVENTS: usize = 2;
+/// Fewer than this are told of.
+const FEW_EVENTS: usize = 10;
+/// A component of an average that counts for less than this part of the heaviest is left out.
+const UNHEARD: f64 = 1e-2;
+/// A lattice has up to so many axes.
+const MOST_AXES: usize = 3;
+/// The smoothness unless another is asked for.
+const USUAL: Smoothness = Smoothness::Two;
+
+/// A posterior of several types with the story of its making.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TypesFit {
+    /// The posterior.
+    pub posterior: TypesPosterior,
+    /// How it came about.
+    pub report: TypesReport,
+}
+
+/// What a fit of several types did.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TypesReport {
+    /// Each way in which types may belong together, with about its log evidence.
+    pub tried: Vec<Tried>,
+    /// The probability of each of them, in the same order; before the events are seen they are alike.
+    pub weights: Vec<f64>,
+    /// The expected number of events of each type over the window.
+    pub expected: Vec<f64>,
+    /// What is known of each kind of field that counted.
+    pub fields: Vec<FieldReport>,
+    /// The priors in force, by the names of hyper-parameters.
+    pub priors: Vec<(String, Prior)>,
+    /// How smooth the fields are.
+    pub smoothness: Smoothness,
+    /// Nodes of the lattice of the heaviest component.
+    pub nodes: Vec<usize>,
+    /// Components of the average.
+    pub components: usize,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// Evaluations of bounds.
+    pub evaluations: usize,
+    /// Wall time.
+    pub seconds: f64,
+    /// Whatever the user should know, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// A kind of field, averaged over the components that have it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldReport {
+    /// `shared` or `own`.
+    pub name: String,
+    /// Posterior mean and standard deviation of the range along each axis, in the user's units.
+    pub ranges: Vec<(f64, f64)>,
+    /// The same of its standard deviation, of the logarithm of a rate.
+    pub sd: (f64, f64),
+}
+
+impl Model {
+    /// Fits events of several types in one window, each with its name: λ_c = exp(β_c + shared field + own field). On a lattice with the log link; smoothness
+    /// 2 unless another is asked for.
+    ///
+    /// ```
+    /// use pointillist::{Events, LatticeChoice, Model, Points, Window};
+    ///
+    /// let window = Window::interval(0.0, 10.0)?;
+    /// let events = |times: &[f64]| Events::new(Points::line(times)?, window.clone());
+    /// let cases = events(&[1.0, 1.2, 1.3, 1.9, 2.4, 6.0])?;
+    /// let controls = events(&[0.5, 1.5, 3.0, 4.5, 5.0, 6.2, 7.7, 9.0])?;
+    /// let coarse = LatticeChoice { nodes: Some(vec![24]), ..LatticeChoice::default() };
+    /// let model = Model { family: coarse.into(), ..Model::default() };
+    /// let fit = model.fit_types(&[("cases".into(), cases), ("controls".into(), controls)])?;
+    /// assert!((fit.report.expected[1] - 8.0).abs() < 0.5);
+    /// let risk = fit.posterior.ratio(0, 1)?;
+    /// let [low, high] = [0.05, 0.95].map(|p| risk.quantiles(&Points::line(&[1.2]).unwrap(), &[p]).unwrap()[0][0]);
+    /// assert!(low < high);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn fit_types(&self, types: &[(String, Events)]) -> Result<TypesFit> {
+        self.fit_types_watched(types, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, calling `watch` as [`Model::fit_watched`] does.
+    pub fn fit_types_watched<'a>(&self, types: &[(String, Events)], watch: &'a mut FitWatch<'a>) -> Result<TypesFit> {
+        Asked::from(self).fit_types(types, watch)
+    }
+}
+
+impl Asked {
+    fn fit_types(&self, types: &[(String, Events)], watch: &mut FitWatch<'_>) -> Result<TypesFit> {
+        let started = Instant::now();
+        self.check_types(types)?;
+        let window = types[0].1.window();
+        let scaling = Scaling::of(window);
+        let inner = window.scaled(&scaling);
+        let seen = |(_, events): &(String, Events)| Seen {
+            window: events.window().scaled(&scaling),
+            events: scaling.points_inward(events.points()),
+        };
+        let seen: Vec<Seen> = types.iter().map(seen).collect();
+        let log_units = types.iter().map(|(_, events)| scaling.log_units(events.window(), events.points())).sum();
+        let wanted = TypesWanted {
+            nodes: self.lattice.nodes.clone(),
+            smoothness: self.lattice.smoothness.unwrap_or(USUAL),
+            average: self.average,
+            gain: self.gain,
+        };
+        let structures = families(types.len());
+        let costs = structures.iter().map(|(_, structure)| (structure.count() as f64).powi(2));
+        let courses = Courses::new(costs.collect(), 0.0);
+        let (mut found, mut evaluations) = (vec![], 0);
+        for (place, (name, structure)) in structures.into_iter().enumerate() {
+            let mut tell = |progress: &Progress| watch(&courses.whole(place, progress));
+            let tally = Tally::new(&mut tell, self.most_evaluations, log_units);
+            let kind = OnLayers::new((&seen, None), structure, &wanted, &scaling, &inner);
+            found.push((name, learn_types(kind, &wanted, &tally)));
+            evaluations += tally.steps();
+            courses.ended(place);
+            if matches!(found.last(), Some((_, Err(Error::Cancelled)))) {
+                return Err(Error::Cancelled);
+            }
+        }
+        let mut report = TypesReport {
+            tried: vec![],
+            weights: vec![],
+            expected: vec![],
+            fields: vec![],
+            priors: vec![],
+            smoothness: wanted.smoothness,
+            nodes: vec![],
+            components: 0,
+            stop: Stop::Converged,
+            evaluations,
+            seconds: 0.0,
+            warnings: few(types),
+        };
+        let joint = report.tell(found, self.average, (log_units, &scaling), |layers, member: TypesMember| {
+            let field = LayersField::new(layers, member.layers, member.mean, member.said, member.spread);
+            Posterior::new(window.clone(), scaling.clone(), Link::Log, PosteriorBasis::Layers(field))
+        })?;
+        report.components = joint.components().len();
+        if let PosteriorBasis::Layers(field) = &joint.components()[0].basis {
+            report.nodes = field.nodes();
+        }
+        let names = types.iter().map(|(name, _)| name.clone()).collect();
+        let posterior = TypesPosterior::new(names, joint)?;
+        let expected =
+            |(place, (_, events)): (usize, &(String, Events))| posterior.of(place)?.expected(events.window());
+        report.expected = types.iter().enumerate().map(expected).collect::<Result<_>>()?;
+        report.seconds = started.elapsed().as_secs_f64();
+        Ok(TypesFit { posterior, report })
+    }
+
+    /// Refuses what is not known of types.
+    fn check_types(&self, types: &[(String, Events)]) -> Result<()> {
+        let (least, most) = TYPES;
+        if types.len() < least {
+            let requirement = "of events is too few: at least two are compared; fit it without types";
+            return Err(Error::setting("type", format!("{} type", types.len()), requirement));
+        }
+        if types.len() > most {
+            let requirement = format!(
+                "are more than the {most} that can be fitted together; join those that are rare or alike, or fit some at a time"
+            );
+            return Err(Error::setting("type", format!("{} types", types.len()), requirement));
+        }
+        let window = types[0].1.window();
+        for (place, (name, events)) in types.iter().enumerate() {
+            if types[..place].iter().any(|(other, _)| other == name) {
+                return Err(Error::setting("type", name, "is there twice; give each type a name of its own"));
+            }
+            if events.len() < FEWEST_EVENTS {
+                let (count, plural) = (events.len(), if events.len() == 1 { "" } else { "s" });
+                let requirement = format!(
+                    "has {count} event{plural}, of which no pattern can be learned; leave it out or join it with another type"
+                );
+                return Err(Error::setting("type", name, requirement));
+            }
+            if events.window() != window {
+                return Err(Error::setting("type", name, "has another window than the first type; give all the same"));
+            }
+        }
+        if window.dims() > MOST_AXES {
+            let requirement = format!("are too many for types, which are known on up to {MOST_AXES}; choose some");
+            return Err(Error::setting("axes", window.dims(), requirement));
+        }
+        let refused = [
+            (
+                self.kind == AskedKind::Inducing,
+                "inducing points",
+                "are not for types, which are on a lattice; leave them out",
+            ),
+            (
+                !self.lattice.links.contains(&Link::Log),
+                "the square link",
+                "is not for types, whose fields add up on the logarithm of a rate; leave it out",
+            ),
+            (
+                self.lattice.vary == Vary::On,
+                "a scale that varies over the window",
+                "cannot be had with types yet; leave it out",
+            ),
+            (!self.covariates.is_empty(), "covariates", "cannot be had with types yet; leave one of them out"),
+            (
+                self.named().next().is_some(),
+                "a prior or value of a hyper-parameter",
+                "cannot be given with types yet; leave it out",
+            ),
+            (
+                !self.penalise,
+                "no priors",
+                "cannot be had with types: what is shared and what is own is told apart by them; leave it out",
+            ),
+            (
+                self.errors,
+                "standard errors",
+                "cannot be had with types: what is not known of hyper-parameters is in every interval; leave it out",
+            ),
+        ];
+        match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+            Some((_, what, requirement)) => Err(Error::setting("type", what, requirement)),
+            None => self.check_nodes(window.dims()),
+        }
+    }
+
+    fn check_nodes(&self, dims: usize) -> Result<()> {
+        match &self.lattice.nodes {
+            Some(nodes) if nodes.len() != dims => {
+                Err(Error::Dimension { what: "lattice", expected: dims, found: nodes.len() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The weight of a member, with the ranges and the standard deviation of one of its groups of fields.
+type MemberOfGroup = (f64, Vec<f64>, f64);
+
+/// A way in which types may belong together, and what it came to.
+type FoundStructure = (&'static str, Result<FoundTypes>);
+
+impl TypesReport {
+    /// Takes note of what was found, and makes one posterior of it.
+    fn tell(
+        &mut self,
+        found: Vec<FoundStructure>,
+        averages: bool,
+        (log_units, scaling): (f64, &Scaling),
+        posterior: impl Fn(Arc<crate::field::layers::Layers>, TypesMember) -> Posterior,
+    ) -> Result<Posterior> {
+        let evidence = |found: &FoundStructure| found.1.as_ref().map_or(f64::NEG_INFINITY, |found| found.log_evidence);
+        let top = found.iter().map(evidence).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = found.iter().map(|one| (evidence(one) - top).exp()).sum();
+        self.weights = found.iter().map(|one| (evidence(one) - top).exp() / total).collect();
+        let (mut parts, mut first_error) = (vec![], None);
+        let mut groups: Vec<(String, Vec<MemberOfGroup>)> = vec![];
+        for (place, (name, outcome)) in found.into_iter().enumerate() {
+            let found = match outcome {
+                Ok(found) => found,
+                Err(error) => {
+                    self.tried.push(Tried { name: name.into(), outcome: Err(error.to_string()) });
+                    first_error.get_or_insert(error);
+                    continue;
+                }
+            };
+            let log_evidence = found.log_evidence;
+            self.tried.push(Tried { name: name.into(), outcome: Ok(log_evidence - log_units) });
+            if !averages && self.weights[place] < self.weights.iter().copied().fold(0.0, f64::max) {
+                continue;
+            }
+            if self.weights[place] > UNHEARD && !found.converged {
+                self.stop = Stop::Evaluations;
+            }
+            for (name, prior) in found.priors {
+                if !self.priors.iter().any(|(known, _)| *known == name) {
+                    self.priors.push((name, prior));
+                }
+            }
+            let layers = Arc::new(found.layers);
+            let all: f64 = found.members.iter().map(|(log, _)| log).copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = found.members.iter().map(|(log, _)| (log - all).exp()).sum();
+            let mut members = vec![];
+            for (log, member) in found.members {
+                let weight = self.weights[place] * (log - all).exp() / sum;
+                for (name, ranges, variance) in member.groups(&found.structure) {
+                    let own = groups.iter().position(|(known, _)| known == name);
+                    let own = own.unwrap_or_else(|| {
+                        groups.push((name.into(), vec![]));
+                        groups.len() - 1
+                    });
+                    groups[own].1.push((weight, ranges.to_vec(), variance.sqrt()));
+                }
+                members.push((log - all, posterior(layers.clone(), member)));
+            }
+            parts.push((log_evidence, Posterior::average(members)?));
+        }
+        self.fields = groups.into_iter().map(|(name, members)| FieldReport::of(name, &members, scaling)).collect();
+        if parts.is_empty() {
+            return Err(first_error.unwrap_or(Error::NoEvents));
+        }
+        Ok(Posterior::average(parts)?.without_lighter_than(UNHEARD))
+    }
+}
+
+impl FieldReport {
+    /// Of members, each with its weight, ranges in the unit box and standard deviation.
+    fn of(name: String, members: &[MemberOfGroup], scaling: &Scaling) -> Self {
+        let total: f64 = members.iter().map(|(weight, ..)| weight).sum();
+        let moments = |value: &dyn Fn(&MemberOfGroup) -> f64| {
+            let mean = members.iter().map(|member| member.0 * value(member)).sum::<f64>() / total;
+            let square = members.iter().map(|member| member.0 * (value(member) - mean).powi(2)).sum::<f64>() / total;
+            (mean, square.sqrt())
+        };
+        let dims = members.first().map_or(0, |(_, ranges, _)| ranges.len());
+        let ranges = (0..dims).map(|r| moments(&|member| member.1[r] * scaling.scale(r))).collect();
+        Self { name, ranges, sd: moments(&|member| member.2) }
+    }
+}
+
+/// What there is to say of types with few events.
+fn few(types: &[(String, Events)]) -> Vec<String> {
+    let few = types.iter().filter(|(_, events)| events.len() < FEW_EVENTS);
+    few.map(|(name, events)| {
+        let count = events.len();
+        format!("`{name}` has only {count} events: what is its own leans on the prior")
+    })
+    .collect()
+}
+
+/// Events by type, in the order of the names as they first appear.
+pub fn by_type(events: &Events, kinds: &[usize], names: &[String]) -> Result<Vec<(String, Events)>> {
+    let dims = events.window().dims();
+    let own = |(kind, name): (usize, &String)| {
+        let rows = events.points().rows().zip(kinds).filter(|(_, own)| **own == kind);
+        let rows: Vec<f64> = rows.flat_map(|(row, _)| row.to_vec()).collect();
+        Ok((name.clone(), Events::new(Points::new(dims, rows)?, events.window().clone())?))
+    };
+    names.iter().enumerate().map(own).collect()
+}
