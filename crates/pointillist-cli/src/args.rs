@@ -354,7 +354,7 @@ pub struct FitOptions {
         default_missing_value = "on",
         help_heading = "Model",
         long_help = "Whether f may vary more in some parts of the window than in others: a further family, on a lattice of smoothness 2 or 4, which counts in the average by its evidence.\n\
-        `auto`, what happens if nothing is said: on a line, where the events promise that it counts. `on`: whatever they promise. `off`: never."
+        `auto`, what happens if nothing is said: on a line or in a plane, where the events promise that it counts. `on`: whatever they promise. `off`: never."
     )]
     pub vary: Option<VaryName>,
     /// Kernel of the Gaussian process, as in 'se(t)*periodic(t, period=1!)'; `pointillist kernels` lists them

@@ -138,7 +138,9 @@ fn many_periods_in_a_window_are_fitted() {
     let rows: Vec<String> = places.iter().map(|x| (0.01 * x).to_string()).collect();
     folder.write("waves.csv", format!("x\n{}\n", rows.join("\n")));
     let run = folder
-        .run("fit waves.csv --window 0,10 --kernel 'periodic(x, period=0.01!)*se(x)' --inducing 20 --json -o waves.json")
+        .run(
+            "fit waves.csv --window 0,10 --kernel 'periodic(x, period=0.01!)*se(x)' --inducing 20 --json -o waves.json",
+        )
         .good();
     let fit = run.json();
     assert_eq!(fit["converged"], true);

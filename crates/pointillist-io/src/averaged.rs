@@ -264,11 +264,19 @@ impl<'a> Told<'a> {
 
     /// Where f varies more than elsewhere, on a line, in the heaviest component with a scale of its own in each part of the window.
     fn local_scale(&self) -> Option<String> {
-        let scale = &self.varying().find(|component| !component.scale.is_empty() && component.range.len() == 1)?.scale;
+        let component = self.varying().find(|component| !component.scale.is_empty() && !component.range.is_empty())?;
+        let (scale, dims) = (&component.scale, component.range.len());
         let highest = (0..scale.len()).max_by(|a, b| scale[*a].total_cmp(&scale[*b]))?;
         let (least, most) = (scale.iter().copied().fold(f64::INFINITY, f64::min), scale[highest]);
-        let into = 100.0 * highest as f64 / (scale.len() - 1) as f64;
-        Some(format!("f varies by {} to {} times that, most {into:.0} % into the window", short(least), short(most)))
+        // As many knots on each axis, the last going fastest.
+        let per_axis = (scale.len() as f64).powf(1.0 / dims as f64).round() as usize;
+        let into = |axis: usize| {
+            let knot = highest / per_axis.pow((dims - 1 - axis) as u32) % per_axis;
+            format!("{:.0} %", 100.0 * knot as f64 / (per_axis - 1) as f64)
+        };
+        let into = (0..dims).map(into).collect::<Vec<_>>().join(" and ");
+        let along = if dims > 1 { " along its axes" } else { "" };
+        Some(format!("f varies by {} to {} times that, most {into} into the window{along}", short(least), short(most)))
     }
 
     /// What was believed of the heaviest component before.

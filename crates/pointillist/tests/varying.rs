@@ -65,6 +65,56 @@ fn the_gradient_of_the_bound_by_the_scale_is_that_of_finite_differences() {
 }
 
 #[test]
+fn the_gradient_by_the_scale_in_a_plane_is_that_of_finite_differences() {
+    let window = Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
+    let place = |i: u32| (f64::from(i) * 0.618_033_988_749_894_9 % 1.0, f64::from(i) * 0.754_877_666_246_692_8 % 1.0);
+    let rows: Vec<f64> = (1..40).map(place).flat_map(|(x, y)| [x * x, y]).collect();
+    let (events, weights) = (Points::new(2, rows).unwrap(), vec![1.0; 39]);
+    let lattice = Lattice::new(&window, &[8, 7], &[0.2, 0.2], Smoothness::Two).unwrap();
+    let theta = |x: &[f64]| Theta {
+        range: 0.5,
+        variance: 0.8,
+        mean: 6.0,
+        stretch: vec![1.0, 1.0],
+        scale: x.iter().map(|s| s.exp()).collect(),
+    };
+    let optimum = |x: &[f64]| -> Optimum {
+        let theta = theta(x);
+        let mut start = Start::Flat(theta.mean);
+        for _ in 0..4 {
+            start = Start::Sites(lattice.maximise(&events, &weights, &theta, start, (1e-13, 200)).unwrap().sites);
+        }
+        lattice.maximise(&events, &weights, &theta, start, (1e-13, 200)).unwrap()
+    };
+    let x = [-0.6, 0.8, 0.2, 0.0, 0.5, -0.3, 0.1, 0.4, -0.2];
+    let error = check_gradient(|x| optimum(x).bound, &x, &optimum(&x).slopes().log_scale);
+    assert!(error < 1e-4, "{error:e}");
+}
+
+/// A hot spot in a plane, and a flat plane.
+#[test]
+fn a_hot_spot_in_a_plane_asks_for_a_scale_that_varies_and_a_flat_plane_does_not() {
+    let window = Window::new(&[(0.0, 10.0), (0.0, 10.0)]).unwrap();
+    let spot = |at: &[f64]| 5.0 + 300.0 * (-((at[0] - 6.0).powi(2) + (at[1] - 4.0).powi(2)) / 0.32).exp();
+    let core = Window::new(&[(5.4, 6.6), (3.4, 4.6)]).unwrap();
+    let (mut seen, mut even, mut varying) = (0.0, 0.0, 0.0);
+    for number in 0..3 {
+        let points = Simulation::new(&window, spot).unwrap().draw(0, number).unwrap();
+        seen += points.rows().filter(|at| core.contains(at)).count() as f64;
+        let events = Events::new(points, window.clone()).unwrap();
+        let (off, auto) = (fit(&events, Vary::Off), fit(&events, Vary::Auto));
+        assert!(has_tried(&auto) && weight(&auto.posterior) > 0.5);
+        let (whole, count) = (auto.posterior.expected(&window).unwrap(), events.len() as f64);
+        assert!((whole - count).abs() < 0.05 * count, "{whole} {count}");
+        even += off.posterior.expected(&core).unwrap();
+        varying += auto.posterior.expected(&core).unwrap();
+    }
+    assert!(even < varying && (varying / seen - 1.0).abs() < 0.04, "{seen} {even} {varying}");
+    let flat = Simulation::new(&window, |_| 2.0).unwrap().draw(0, 1).unwrap();
+    assert!(!has_tried(&fit(&Events::new(flat, window).unwrap(), Vary::Auto)));
+}
+
+#[test]
 fn a_narrow_peak_asks_for_a_scale_that_varies_and_is_less_flattened() {
     let at = Points::line(&[0.4]).unwrap();
     let (mut even, mut varying) = (0.0, 0.0);

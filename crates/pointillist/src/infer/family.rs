@@ -226,7 +226,7 @@ impl Asked {
     fn refuse_to_vary(&self, dims: usize) -> Result<()> {
         let why = match self.lattice.smoothness {
             _ if self.lattice.vary != Vary::On || self.kind == AskedKind::Inducing => return Ok(()),
-            _ if dims > 1 => "is for events on a line",
+            _ if dims > 2 => "is for events on a line or in a plane",
             _ if !self.average => "has its say in an average, by its evidence; average, or leave it out",
             Some(Smoothness::One) => "is for smoothness 2 and 4",
             _ => return Ok(()),

@@ -469,7 +469,7 @@ fn layout(window: &Window, scaling: &Scaling, (wanted, ranges): (&Wanted, &Range
     let (range, (scale, shift)) = (link.range(rate, window.measure()), link.outward(scaling.volume()));
     slots.push(Slot::positive("variance".into(), Affine { scale: scale * scale, shift: 0.0 }, variances(&range, 1)));
     slots.push(Slot::mean(Affine { scale, shift }, &range));
-    let knots = if wanted.varies { varying::KNOTS } else { 0 };
+    let knots = if wanted.varies { varying::knots(window.dims()) } else { 0 };
     slots.extend((0..knots).map(|k| {
         let unit = Affine { scale: 1.0, shift: 0.0 };
         Slot::positive(format!("scale[{k}]"), unit, (-MOST_SCALE, MOST_SCALE)).with_prior(beliefs::scale())

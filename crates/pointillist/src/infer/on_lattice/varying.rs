@@ -13,14 +13,24 @@ use crate::infer::search::{Kind, Look, Run, Search};
 use crate::numerics::linalg::{self, Matrix};
 use std::f64::consts::TAU;
 
-/// Knots of the scale on a line.
-pub(super) const KNOTS: usize = 16;
+/// Knots of the scale on a line, and on each axis of a plane.
+const KNOTS: usize = 16;
+const KNOTS_OF_A_PLANE: usize = 6;
 /// By how much a logarithm of the scale is moved for the curvature, and how near (nats) q is brought to its optimum there.
 const STEP: f64 = 0.1;
 const NEAR: f64 = 1e-4;
 /// About so many natural steps are made in all, which may take so many seconds.
 const STEPS: f64 = 200.0;
 const MOST_SECONDS: f64 = 4.0;
+
+/// Knots of a scale that varies; none where it cannot.
+pub(super) fn knots(dims: usize) -> usize {
+    match dims {
+        1 => KNOTS,
+        2 => KNOTS_OF_A_PLANE * KNOTS_OF_A_PLANE,
+        _ => 0,
+    }
+}
 
 impl OnLattice<'_> {
     /// By how many nats a scale that varies promises to raise the evidence, at the best Θ without one; nothing where it cannot vary, or is not affordable.
@@ -29,12 +39,13 @@ impl OnLattice<'_> {
     /// events tell of them.
     pub(super) fn promise(&self, level: &Level, theta: &Theta, optimum: &Optimum) -> Option<f64> {
         let prior = level.lattice.prior();
-        if self.window.dims() > 1 || !prior.can_vary() || STEPS * self.cost(level) > MOST_SECONDS {
+        let knots = knots(self.window.dims());
+        if knots == 0 || !prior.can_vary() || STEPS * self.cost(level) > MOST_SECONDS {
             return None;
         }
         let said = optimum.innovations(&level.lattice, theta);
-        let slopes = prior.by_knot(KNOTS, |j| said[j].variance + said[j].mean_square - 1.0);
-        let known = prior.by_knot(KNOTS, |j| 2.0 * told(said[j]));
+        let slopes = prior.by_knot(knots, |j| said[j].variance + said[j].mean_square - 1.0);
+        let known = prior.by_knot(knots, |j| 2.0 * told(said[j]));
         let own = SCALES.powi(-2);
         let gain = |(slope, known): (&f64, &f64)| 0.5 * slope * slope / (known + own) - 0.5 * (1.0 + known / own).ln();
         Some(slopes.iter().zip(&known).map(gain).map(|gain| gain.max(0.0)).sum())
