@@ -21,8 +21,8 @@ const FRONT_SECONDS: f64 = 1.2e-5;
 /// Where a step by the band takes less than this, draws are made by the band whatever dissection would gain: they depend on the order of nodes, and
 /// small lattices keep theirs.
 const SHORT: f64 = 0.05;
-/// Where it takes less than this, dissection has too few fronts to gain anything.
-const SHORTEST: f64 = 5e-4;
+/// Where it takes less than this, fits take the band too: the time is spent elsewhere.
+const SHORTEST: f64 = 0.025;
 /// Paths from the root to a leaf that are worked on at the same time.
 const PATHS: f64 = 4.0;
 /// Numbers beside L for each number of P: its place there and in L, and the inverse in the order of L.
@@ -223,12 +223,12 @@ mod tests {
         ] {
             assert_eq!(elimination(nodes, Smoothness::Two), want, "{nodes:?}");
         }
-        // For steps alone small ones are dissected too, unless there is nothing to cut.
+        // For steps alone smaller ones are dissected too.
         for (nodes, want) in [
             (&[500][..], Elimination::Band),
-            (&[10, 10], Elimination::Band),
-            (&[110, 55], Elimination::Dissection),
+            (&[110, 55], Elimination::Band),
             (&[75, 88], Elimination::Dissection),
+            (&[316, 316], Elimination::Dissection),
         ] {
             assert_eq!(fastest(nodes, Smoothness::Two), want, "{nodes:?}");
         }
