@@ -20,7 +20,6 @@
 
 pub mod arrays;
 mod averaged;
-pub mod base64;
 mod checkpoint_file;
 mod checksum;
 mod columns;
@@ -87,6 +86,7 @@ pub use model_settings::{Basis, Degrees, FitSettings, InducingSetting, Mean, Sha
 pub use outage::outage;
 pub use output::{OutputError, Written, begin_writing, check_name, check_target, ending, give_up, write_atomically};
 pub use pattern::Pattern;
+pub use pointillist::internals::base64;
 pub use regions::{Region, RegionGroup};
 pub use source::{Input, Opened, read_file};
 pub use stream::{Chunk, Extent, Stream};

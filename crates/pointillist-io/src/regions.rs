@@ -367,14 +367,17 @@ fn refuse_twice(window: &Window) -> Result<(), Message> {
     Ok(())
 }
 
-/// How many of the events of a fit lie in a region: to be held beside what is expected there. Not known where the model has not kept its events, where several
+/// How many of the events of a fit lie in each region: to be held beside what is expected there. Not known where the model has not kept its events, where several
 /// trials were seen and one is counted, or where the region reaches beyond the window or into a gap of it.
-pub fn seen(region: &Region, model: &ModelFile) -> Option<u64> {
-    let (events, window) = (model.events.as_ref()?, model.posterior.window());
-    let gap = gaps(&region.counted, window).map_or(0.0, |gap| gap.volume());
-    let is_all_seen = gap <= NOT_WORTH_A_WORD * region.counted.volume();
-    let is_known = !is_repeated(window) && is_within(&region.counted, window) && is_all_seen;
-    is_known.then(|| model.posterior.seen(&region.counted, &events.points))
+pub fn seen_in_each(regions: &[Region], model: &ModelFile) -> Vec<Option<u64>> {
+    let window = model.posterior.window();
+    let Some(events) = model.events.as_ref().filter(|_| !is_repeated(window)) else { return vec![None; regions.len()] };
+    let is_known = |region: &Region| {
+        let gap = || gaps(&region.counted, window).map_or(0.0, |gap| gap.volume());
+        is_within(&region.counted, window) && gap() <= NOT_WORTH_A_WORD * region.counted.volume()
+    };
+    let counts = model.posterior.seen_in_each(regions.iter().map(|region| &region.counted), &events.points);
+    regions.iter().zip(counts).map(|(region, count)| is_known(region).then_some(count)).collect()
 }
 
 /// Whether the box around a region does not reach beyond that around a window.

@@ -15,7 +15,7 @@ use pointillist::{Covariate, Fit, JointCounts, Model, Points};
 use pointillist_io::components::{Component, components};
 use pointillist_io::covariates::{CovariateSettings, CovariateSource, read_covariates, set};
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
-use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen};
+use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen_in_each};
 use pointillist_io::update::{Names, added, as_before};
 use pointillist_io::{FitSettings, Message, ModelFile, On, Reference, SummaryFile, show_window, write_atomically};
 use pointillist_rivals::check::check;
@@ -482,13 +482,12 @@ impl Posterior {
         errors::warn_of(py, &warnings)?;
         let spans = |region: &Region| ends(&region.counted.bounding_box(), region.counted.axes());
         let boxes = regions.iter().map(spans).collect();
-        let seen = regions.iter().map(|region| seen(region, &self.file)).collect();
+        let seen = seen_in_each(&regions, &self.file);
         Ok(Counts {
             names: regions.into_iter().map(|region| region.name).collect(),
             boxes,
             seen,
             counts,
-            seed,
             of: self.posterior().fingerprint(),
         })
     }
@@ -582,7 +581,6 @@ pub struct Counts {
     #[pyo3(get)]
     seen: Vec<Option<u64>>,
     counts: JointCounts,
-    seed: u64,
     /// The fingerprint of the posterior whose counts they are.
     #[pyo3(get)]
     of: u64,
@@ -645,9 +643,7 @@ impl Counts {
         py: Python<'py>,
         probabilities: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.by_probability(py, &probabilities, |region| {
-            self.counts.new_count_quantiles(region, &probabilities, self.seed)
-        })
+        self.by_probability(py, &probabilities, |region| self.counts.new_count_quantiles(region, &probabilities))
     }
 
     /// How region `a` compares with region `b` of these counts, or of others from another posterior.

@@ -11,6 +11,11 @@ pub use crate::infer::lbfgs::Settings as Climb;
 pub use crate::infer::{Given, Gradient, bound_at};
 pub use crate::window::{Nodes, Scaling};
 
+/// Bytes as text.
+pub mod base64 {
+    pub use crate::base64::{decode, encode};
+}
+
 /// Refusals of amounts that memory or time would not suffice for.
 pub mod limits {
     pub use crate::limits::{at_most, draws};

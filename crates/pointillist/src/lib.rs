@@ -24,6 +24,7 @@
 //!
 //! Data walks through `data` → `window` → `kernel` → `field` → `terms` → `gaussian` → `infer` → `posterior`.
 
+mod base64;
 mod covariates;
 mod data;
 mod error;

@@ -64,7 +64,7 @@ fn joint_draws_have_the_moments_of_single_regions() {
             assert!((sd / exact.sd - 1.0).abs() < 0.07, "{sd} {exact:?}");
             let [low, high] = counts.quantiles(i, &[0.05, 0.95])[..] else { panic!() };
             assert!(((high - low) / (3.29 * exact.sd) - 1.0).abs() < 0.1, "{low} {high} {exact:?}");
-            let [low, high] = counts.new_count_quantiles(i, &[0.05, 0.95], 1)[..] else { panic!() };
+            let [low, high] = counts.new_count_quantiles(i, &[0.05, 0.95])[..] else { panic!() };
             let spread = (exact.mean + exact.sd * exact.sd).sqrt();
             assert!((high - low - 3.29 * spread).abs() < 2.0 + 0.1 * spread, "{low} {high} {spread}");
             assert!(low.fract() == 0.0 && high.fract() == 0.0, "a count is a whole number");

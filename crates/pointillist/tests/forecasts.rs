@@ -76,7 +76,7 @@ fn counts_in_gaps_hold_what_nobody_saw() {
         let unseen = (all.len() - seen.len()) as f64;
         let posterior = Model::default().fit(&Events::new(seen, window.clone()).unwrap()).unwrap().posterior;
         let counts = posterior.joint_counts(std::slice::from_ref(&gap), 400, 1).unwrap();
-        let ends = counts.new_count_quantiles(0, &[0.05, 0.95], 1);
+        let ends = counts.new_count_quantiles(0, &[0.05, 0.95]);
         held += usize::from((ends[0]..=ends[1]).contains(&unseen));
     }
     println!("{held} of {sets} gaps lie in their 90 % intervals");

@@ -6,7 +6,7 @@ use pointillist::kernel::{Formula, SquaredExponential};
 use pointillist::numerics::gauss::GaussLegendre;
 use pointillist::testing::{window_phi, window_psi};
 use pointillist::window::{Polygons, Ring, Span};
-use pointillist::{Error, Kernel, Window};
+use pointillist::{Error, Events, Kernel, Model, Points, Window};
 use serde_json::Value;
 
 fn square(x: f64, y: f64, side: f64) -> Ring {
@@ -316,4 +316,18 @@ fn a_grid_nearby_leaves_out_what_is_far() {
     let ring = Window::inside(Polygons::new(vec![vec![square(0.0, 0.0, 10.0), square(2.0, 2.0, 6.0)]]).unwrap());
     let near = ring.grid_nearby(&[21, 21]);
     assert_eq!(near.len(), 21 * 21 - 9 * 9);
+}
+
+/// A border so thin that no node of any lattice lies inside: its integrals are those of the outline, and the rate is found all the same.
+#[test]
+fn a_border_without_a_node_inside_is_fitted() {
+    let corners = vec![[0.0, 0.0], [10.0, 5.0], [10.0, 5.000_001], [0.0, 0.000_001]];
+    let outline = Polygons::new(vec![vec![corners]]).unwrap();
+    let window = Window::inside(outline);
+    let row = |i: i32| [0.1 + 0.2 * f64::from(i), 0.05 + 0.1 * f64::from(i) + 5e-7];
+    let events = Points::new(2, (0..49).flat_map(row).collect()).unwrap();
+    let model = Model { average: false, checked: false, ..Model::default() };
+    let fit = model.fit(&Events::new(events, window.clone()).unwrap()).unwrap();
+    let expected = fit.posterior.expected(&window).unwrap();
+    assert!((expected / 49.0 - 1.0).abs() < 0.05, "{expected}");
 }

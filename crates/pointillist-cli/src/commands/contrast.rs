@@ -84,7 +84,7 @@ impl Asked<'_> {
         let contrast = counts.contrast(0, 1, &self.with_middle())?;
         let side = |region: &Region, number: usize| Side {
             model: path.into(),
-            counted: count::answer(region, &counts, number, &self.probabilities, seed),
+            counted: count::answer(region, &counts, number, &self.probabilities),
             shown: shown(region, &posterior),
         };
         Ok(self.report([side(a, 0), side(b, 1)], contrast, counts.draws()))
@@ -111,7 +111,7 @@ impl Asked<'_> {
             return Err(format!("--in gives {found} of {path}; two models are compared in one").into());
         };
         let counts = count::joint_counts(posterior, &regions, self.args.draws, seed)?;
-        let counted = count::answer(region, &counts, 0, &self.probabilities, seed);
+        let counted = count::answer(region, &counts, 0, &self.probabilities);
         let shown = format!("{path}, {}", shown(region, posterior));
         Ok((Side { model: path.into(), counted, shown }, counts))
     }

@@ -98,11 +98,12 @@ fn answered(
     let beyond = args.exposure_beyond;
     let regions = regions((&args.regions, args.every.as_deref(), beyond), posterior, context)?;
     let counts = joint_counts(posterior, &regions, args.draws, context.seed())?;
-    let answer = |(number, region): (usize, &Region)| Answer {
-        seen: io::regions::seen(region, model),
-        ..answer(region, &counts, number, probabilities, context.seed())
+    let seen = io::regions::seen_in_each(&regions, model);
+    let answer = |(number, (region, seen)): (usize, (&Region, Option<u64>))| Answer {
+        seen,
+        ..answer(region, &counts, number, probabilities)
     };
-    let answers = regions.iter().enumerate().map(answer).collect();
+    let answers = regions.iter().zip(seen).enumerate().map(answer).collect();
     Ok((regions, answers))
 }
 
@@ -196,7 +197,7 @@ pub(super) fn regions(
 }
 
 /// What is said of one of the regions.
-pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, probabilities: &[f64], seed: u64) -> Answer {
+pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, probabilities: &[f64]) -> Answer {
     let exact = counts.moments()[number];
     let named = |values: Vec<f64>| probabilities.iter().map(f64::to_string).zip(values).collect();
     let spans = region.counted.bounding_box();
@@ -214,7 +215,7 @@ pub(super) fn answer(region: &Region, counts: &JointCounts, number: usize, proba
             mean: exact.mean,
             // A Poisson number with a random mean: its own variance, and the mean's.
             sd: (exact.mean + exact.sd * exact.sd).sqrt(),
-            quantiles: named(counts.new_count_quantiles(number, probabilities, seed)),
+            quantiles: named(counts.new_count_quantiles(number, probabilities)),
         },
         seen: None,
     }

@@ -93,7 +93,7 @@ impl Asked {
         };
         let mut report = report(&learned, &tally);
         let Learned { lattice, theta, optimum, said, members, as_rival, .. } = learned;
-        let lattice = Arc::new(lattice); // one for all members
+        let lattice = Arc::new(lattice.for_answers()); // one for all members
         let posterior = |theta: Theta, optimum: Optimum, said: Bordered<Diagonals>| {
             let field = LatticeField::new(lattice.clone(), theta, link, optimum, said);
             Posterior::new(data.window().clone(), scaling.clone(), link, PosteriorBasis::Lattice(field))

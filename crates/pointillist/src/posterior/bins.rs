@@ -16,6 +16,8 @@ const EVENTS_PER_BIN: f64 = 8.0;
 const MOST_BINS: [usize; 2] = [64, 8];
 /// Draws of the intensity for the bands.
 const DRAWS: usize = 1000;
+/// What lies outside of a part by less than this of its length may be on its edge.
+const NEARLY: f64 = 1e-6;
 
 /// A part of the window, with what was seen there beside a band of 95 % of a new count.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,9 +91,10 @@ impl Posterior {
             return Ok(vec![]);
         }
         let counts = self.joint_counts_watched(regions, DRAWS, seed, watch)?;
+        let all_seen = self.seen_in_each(regions.iter(), events);
         let bin = |(number, region): (usize, &Window)| {
-            let seen = self.seen(region, events);
-            let (lower, upper) = counts.new_count_band(number, Bin::OUTSIDE, seed);
+            let seen = all_seen[number];
+            let (lower, upper) = counts.new_count_band(number, Bin::OUTSIDE);
             let (expected, p) = (counts.moments()[number].mean, counts.surprise(number, seen));
             Bin { region: region.clone(), seen, expected, lower, upper, p }
         };
@@ -100,9 +103,23 @@ impl Posterior {
 
     /// How many of `events` lie in a part of the window. What lies on an edge between two parts belongs to the upper one, so that parts add up to the whole.
     pub fn seen(&self, region: &Window, events: &Points) -> u64 {
-        let (part, whole) = (region.bounding_box(), self.window().bounding_box());
-        let is_below = |row: &[f64]| (0..row.len()).all(|r| row[r] < part[r].hi || part[r].hi >= whole[r].hi);
-        events.rows().filter(|row| region.contains(row) && is_below(row)).count() as u64
+        self.seen_in_each(std::iter::once(region), events)[0]
+    }
+
+    /// The same of several parts. Events are put in order along the first axis, so that each part looks only at those near it.
+    pub fn seen_in_each<'a>(&self, regions: impl Iterator<Item = &'a Window>, events: &Points) -> Vec<u64> {
+        let whole = self.window().bounding_box();
+        let mut rows: Vec<&[f64]> = events.rows().collect();
+        rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        let count = |region: &Window| {
+            let part = region.bounding_box();
+            let is_below = |row: &[f64]| (0..row.len()).all(|r| row[r] < part[r].hi || part[r].hi >= whole[r].hi);
+            let slack = NEARLY * part[0].length();
+            let first = rows.partition_point(|row| row[0] < part[0].lo - slack);
+            let near = rows[first..].iter().take_while(|row| row[0] <= part[0].hi + slack);
+            near.filter(|row| region.contains(row) && is_below(row)).count() as u64
+        };
+        regions.map(count).collect()
     }
 }
 
@@ -140,6 +157,20 @@ mod tests {
         }
     }
 
+    /// Against looking at every event for each part.
+    #[test]
+    fn events_in_order_are_counted_where_they_are() {
+        let (posterior, events) = fitted(1);
+        let ends = [(0.0, 10.0), (0.5, 0.7), (9.9, 10.0), (3.0, 3.1), (2.0, 8.0), (0.0, 0.05)];
+        let regions: Vec<Window> = ends.iter().map(|(lo, hi)| Window::interval(*lo, *hi).unwrap()).collect();
+        let slowly = |(lo, hi): &(f64, f64)| {
+            events.rows().filter(|row| *lo <= row[0] && (row[0] < *hi || *hi == 10.0 && row[0] == 10.0)).count() as u64
+        };
+        let want: Vec<u64> = ends.iter().map(slowly).collect();
+        assert_eq!(posterior.seen_in_each(regions.iter(), &events), want);
+        assert_eq!(posterior.seen(&regions[1], &events), want[1]);
+    }
+
     /// A count is outside of its band where its p is below the part outside, and nowhere else.
     #[test]
     fn bands_and_surprises_agree() {
@@ -147,7 +178,7 @@ mod tests {
         let regions = posterior.even_bins(events.len()).unwrap();
         let counts = posterior.joint_counts(&regions[..2], DRAWS, 1).unwrap();
         for region in 0..2 {
-            let (lower, upper) = counts.new_count_band(region, Bin::OUTSIDE, 1);
+            let (lower, upper) = counts.new_count_band(region, Bin::OUTSIDE);
             for seen in 0..40u64 {
                 let is_inside = (lower..=upper).contains(&(seen as f64));
                 assert_eq!(is_inside, counts.surprise(region, seen) >= Bin::OUTSIDE, "{seen} in {lower} to {upper}");

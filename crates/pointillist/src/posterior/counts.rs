@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special;
 use crate::parallel;
-use crate::sample::{self, gaussian, thinning};
+use crate::sample::{self, gaussian};
 use crate::window::Window;
 use std::ops::ControlFlow;
 
@@ -27,8 +27,10 @@ const STEP: usize = 16;
 const OWN_DRAWS: u64 = 0x2545_f491_4f6c_dd1d;
 /// Draws whose mean is further from the exact one than by this factor are left as they are.
 const MATCHED: f64 = 1.2;
-/// Numbers of events drawn for each draw of what is expected.
-const NEW_COUNTS: usize = 10;
+/// Up to so many quantiles a list is not sorted.
+const FEW_RANKS: usize = 6;
+/// A Poisson number is not this many standard deviations above its mean.
+const FAR_ABOVE: f64 = 40.0;
 
 /// What is being done, and how much of it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,15 +104,9 @@ impl JointCounts {
         quantiles(self.matched(region), probabilities)
     }
 
-    /// Quantiles of a new number of events in a region: Poisson, with the expected number as its mean.
-    pub fn new_count_quantiles(&self, region: usize, probabilities: &[f64], seed: u64) -> Vec<f64> {
-        // The same stream for every region: what is said of one does not depend on which others are asked for.
-        let mut rng = sample::stream(seed, 0);
-        let mut numbers = Vec::with_capacity(NEW_COUNTS * self.draws);
-        for expected in self.matched(region) {
-            numbers.extend((0..NEW_COUNTS).map(|_| thinning::poisson(&mut rng, expected)));
-        }
-        quantiles_of_counts(&numbers, probabilities)
+    /// Quantiles of a new number of events in a region: Poisson, with the expected number as its mean. Given the draws they are exact.
+    pub fn new_count_quantiles(&self, region: usize, probabilities: &[f64]) -> Vec<f64> {
+        quantiles_of_poisson(&self.matched(region), probabilities)
     }
 
     /// How often a new number of events in a region is as far out as `seen` on its side, twice: small where that many are a surprise.
@@ -133,25 +129,9 @@ impl JointCounts {
 
     /// The band that a new number of events in a region leaves with probability `outside` at most, half of it on each side: just the numbers whose
     /// [`JointCounts::surprise`] is not below `outside`.
-    pub fn new_count_band(&self, region: usize, outside: f64, seed: u64) -> (f64, f64) {
-        let draws = self.matched(region);
-        let at_most = |count: f64| {
-            draws.iter().map(|mean| poisson_at_most(count as u64, *mean)).sum::<f64>() / draws.len() as f64
-        };
-        let tails = [0.5 * outside, 1.0 - 0.5 * outside];
-        let near = self.new_count_quantiles(region, &tails, seed);
-        // Drawn numbers say about where the ends are, and the distribution says where.
-        let end = |p: f64, mut count: f64| {
-            while at_most(count) < p {
-                count += 1.0;
-            }
-            while count > 0.0 && at_most(count - 1.0) >= p {
-                count -= 1.0;
-            }
-            count
-        };
-        let upper = end(tails[1], near[1]);
-        (end(tails[0], near[0]), upper)
+    pub fn new_count_band(&self, region: usize, outside: f64) -> (f64, f64) {
+        let ends = self.new_count_quantiles(region, &[0.5 * outside, 1.0 - 0.5 * outside]);
+        (ends[0], ends[1])
     }
 
     /// The draws of a region, scaled so that their mean is the exact one; not where that is all in a tail which draws hardly reach.
@@ -167,24 +147,54 @@ impl JointCounts {
 /// Quantiles of a list: the smallest of its values that at least a part `p` of them do not exceed. So a quantile of counts is a
 /// count.
 pub(super) fn quantiles(mut values: Vec<f64>, probabilities: &[f64]) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    let rank = |p: &f64| ((p * values.len() as f64).ceil() as usize).clamp(1, values.len());
-    probabilities.iter().map(|p| values[rank(p) - 1]).collect()
+    let rank = |p: &f64| ((p * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1;
+    let ranks: Vec<usize> = probabilities.iter().map(rank).collect();
+    // Few of them are found sooner than all values are sorted.
+    if ranks.len() > FEW_RANKS {
+        values.sort_unstable_by(f64::total_cmp);
+        return ranks.into_iter().map(|rank| values[rank]).collect();
+    }
+    ranks.into_iter().map(|rank| *values.select_nth_unstable_by(rank, f64::total_cmp).1).collect()
 }
 
-/// The same of whole numbers. As long as there are fewer of them than of entries they are tallied, which takes less time than sorting.
-fn quantiles_of_counts(numbers: &[u64], probabilities: &[f64]) -> Vec<f64> {
-    let most = numbers.iter().copied().max().unwrap_or(0);
-    if most >= numbers.len() as u64 {
-        return quantiles(numbers.iter().map(|number| *number as f64).collect(), probabilities);
+/// Quantiles of a Poisson number whose mean is any of these, each as likely as the others: the smallest number that it does not exceed with at least
+/// this probability.
+fn quantiles_of_poisson(means: &[f64], probabilities: &[f64]) -> Vec<f64> {
+    let highest = means.iter().copied().fold(0.0, f64::max);
+    if highest <= LARGE_MEAN {
+        return quantiles_from_zero(means, probabilities);
     }
-    let mut at_most = vec![0usize; most as usize + 1];
-    numbers.iter().for_each(|number| at_most[*number as usize] += 1);
-    for n in 1..at_most.len() {
-        at_most[n] += at_most[n - 1];
+    let at_most = |count: f64| means.iter().map(|mean| poisson_at_most(count as u64, *mean)).sum::<f64>();
+    let quantile = |p: &f64| {
+        // No count at the lower end, or none is likely; at the upper end it is almost sure.
+        let (mut below, mut above) = (-1.0, highest + FAR_ABOVE * highest.sqrt());
+        while above - below > 1.0 {
+            let middle = (0.5 * (below + above)).floor();
+            if at_most(middle) < p * means.len() as f64 { below = middle } else { above = middle }
+        }
+        above.ceil()
+    };
+    probabilities.iter().map(quantile).collect()
+}
+
+/// The same where means are not large: the mass function from 0 on, for all of them at once.
+fn quantiles_from_zero(means: &[f64], probabilities: &[f64]) -> Vec<f64> {
+    let highest = means.iter().copied().fold(0.0, f64::max);
+    let most = highest + FAR_ABOVE * (1.0 + highest.sqrt());
+    let mut masses: Vec<f64> = means.iter().map(|mean| (-mean.max(0.0)).exp()).collect();
+    let (mut count, mut at_most) = (0.0, masses.iter().sum::<f64>());
+    let mut rising: Vec<usize> = (0..probabilities.len()).collect();
+    rising.sort_unstable_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
+    let mut found = vec![0.0; probabilities.len()];
+    for which in rising {
+        while at_most < probabilities[which] * means.len() as f64 && count < most {
+            count += 1.0;
+            masses.iter_mut().zip(means).for_each(|(mass, mean)| *mass *= mean.max(0.0) / count);
+            at_most += masses.iter().sum::<f64>();
+        }
+        found[which] = count;
     }
-    let rank = |p: &f64| ((p * numbers.len() as f64).ceil() as usize).clamp(1, numbers.len());
-    probabilities.iter().map(|p| at_most.partition_point(|count| *count < rank(p)) as f64).collect()
+    found
 }
 
 /// Means above this are taken for those of a normal number's cube root (Wilson and Hilferty): right to 1e-4.
@@ -409,15 +419,44 @@ fn standardise(columns: &mut [f64], size: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::thinning;
 
     #[test]
-    fn tallied_quantiles_are_those_of_a_sorted_list() {
-        let numbers: Vec<u64> = (0..997).map(|i: u64| i * i % 23 + i % 2).collect();
+    fn few_quantiles_are_those_of_a_sorted_list() {
+        let values: Vec<f64> = (0..997).map(|i| f64::from(i * i % 231 + i % 2)).collect();
         let probabilities = [1e-9, 0.001, 0.05, 0.3, 0.5, 0.77, 0.95, 0.999, 1.0];
-        let sorted = |numbers: &[u64]| quantiles(numbers.iter().map(|n| *n as f64).collect(), &probabilities);
-        assert_eq!(quantiles_of_counts(&numbers, &probabilities), sorted(&numbers));
-        let few = [7, 3, 900, 3];
-        assert_eq!(quantiles_of_counts(&few, &probabilities), sorted(&few), "larger than there are numbers");
+        let all = quantiles(values.clone(), &probabilities);
+        for (p, want) in probabilities.iter().zip(&all) {
+            assert_eq!(quantiles(values.clone(), &[*p]), [*want]);
+        }
+        assert_eq!(quantiles(values, &[0.95, 0.05]), [all[6], all[2]]);
+    }
+
+    /// Against the distribution function, one number after another; and the two ways where means are large and where they are not.
+    #[test]
+    fn quantiles_of_poisson_numbers_are_where_their_distribution_says() {
+        let probabilities = [0.95, 0.001, 0.5, 0.05];
+        for scale in [0.003, 0.4, 7.0, 90.0, 400.0, 900.0, 30_000.0] {
+            let means: Vec<f64> = (0..50).map(|i| scale * (1.0 + 0.2 * f64::from(i).sin())).collect();
+            let at_most = |n: f64| means.iter().map(|mean| poisson_at_most(n as u64, *mean)).sum::<f64>() / 50.0;
+            for (p, found) in probabilities.iter().zip(quantiles_of_poisson(&means, &probabilities)) {
+                assert!(at_most(found) >= *p && (found == 0.0 || at_most(found - 1.0) < *p), "{scale} {p}: {found}");
+            }
+        }
+        assert_eq!(quantiles_of_poisson(&[0.0, 0.0], &[0.05, 1.0]), [0.0, 0.0]);
+    }
+
+    /// Against drawn numbers.
+    #[test]
+    fn drawn_numbers_have_these_quantiles() {
+        let means = [2.0, 30.0, 31.0, 40.0];
+        let mut rng = sample::stream(3, 0);
+        let mut drawn: Vec<f64> = (0..40_000).map(|i| thinning::poisson(&mut rng, means[i % 4]) as f64).collect();
+        drawn.sort_by(f64::total_cmp);
+        for (p, found) in [0.1, 0.5, 0.9].iter().zip(quantiles_of_poisson(&means, &[0.1, 0.5, 0.9])) {
+            let part = |n: f64| drawn.partition_point(|x| *x <= n) as f64 / drawn.len() as f64;
+            assert!(part(found) > p - 0.01 && part(found - 1.0) < p + 0.01, "{p}: {found}");
+        }
     }
 
     /// Against sums of the mass function, in logarithms.

@@ -17,9 +17,14 @@ const NEAR: usize = 4;
 /// The logarithm of the rate of a cell moves by no more than this: beyond, first order says nothing.
 const MOST: f64 = 1.5;
 
+/// Draws that are made together: one pass over the factor serves all.
+const TOGETHER: usize = 20;
+
 /// Rows of cells, and the fit that follows.
 pub(super) struct Following {
+    /// That draws are made of, and the same for solves.
     field: LatticeField,
+    solver: LatticeField,
     /// The unknowns that each cell sees, and how much. // (cells) of (unknown, value)
     rows: Vec<Vec<(usize, f64)>>,
 }
@@ -28,7 +33,7 @@ impl Following {
     /// From quadrature nodes, the cell of each, and the number of cells.
     pub(super) fn new(field: &LatticeField, nodes: &Nodes, (places, cells): (&[usize], usize)) -> Result<Self> {
         let field = field.apart();
-        field.ready()?;
+        let solver = field.for_solves()?;
         let (f, link) = (field.marginals(&nodes.points)?, field.link().formula());
         let slopes = terms::expected(link.events(), &f).by_mean;
         let rates = f.mean.iter().zip(&f.variance).map(|(mean, variance)| link.moments(*mean, *variance).0);
@@ -46,7 +51,7 @@ impl Following {
             }
         })?;
         rows.iter_mut().for_each(merge);
-        Ok(Self { field, rows })
+        Ok(Self { field, solver, rows })
     }
 
     /// Unknowns up to which sets of counts are followed in the plane, where a solve costs far more than on a line.
@@ -57,26 +62,31 @@ impl Following {
         dims == 1 || (dims == 2 && field.size() <= Self::MOST_IN_A_PLANE)
     }
 
-    /// What would be expected in each cell after a fit to other counts than those that were seen.
-    pub(super) fn fitted(&self, expected: &[f64], seen: &[f64], counts: &[f64]) -> Vec<f64> {
-        let mut moved = vec![0.0; self.field.size()];
-        for (row, (count, seen)) in self.rows.iter().zip(counts.iter().zip(seen)) {
-            row.iter().for_each(|(unknown, value)| moved[*unknown] += (count - seen) * value);
+    /// What would be expected in each cell after fits to other counts than those that were seen.
+    pub(super) fn fitted(&self, expected: &[f64], seen: &[f64], sets: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let size = self.field.size();
+        let mut moved = vec![0.0; size * sets.len()];
+        for (counts, moved) in sets.iter().zip(moved.chunks_exact_mut(size)) {
+            for (row, (count, seen)) in self.rows.iter().zip(counts.iter().zip(seen)) {
+                row.iter().for_each(|(unknown, value)| moved[*unknown] += (count - seen) * value);
+            }
         }
-        self.field.solve(&mut moved);
-        self.rises(&moved).zip(expected).map(|(rise, mean)| rise.clamp(-MOST, MOST).exp() * mean).collect()
+        self.solver.solve(&mut moved);
+        let rise = |(rise, mean): (f64, &f64)| rise.clamp(-MOST, MOST).exp() * mean;
+        moved.chunks_exact(size).map(|moved| self.rises(moved).zip(expected).map(rise).collect()).collect()
     }
 
     /// What is expected in each cell under each of some draws of q, whose mean over them is what is expected.
     pub(super) fn drawn(&self, expected: &[f64], draws: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
-        let draw = |draw: usize| {
-            let noise = gaussian::standard_normal(&mut sample::stream(seed, draw as u64), self.field.size());
-            Ok(self
-                .rises(&self.field.deviations(noise)?)
-                .map(|rise| rise.clamp(-MOST, MOST).exp())
-                .collect::<Vec<f64>>())
+        let size = self.field.size();
+        let noise = |draw: usize| gaussian::standard_normal(&mut sample::stream(seed, draw as u64), size);
+        let some = |group: usize| {
+            let own = group * TOGETHER..draws.min((group + 1) * TOGETHER);
+            let moved = self.field.deviations(own.flat_map(noise).collect())?;
+            let times = |moved: &[f64]| self.rises(moved).map(|rise| rise.clamp(-MOST, MOST).exp()).collect();
+            Ok(moved.chunks_exact(size).map(times).collect::<Vec<Vec<f64>>>())
         };
-        let mut all: Vec<Vec<f64>> = parallel::try_each(draws, draw)?;
+        let mut all: Vec<Vec<f64>> = parallel::try_each(draws.div_ceil(TOGETHER), some)?.concat();
         for (cell, mean) in expected.iter().enumerate() {
             let total: f64 = all.iter().map(|times| times[cell]).sum();
             all.iter_mut().for_each(|times| times[cell] *= mean * draws as f64 / total);
@@ -150,7 +160,7 @@ mod tests {
             let cell = 9;
             let mut counts = old.clone();
             counts[cell] += 1.0;
-            let foreseen = following.fitted(&old, &old, &counts);
+            let foreseen = following.fitted(&old, &old, &[counts]).remove(0);
             let more: Vec<f64> = times.iter().copied().chain([(cell as f64 + 0.5) / CELLS as f64]).collect();
             let new = expected(&fitted(&more, link)).0;
             assert!(new[cell] - old[cell] > 0.1, "{link}: an event is followed");

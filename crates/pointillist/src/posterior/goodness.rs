@@ -29,8 +29,9 @@ const PANELS: [[usize; 3]; 2] = [[128, 32, 8], [64, 16, 4]];
 const MOST_CRUDE: f64 = 0.02;
 /// More nodes are not looked at.
 const MOST_NODES: usize = 400_000;
-/// Sets of counts that are drawn.
+/// Sets of counts that are drawn, and those that are followed together.
 const REPLICATES: usize = 300;
+const TOGETHER: usize = 20;
 /// Components whose mean is taken at most, the heaviest.
 const MOST_COMPONENTS: usize = 30;
 /// What a component costs, in sets of counts.
@@ -229,18 +230,25 @@ impl Posterior {
             mean + (count - mean).clamp(-most, most)
         };
         let seen: Vec<f64> = counts.iter().zip(&expected).map(plausible).collect();
-        let replicate = |draw: usize| {
+        let counted = |draw: usize| -> Vec<f64> {
             let mut rng = sample::stream(SEED, draw as u64);
             let means = drawn.as_ref().map_or(&expected, |drawn| &drawn[draw]);
-            let others: Vec<f64> = means.iter().map(|mean| thinning::poisson(&mut rng, *mean) as f64).collect();
-            let fitted = following.as_ref().map(|following| following.fitted(&expected, &seen, &others));
-            // Once it was cancelled, what remains is left out, and the call ends below.
-            if work.advance(1).is_err() {
-                return [0.0; 3];
-            }
-            boxes.largest(&others, fitted.as_ref().unwrap_or(&expected)).map(|(distance, _)| distance)
+            means.iter().map(|mean| thinning::poisson(&mut rng, *mean) as f64).collect()
         };
-        let replicates = parallel::map(0..REPLICATES, REPLICATES * boxes.list.len(), replicate);
+        let some = |group: usize| -> Vec<[f64; 3]> {
+            let sets: Vec<Vec<f64>> = (group..REPLICATES.min(group + TOGETHER)).map(counted).collect();
+            // Once it was cancelled, what remains is left out, and the call ends below.
+            if work.advance(sets.len()).is_err() {
+                return vec![];
+            }
+            let fitted = following.as_ref().map(|following| following.fitted(&expected, &seen, &sets));
+            let beside = |n: usize| fitted.as_ref().map_or(&expected, |fitted| &fitted[n]);
+            let largest =
+                |(n, counts): (usize, &Vec<f64>)| boxes.largest(counts, beside(n)).map(|(distance, _)| distance);
+            sets.iter().enumerate().map(largest).collect()
+        };
+        let groups = (0..REPLICATES).step_by(TOGETHER);
+        let replicates = parallel::map(groups, REPLICATES * boxes.list.len(), some).concat();
         work.check()?;
         let (p, misfit) = p_value(observed.map(|(distance, _)| distance), &replicates);
         Ok(boxes.report(&counts, &expected, observed[misfit as usize].1, (p, misfit), self.scaling()))

@@ -93,10 +93,13 @@ pub struct LatticeState {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub scale: Vec<f64>,
     /// Mean of q(w).
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub q_mean: Vec<f64>,
     /// What the events add to the precision of w, one diagonal after another: that of each node with itself and with its neighbours.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub q_events: Vec<f64>,
     /// The covariance of w, the same; given the constant, if that is unknown.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub q_covariance: Vec<f64>,
     /// The constant, if it is unknown.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -115,6 +118,7 @@ pub struct ConstantState {
     /// The posterior variance of ζ.
     pub variance: f64,
     /// How the mean of each w falls as ζ grows.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub border: Vec<f64>,
 }
 
@@ -125,10 +129,12 @@ pub struct BesideState {
     /// The prior standard deviation of the constant, if that is the first of them.
     pub constant: Option<f64>,
     /// How the mean of each w falls as each of them grows, one unknown after another.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub border: Vec<f64>,
     /// The Cholesky factor of their posterior precision, column after column.
     pub root: Vec<f64>,
     /// What the events add to the precision between w and each of them, one unknown after another.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub events_border: Vec<f64>,
     /// What they add to the precision between these, column after column.
     pub events_corner: Vec<f64>,
@@ -394,12 +400,18 @@ impl LatticeField {
         self.factor.get().ok_or_else(|| Error::NotANumber { parameters: vec![] })
     }
 
-    /// Makes what [`Self::solve`] needs.
-    pub(super) fn ready(&self) -> Result<()> {
-        self.factor().map(|_| ())
+    /// The same for many solves, which do not depend on the order in which P is factored, as draws do: with a factor in the order that takes least.
+    pub(super) fn for_solves(&self) -> Result<Self> {
+        let lattice = Lattice::clone(&self.lattice).for_steps();
+        let field = match lattice.elimination() == self.lattice.elimination() {
+            true => self.clone(),
+            false => Self { lattice: Arc::new(lattice), factor: Arc::default(), ..self.clone() },
+        };
+        field.factor()?;
+        Ok(field)
     }
 
-    /// P⁻¹v, once P was factored.
+    /// P⁻¹v for a list of columns, once P was factored.
     pub(super) fn solve(&self, v: &mut [f64]) {
         self.factor.get().into_iter().for_each(|factor| factor.solve(v));
     }
@@ -578,13 +590,17 @@ struct Mirrored {
 
 impl Parts for Mirrored {
     fn at(&self, z: &[f64]) -> Vec<[f64; 2]> {
-        let rows = self.lattice.rows(&self.nodes.hats, &[]);
+        let SaidAt { hats, weights, potential } = &self.nodes;
+        let rows = self.lattice.rows(hats, &[]);
+        // Draws are many and nodes few: nothing is made anew for a draw.
         let parts = |z: &[f64]| {
-            let more = rows.levels(z);
-            let total = |sign: f64| {
-                -self.nodes.value(&self.f.iter().zip(&more).map(|(f, more)| f + sign * more).collect::<Vec<_>>())
-            };
-            let [up, down] = [total(1.0), total(-1.0)];
+            let (z, beside) = z.split_at(z.len() - rows.dense.len());
+            let (mut up, mut down) = (0.0, 0.0);
+            for (n, (f, weight)) in self.f.iter().zip(weights).enumerate() {
+                let more = hats.sum(n, z) + rows.dense.iter().zip(beside).map(|(row, z)| row[n] * z).sum::<f64>();
+                up -= weight * potential.at(f + more)[0];
+                down -= weight * potential.at(f - more)[0];
+            }
             [0.5 * (up - down), 0.5 * (up + down) - self.level]
         };
         z.chunks_exact(self.lattice.size()).map(parts).collect()

@@ -73,12 +73,16 @@ pub struct LayersState {
     /// The levels about which the constants of the types are before events are seen.
     pub levels: Vec<f64>,
     /// Mean of the unknowns: the fields node by node, then the constants.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub q_mean: Vec<f64>,
     /// What the events add to the precision of the fields, one diagonal after another: neighbours, all pairs of fields.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub q_events: Vec<f64>,
     /// The same between fields and constants, and between these.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub q_border: Vec<f64>,
     /// See `q_border`.
+    #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub q_corner: Vec<f64>,
     /// The shares of the types in what is looked at, and what is added to it.
     pub shares: Vec<f64>,

@@ -19,6 +19,8 @@ mod goodness;
 mod inducing;
 mod lattice;
 mod layers;
+#[cfg(feature = "serde")]
+mod packed;
 mod pairs;
 mod predict;
 mod ratio;

@@ -34,6 +34,12 @@ impl GridAxis {
     pub(crate) fn places(&self) -> Vec<f64> {
         (0..self.nodes).map(|i| self.lo + self.step * i as f64).collect()
     }
+
+    /// The same of those in a span, and of a few beside it.
+    pub(crate) fn places_about(&self, span: Span) -> Vec<f64> {
+        let near = |x: f64, by: f64| ((x - self.lo) / self.step + by).clamp(0.0, self.nodes as f64) as usize;
+        (near(span.lo, -1.0)..near(span.hi, 3.0)).map(|i| self.lo + self.step * i as f64).collect()
+    }
 }
 
 /// A regular lattice.
@@ -167,9 +173,16 @@ impl Design for HatRows<'_> {
         let block = parallel::block_length(hats.len());
         let blocks = (0..hats.len()).step_by(block).map(|start| start..hats.len().min(start + block));
         let parts = parallel::map(blocks, hats.len() * pairs.len(), |block| {
-            block.map(|n| (hats.sum(n, mean), hats.quadratic(n, &pairs, covariance))).collect::<Vec<_>>()
+            let levels: Vec<f64> = block.clone().map(|n| hats.sum(n, mean)).collect();
+            (levels, block.map(|n| hats.quadratic(n, &pairs, covariance)).collect::<Vec<f64>>())
         });
-        parts.into_iter().flatten().unzip()
+        let mut parts = parts.into_iter();
+        let (mut levels, mut variances) = parts.next().unwrap_or_default();
+        for (more, their) in parts {
+            levels.extend(more);
+            variances.extend(their);
+        }
+        (levels, variances)
     }
 }
 

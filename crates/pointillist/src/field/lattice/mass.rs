@@ -92,7 +92,9 @@ pub(crate) fn between_lines(grid: &Grid, window: &Window) -> Vec<PieceNodes> {
 
 /// The same with panels that end at further lines across each axis too.
 pub(crate) fn between_lines_and(grid: &Grid, window: &Window, more: impl Fn(usize) -> Vec<f64>) -> Vec<PieceNodes> {
-    let lines: Vec<Vec<f64>> = (0..grid.dims()).map(|r| [grid.axis(r).places(), more(r)].concat()).collect();
+    let spans = window.bounding_box();
+    let lines: Vec<Vec<f64>> =
+        (0..grid.dims()).map(|r| [grid.axis(r).places_about(spans[r]), more(r)].concat()).collect();
     let rules: Vec<_> = lines.iter().map(|kinks| AxisRule { length: f64::INFINITY, kinks }).collect();
     window.nodes(&rules)
 }

@@ -159,9 +159,26 @@ impl Lattice {
         between_lines_and(&self.grid, region, more)
     }
 
-    /// The same with a precision that is factored in this way. By itself a lattice takes the one that should take less time.
+    /// The same with a precision that is factored in this way. By itself a lattice takes the one that should take less time, but for small ones.
     pub fn with_elimination(self, elimination: Elimination) -> Self {
         Self { prior: self.prior.with_elimination(elimination), ..self }
+    }
+
+    /// How its precision is factored.
+    pub(crate) fn elimination(&self) -> Elimination {
+        self.prior.elimination()
+    }
+
+    /// The same for many natural steps.
+    pub(crate) fn for_steps(self) -> Self {
+        let elimination = size::fastest(&self.grid.nodes(), self.prior.smoothness());
+        self.with_elimination(elimination)
+    }
+
+    /// The same for a posterior.
+    pub(crate) fn for_answers(self) -> Self {
+        let elimination = size::elimination(&self.grid.nodes(), self.prior.smoothness());
+        self.with_elimination(elimination)
     }
 
     /// Number of unknowns.

@@ -279,6 +279,10 @@ impl Prior {
         Self { elimination, ..self }
     }
 
+    pub(crate) fn elimination(&self) -> Elimination {
+        self.elimination
+    }
+
     /// α.
     pub fn smoothness(&self) -> Smoothness {
         self.smoothness

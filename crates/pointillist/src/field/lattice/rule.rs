@@ -109,7 +109,7 @@ fn over_boxes(grid: &Grid, window: &Window) -> (Points, Vec<f64>) {
 /// Simpson's rule on each panel of a span that is cut at the nodes of an axis: places with weights.
 fn simpson(axis: &GridAxis, span: Span) -> Vec<(f64, f64)> {
     let least = 1e-12 * span.length();
-    let mut cuts = axis.places();
+    let mut cuts = axis.places_about(span);
     cuts.retain(|x| span.lo + least < *x && *x < span.hi - least);
     cuts.insert(0, span.lo);
     cuts.push(span.hi);

@@ -18,9 +18,11 @@ const SPEED: f64 = 4e10;
 const DISSECTION_SPEED: f64 = 1.8e10;
 /// … and what each front takes beside its products.
 const FRONT_SECONDS: f64 = 1.2e-5;
-/// Where a step by the band takes less than this, it is the band whatever dissection would gain: draws depend on the order of nodes, and small
-/// lattices keep theirs.
+/// Where a step by the band takes less than this, draws are made by the band whatever dissection would gain: they depend on the order of nodes, and
+/// small lattices keep theirs.
 const SHORT: f64 = 0.05;
+/// Where it takes less than this, fits take the band too: the time is spent elsewhere.
+const SHORTEST: f64 = 0.025;
 /// Paths from the root to a leaf that are worked on at the same time.
 const PATHS: f64 = 4.0;
 /// Numbers beside L for each number of P: its place there and in L, and the inverse in the order of L.
@@ -87,11 +89,21 @@ fn dissection_seconds(cost: &Cost) -> f64 {
     cost.work / DISSECTION_SPEED + cost.fronts * FRONT_SECONDS
 }
 
-/// The way that should take less time; on a line nothing is better than the band.
+/// The way in which a posterior is asked, and by which costs are foreseen: that which should take less time, but for small lattices.
 pub(crate) fn elimination(nodes: &[usize], smoothness: Smoothness) -> Elimination {
+    faster_from(SHORT, nodes, smoothness)
+}
+
+/// The way that should take less time, for a fit, whose answers do not depend on it.
+pub(crate) fn fastest(nodes: &[usize], smoothness: Smoothness) -> Elimination {
+    faster_from(SHORTEST, nodes, smoothness)
+}
+
+/// The way that should take less time where a step by the band takes at least so long; on a line nothing is better than the band.
+fn faster_from(least: f64, nodes: &[usize], smoothness: Smoothness) -> Elimination {
     let band = band_seconds(nodes, smoothness);
     let can_be_placed = diagonals(nodes.len(), smoothness) * total(nodes) < MOST_PLACES;
-    if nodes.len() == 1 || band < SHORT || !can_be_placed {
+    if nodes.len() == 1 || band < least || !can_be_placed {
         return Elimination::Band;
     }
     let cost = by_dissection(nodes, smoothness);
@@ -210,6 +222,15 @@ mod tests {
             (&[30, 30, 30], Elimination::Dissection),
         ] {
             assert_eq!(elimination(nodes, Smoothness::Two), want, "{nodes:?}");
+        }
+        // For steps alone smaller ones are dissected too.
+        for (nodes, want) in [
+            (&[500][..], Elimination::Band),
+            (&[110, 55], Elimination::Band),
+            (&[75, 88], Elimination::Dissection),
+            (&[316, 316], Elimination::Dissection),
+        ] {
+            assert_eq!(fastest(nodes, Smoothness::Two), want, "{nodes:?}");
         }
         // The order of the axes does not matter.
         assert_eq!(bytes(&[300, 200], Smoothness::Two), bytes(&[200, 300], Smoothness::Two));

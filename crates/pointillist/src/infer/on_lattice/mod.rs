@@ -183,7 +183,7 @@ impl<'a> OnLattice<'a> {
         let before = before.map(|run| (&run.level, &run.kept));
         let (nodes, margin) = self.source.placed(nodes, margin);
         let lattice = Lattice::new(self.window, &nodes, &margin, self.wanted.smoothness)?;
-        let lattice = lattice.with_constant(self.constant).with_regressors(self.wanted.regressors.clone());
+        let lattice = lattice.for_steps().with_constant(self.constant).with_regressors(self.wanted.regressors.clone());
         Level::new((lattice, margin), self.window, self.link.formula(), self.source, detail, before)
     }
 
