@@ -23,7 +23,7 @@ _CF = ({"units": "degrees_east", "standard_name": "longitude"}, {"units": "degre
 def rate_dataset(rate: Rate) -> Any:
     """Over the axes of the grid if the points form one, else over the points."""
     xarray = needed("xarray", "Rate.to_xarray")
-    columns, names = rate.columns(), [name for name, _, _ in rate.axes]
+    columns, names = rate.columns(), [name for name, *_ in rate.axes]
     grid = _Grid.of(rate)
     dims = ["point"] if grid is None else names
     arrays = {"mean": rate.mean, "sd": rate.sd}
