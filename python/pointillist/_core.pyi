@@ -26,6 +26,7 @@ __all__ = [
     "datasets",
     "fit",
     "fit_summary",
+    "instants",
     "points_on",
     "read_events",
     "resolve_window",

@@ -40,7 +40,7 @@ def rate_dataset(rate: Rate) -> Any:
 def _described(dataset: Any, rate: Rate) -> Any:
     """Units on coordinates and values; dates are UTC and say so, for xarray knows of no time zones."""
     globe = None if rate.window is None else rate.window.core.globe
-    for r, (name, unit, origin) in enumerate(rate.axes):
+    for r, (name, unit, origin, _) in enumerate(rate.axes):
         if origin is not None:
             dataset[name].attrs["time_zone"] = "UTC"
         elif globe is not None and r in globe:
