@@ -5,6 +5,7 @@ import re
 project = "pointillist"
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
+html_show_copyright = False
 html_title = "pointillist"
 html_static_path = ["_static"]
 html_css_files = ["book.css"]

@@ -17,7 +17,7 @@ from ._geo import check_place as check_place
 from ._geo import geometry_of
 from ._settings import is_whole, path_of, shown, switch, whole, word
 from ._spikes import own_window
-from ._window import Exposure, Window, as_window, end_text
+from ._window import Exposure, Window, as_window, end_text, zone_name
 
 #: How months are counted.
 MONTHS = "for months give their edges, as in count(pandas.date_range(start, end, freq='MS'))"
@@ -35,6 +35,7 @@ def as_events(
     names: str | Sequence[str] | None = None,
     units: Any = None,
     time_unit: str | None = None,
+    time_zone: Any = None,
     clip: bool = False,
     source: str | None = None,
     geography: str | None = None,
@@ -46,16 +47,23 @@ def as_events(
 
     Coordinates are degrees on the globe, with areas in km², if columns are called lon and lat (or longitude and latitude), if the data or their window
     have a coordinate reference system of degrees, or with `geography="sphere"`; with `geography="plane"` they are numbers in a plane.
+
+    With `time_zone="Europe/Lisbon"` the axis of time follows the clocks there, through changes to and from summer time, so that a daily cycle stays at its hour.
+    Dates without a time zone are meant in it.
     """
     if isinstance(data, _core.Events):
-        said = [name for name, value in [("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("geography", geography)] if value is not None]
+        said = [name for name, value in [("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("time_zone", time_zone), ("geography", geography)] if value is not None]
         if said:
             raise SettingError(f"these events have a window already, so {said[0]}= has no effect; leave it out, or give their points")
         return data
     if window is None and trials is None:
         window = own_window(data)
-    found = event_coordinates(data, as_window(window) if trials is None else None)
-    words = window_words(found, window, exposure, repeats, trials, names, units, time_unit, geography)
+    own = as_window(window) if trials is None else None
+    zone = zone_name(time_zone) or as_window(window).time_zone
+    found = event_coordinates(data, own, zone)
+    if zone is not None and not found.has_dates:
+        raise SettingError(f"time_zone={zone!r} is for dates, and the events have none; leave it out")
+    words = window_words(found, window, exposure, repeats, trials, names, units, time_unit, geography, zone)
     numbers = found.trials
     return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
 
@@ -85,6 +93,7 @@ def window_words(
     units: Any,
     time_unit: str | None,
     geography: str | None = None,
+    time_zone: str | None = None,
 ) -> Window:
     """The window that is meant for such coordinates."""
     words = placed_window(found, window, geography)
@@ -100,7 +109,8 @@ def window_words(
         words.parts = []
     elif found.trial_count is not None and words.repeats is None and words.trials is None and not _is_repeated(words):
         words.repeats = found.trial_count
-    words = words.in_zone(found.time_zone)
+    words = words.in_zone(found.time_zone if time_zone is None else time_zone)
+    words.time_zone = time_zone
     _check_trials(found, words)
     words.names = Window(names=names).names if names is not None else words.names or found.names
     words.units = Window(units=units).units if units is not None else words.units
@@ -163,7 +173,7 @@ def held_out_events(data: Any, window: _core.Window, repeats: int | None, clip: 
     """Held-out events for what was fitted over a window."""
     if isinstance(data, _core.Events):
         return data.on_the_map_of(window)
-    found = coordinates(data, "the held-out events", window.dims, names=[name for name, _, _ in window.axes], zone=zone)
+    found = coordinates(data, "the held-out events", window.dims, names=[name for name, *_ in window.axes], zone=zone)
     check_place(found.crs, None, window, crs, "the held-out events")
     if repeats is None and found.trial_count is not None:
         repeats = found.trial_count
@@ -184,6 +194,7 @@ def read_events(
     exposure: str | None = None,
     clip: bool = False,
     time_unit: str = "days",
+    time_zone: Any = None,
     units: Any = None,
     skip_bad: int = 0,
     geography: str | None = None,
@@ -206,6 +217,7 @@ def read_events(
         exposure=exposure,
         clip=clip,
         time_unit=time_unit,
+        time_zone=zone_name(time_zone),
         units=Window(units=units).units,
         skip_bad=skip_bad,
         geography=word("geography", geography),
@@ -226,11 +238,11 @@ def _window_texts(window: Any) -> list[str]:
     return texts
 
 
-def region_list(regions: Any, every: Any, dims: int, zone: Any) -> tuple[list[Any], str | None]:
+def region_list(regions: Any, every: Any, dims: int, zone: Any, by_clocks: bool = False) -> tuple[list[Any], str | None]:
     """Regions as the core takes them: texts, or (name, Window)."""
     try:
         asked, length = _region_list(regions, every, dims)
-        if length is not None and length.rstrip("nths").endswith("mo") and str(zone or "UTC") != "UTC":
+        if not by_clocks and length is not None and length.rstrip("nths").endswith("mo") and str(zone or "UTC") != "UTC":
             raise SettingError(f"every={every!r} cuts months of UTC, and dates are those of {zone}; {MONTHS}")
         return [one if isinstance(one, str) else (one[0], one[1].in_zone(zone)) for one in asked], length
     except WindowError as error:

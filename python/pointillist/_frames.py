@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _core
 from ._coordinates import zone_of as zone_of
 from ._errors import InputError
 from ._optional import loaded, needed
@@ -22,6 +23,11 @@ def zone_text(zone: Any) -> str | None:
     return None if zone is None else str(zone)
 
 
+def clocks_of(window: _core.Window) -> str | None:
+    """The time zone whose clocks an axis of a window follows, if one does."""
+    return next((clocks for *_, clocks in window.axes if clocks is not None), None)
+
+
 def in_zone(dates: Any, zone: Any) -> Any:
     """Dates (UTC) as a DatetimeIndex in a time zone, or as they are without one."""
     return dates if zone is None else needed("pandas", "a time zone").DatetimeIndex(dates).tz_localize("UTC").tz_convert(zone)
@@ -30,10 +36,10 @@ def in_zone(dates: Any, zone: Any) -> Any:
 def rate_frame(rate: Rate) -> Any:
     """One row for each point, labelled as the points were."""
     frame = needed("pandas", "Rate.to_frame").DataFrame(rate.columns())
-    for name, _, origin in rate.axes:
+    for name, _, origin, _ in rate.axes:
         if origin is not None:
             frame[name] = in_zone(frame[name], rate.time_zone)
-    return _labelled(frame, rate.asked, [name for name, _, _ in rate.axes])
+    return _labelled(frame, rate.asked, [name for name, *_ in rate.axes])
 
 
 def _labelled(frame: Any, asked: Any, axes: list[str]) -> Any:
@@ -58,7 +64,7 @@ def rate_points(rate: Rate) -> Any:
         raise InputError(f"points on {len(rate.axes)} axes have no place on a map; ask for the rate of events on two axes")
     x, y = rate.directions
     places = geopandas.points_from_xy(rate.points[:, x], rate.points[:, y], crs=rate.crs)
-    return geopandas.GeoDataFrame(frame.drop(columns=[name for name, _, _ in rate.axes]), geometry=places)
+    return geopandas.GeoDataFrame(frame.drop(columns=[name for name, *_ in rate.axes]), geometry=places)
 
 
 def labels_of(regions: Any, every: Any) -> Any:
@@ -96,11 +102,11 @@ def _intervals(counts: Counts) -> Any:
 
     if len(counts.axes) != 1:
         return None
-    name, unit, origin = counts.axes[0]
+    name, unit, origin, clocks = counts.axes[0]
     if origin is None:
         return None
     pandas = loaded("pandas")
-    ends = [dates_of(np.array([box[0][end] for box in counts.boxes]), unit, origin) for end in (0, 1)]
+    ends = [dates_of(np.array([box[0][end] for box in counts.boxes]), unit, origin, clocks) for end in (0, 1)]
     ends = [pandas.DatetimeIndex(in_zone(dates, counts.time_zone)) for dates in ends]
     return pandas.IntervalIndex.from_arrays(*ends, closed="left", name=name)
 

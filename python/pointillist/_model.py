@@ -199,6 +199,7 @@ class IntensityModel(Estimator):
         units: Any = None,
         clip: bool | None = None,
         source: str | None = None,
+        time_zone: Any = None,
         geography: str | None = None,
         covariates: Any = None,
     ) -> Self:
@@ -206,7 +207,8 @@ class IntensityModel(Estimator):
 
         `X`: an array of shape (n,) or (n, d), a list of arrays (trials), a pandas series or frame, `Events`, or a `Summary` or several. `window`: a
         Window, (lo, hi), a pair for each axis, or a border. `geography`: "sphere" for degrees on the globe, as columns called lon and lat and coordinate
-        reference systems of degrees are without it, or "plane". `y` is there for scikit-learn and means nothing.
+        reference systems of degrees are without it, or "plane". `time_zone`: the clocks that dates follow, as in "Europe/Lisbon", so that with `cycle="day"` a
+        day stays a day when clocks change; UTC without. `y` is there for scikit-learn and means nothing.
 
         `covariates`: what may raise or lower the rate, known on a grid all over the window. The path of a table or of a GeoTIFF, a frame of pandas with
         columns called as the axes, a grid of xarray, or several of these; every other column or band is a covariate. Their effects are `posterior_.effects`.
@@ -229,7 +231,7 @@ class IntensityModel(Estimator):
         told = watcher(self.progress)
         summary = summary_of(X)
         if summary is not None:
-            for name, said in (("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("names", names), ("units", units), ("geography", geography), ("covariates", covariates)):
+            for name, said in (("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("names", names), ("units", units), ("time_zone", time_zone), ("geography", geography), ("covariates", covariates)):
                 if said is not None:
                     raise SettingError(f"a summary has its window, so {name}= has no effect; leave it out")
             if Covariates.of(self.covariates, self.categorical, self.spline, None):
@@ -247,6 +249,7 @@ class IntensityModel(Estimator):
             names=names,
             units=units,
             time_unit=self.time_unit,
+            time_zone=time_zone,
             clip=self.clip if clip is None else clip,
             source=source,
             geography=geography,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._posterior import Counts, Posterior
 
 Floats = npt.NDArray[np.float64]
-Axis = tuple[str, str | None, float | None]
+Axis = tuple[str, str | None, float | None, str | None]
 Box = Sequence[tuple[float, float]]
 
 #: Most points along a curve or the longer side of a map.
@@ -65,7 +65,7 @@ def new_axes(ax: Any, what: str, size: tuple[float, float] = (7.0, 3.6)) -> Any:
 
 def axis_label(axis: Axis, time_zone: Any) -> str:
     """What stands beside an axis: its name and unit, or the time zone of its dates."""
-    name, unit, origin = axis
+    name, unit, origin, _ = axis
     name = name.strip()
     if origin is not None:
         # `t_days` counts days, but the axis shows dates.
@@ -78,8 +78,8 @@ def on_axis(values: Floats, axis: Axis) -> npt.NDArray[Any]:
     """Numbers, or dates where the axis has them."""
     from ._posterior import dates_of
 
-    _, unit, origin = axis
-    return values if origin is None else dates_of(values, unit, origin)
+    _, unit, origin, clocks = axis
+    return values if origin is None else dates_of(values, unit, origin, clocks)
 
 
 def dress(target: Any, axis: Axis, time_zone: Any) -> None:
@@ -317,8 +317,8 @@ def outline(window: _core.Window) -> list[list[Any]]:
 def aspect_of(posterior: Posterior, box: Box) -> Any:
     """One unit of y is as long as one of x; in degrees, as it is in the middle of the map."""
     (x0, x1), (y0, y1) = box[:2]
-    units = [unit for _, unit, _ in posterior._core.window.axes[:2]]
-    dated = any(origin is not None for _, _, origin in posterior._core.window.axes[:2])
+    units = [unit for _, unit, *_ in posterior._core.window.axes[:2]]
+    dated = any(origin is not None for _, _, origin, _ in posterior._core.window.axes[:2])
     if dated or units[0] != units[1]:
         return "auto"
     if units[0] == "degrees" or getattr(posterior.crs, "is_geographic", False):
@@ -446,17 +446,21 @@ def _slice(posterior: Posterior, at: Any) -> list[float]:
 
 
 def _number_on(at: Any, axis: Axis) -> float:
-    _, unit, origin = axis
+    _, unit, origin, clocks = axis
     from ._coordinates import coordinates
 
-    given = coordinates([at], "at=").given
+    given = coordinates([at], "at=", zone=clocks).given
     if not isinstance(given, list):
         return float(given[0, 0])
     if origin is None:
         raise SettingError(f"at={at!r} is a date, and the third axis counts from none; give a number")
     from ._posterior import seconds_of
 
-    return float((given[0][0] - round(origin * 1e6)) / (seconds_of(unit) * 1e6))
+    shown = given[0][0]
+    if clocks is not None:
+        pandas = needed("pandas", "a time zone")
+        shown = pandas.Timestamp(int(shown) * 1000, tz="UTC").tz_convert(clocks).tz_localize(None).value // 1000
+    return float((shown - round(origin * 1e6)) / (seconds_of(unit) * 1e6))
 
 
 def _place_words(posterior: Posterior, value: float) -> str:

@@ -18,7 +18,7 @@ from ._core import Posterior as CorePosterior
 from ._covariates import held_texts
 from ._errors import InputError, ModelFileError, PointillistWarning, SettingError, WindowError
 from ._events import check_crs, check_place, held_out_events, refuse_other, region_list
-from ._frames import counts_frame, in_zone, labels_of, rate_frame, rate_points, zone_of, zone_text
+from ._frames import clocks_of, counts_frame, in_zone, labels_of, rate_frame, rate_points, zone_of, zone_text
 from ._geo import WGS84, crs_on, crs_text, same_crs
 from ._settings import affordable, is_whole, path_of, real, seed_of, whole
 from ._summary import Summary, summary_of
@@ -53,7 +53,7 @@ class Rate:
     """The rate at points: `mean`, `sd` and `quantiles` are arrays; `to_frame()` and `to_xarray()` give them with their coordinates."""
 
     def __init__(
-        self, points: Floats, axes: list[tuple[str, str | None, float | None]], mean: Floats, sd: Floats, probabilities: list[float], quantiles: Floats
+        self, points: Floats, axes: list[tuple[str, str | None, float | None, str | None]], mean: Floats, sd: Floats, probabilities: list[float], quantiles: Floats
     ) -> None:
         self.points, self.axes, self.mean, self.sd = points, axes, mean, sd
         self.probabilities, self.quantiles = probabilities, quantiles
@@ -91,8 +91,8 @@ class Rate:
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Coordinates, mean, sd and quantiles by name, as the command names them; and `inside` if some points lie outside the window."""
         columns: dict[str, npt.NDArray[Any]] = {}
-        for r, (name, unit, origin) in enumerate(self.axes):
-            columns[name] = dates_of(self.points[:, r], unit, origin) if origin is not None else self.points[:, r]
+        for r, (name, unit, origin, clocks) in enumerate(self.axes):
+            columns[name] = dates_of(self.points[:, r], unit, origin, clocks) if origin is not None else self.points[:, r]
         columns["mean"], columns["sd"] = self.mean, self.sd
         columns.update({f"q{p:g}": values for p, values in zip(self.probabilities, self.quantiles)})
         if self.inside is not None and not self.inside.all():
@@ -170,14 +170,14 @@ def event_set(points: Floats, window: _core.Window, time_zone: Any) -> Any:
     """A set of events as it is given back: rows on several axes, else numbers or dates."""
     if window.dims > 1:
         return points
-    _, unit, origin = window.axes[0]
-    return points[:, 0] if origin is None else in_zone(dates_of(points[:, 0], unit, origin), time_zone)
+    _, unit, origin, clocks = window.axes[0]
+    return points[:, 0] if origin is None else in_zone(dates_of(points[:, 0], unit, origin, clocks), time_zone)
 
 
-def dates_of(values: Floats, unit: str | None, origin: float) -> npt.NDArray[np.datetime64]:
-    """Numbers on an axis of time as dates (UTC)."""
+def dates_of(values: Floats, unit: str | None, origin: float, clocks: str | None = None) -> npt.NDArray[np.datetime64]:
+    """Numbers on an axis of time as dates (UTC); with a time zone the axis counts what its clocks show."""
     micros = np.round(values * (seconds_of(unit) * 1e6)).astype(np.int64) + round(origin * 1e6)
-    return micros.astype("datetime64[us]")
+    return (micros if clocks is None else _core.instants(clocks, np.ascontiguousarray(micros))).astype("datetime64[us]")
 
 
 class Counts:
@@ -189,7 +189,7 @@ class Counts:
     def __init__(self, core: _core.Counts, draws: int, index: Any = None) -> None:
         self._core, self._draws, self.index = core, draws, index
         #: The axes of the window, the time zone in which dates are given back, and whether the caller named the regions: for plots.
-        self.axes: list[tuple[str, str | None, float | None]] = []
+        self.axes: list[tuple[str, str | None, float | None, str | None]] = []
         self.time_zone: Any = None
         self.is_named = True
 
@@ -418,7 +418,9 @@ class Posterior:
     time_zone: Any
 
     def __init__(self, core: CorePosterior, crs: Any = None, time_zone: Any = None) -> None:
-        self._core, self.crs, self.time_zone = core, crs_on(core.window, crs), time_zone
+        self._core, self.crs = core, crs_on(core.window, crs)
+        #: The time zone in which dates are given back; where the axis of time follows the clocks of one, it is that.
+        self.time_zone = clocks_of(core.window) or time_zone
 
     # What it is
 
@@ -591,7 +593,7 @@ class Posterior:
         (1, 50, 2)
         """
         points = _core.points_on(self._given(x), self._core.window)
-        return rate_draws(self.sample(points, draws, seed=seed), points, [name for name, _, _ in self._core.window.axes], self.events)
+        return rate_draws(self.sample(points, draws, seed=seed), points, [name for name, *_ in self._core.window.axes], self.events)
 
     # Counts
 
@@ -607,7 +609,7 @@ class Posterior:
         >>> len(counts), counts.covariance().shape
         (2, (2, 2))
         """
-        asked, length = region_list(regions, every, self._core.window.dims, self.time_zone)
+        asked, length = region_list(regions, every, self._core.window.dims, self.time_zone, clocks_of(self._core.window) is not None)
         for one in asked:
             if isinstance(one, tuple):
                 check_place(one[1].crs, one[1].geography, self._core.window, self.crs, "regions=")
@@ -772,7 +774,7 @@ class Posterior:
 
     def to_json(self) -> str:
         """The model file, as the command writes it."""
-        return self._core.to_json(self._crs_text(), zone_text(self.time_zone))
+        return self._core.to_json(self._crs_text(), self._zone_text())
 
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "the model") -> Posterior:
@@ -787,7 +789,11 @@ class Posterior:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, which the command reads too; whole or not at all."""
-        self._core.write(path_of(path), self._crs_text(), zone_text(self.time_zone))
+        self._core.write(path_of(path), self._crs_text(), self._zone_text())
+
+    def _zone_text(self) -> str | None:
+        """As model files have it: an axis that follows clocks says so itself."""
+        return None if clocks_of(self._core.window) is not None else zone_text(self.time_zone)
 
     def _crs_text(self) -> str | None:
         """As model files have it: on the globe nothing has to be said of degrees."""
@@ -841,7 +847,7 @@ def looks_of_fold(window: _core.Window) -> int | None:
 
 def points_of(x: Any, window: _core.Window, zone: Any) -> Coordinates:
     """Points on the axes of a window: columns by their names, dates without a time zone in this one."""
-    return coordinates(x, "the points", window.dims, names=[name for name, _, _ in window.axes], zone=zone)
+    return coordinates(x, "the points", window.dims, names=[name for name, *_ in window.axes], zone=zone)
 
 
 def scaled_to_fold(log_likelihood: float, expected: float, events: int, fitted: int) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from ._coordinates import Coordinates
 from ._core import Summary as CoreSummary
-from ._errors import InputError, ModelFileError, WindowError
+from ._errors import InputError, ModelFileError, SettingError, WindowError
 from ._events import SOURCE, check_crs, event_coordinates, placed_window
 from ._geo import crs_on
 from ._settings import path_of, switch, whole, word
@@ -66,6 +66,8 @@ class Summary:
         if found.trials is not None:
             raise InputError("events of trials cannot be summarised by themselves; join them and give repeats= if all trials have the same window")
         words = placed_window(found, window, geography).in_zone(zone)
+        if words.time_zone is not None:
+            raise SettingError(f"the window has time_zone={words.time_zone!r}, and summaries keep UTC; fit the events themselves, or leave it out")
         _check_dates(found, as_window(window))
         words.exposure = exposure or words.exposure
         words.repeats = words.repeats if repeats is None else whole("repeats", repeats)
@@ -162,7 +164,7 @@ def _check_dates(found: Coordinates, window: Window) -> None:
     """Refuses numbers where the window was written with dates: they would be taken for days since its midnight."""
     if not len(found) or found.has_dates or any(isinstance(part, _core.Window) for part in window.parts):
         return
-    if window.dims == found.dims and any(origin is not None for _, _, origin in window.core.axes):
+    if window.dims == found.dims and any(origin is not None for _, _, origin, _ in window.core.axes):
         raise InputError("the window has dates, and the events are numbers; give datetime64, or a window of numbers")
 
 

@@ -164,9 +164,12 @@ class Window:
     14.0
     >>> Window(0, 2, repeats=40).measure                # forty trials
     80.0
+    >>> Window("2026-03-29", "2026-03-30", time_unit="hours", time_zone="Europe/Lisbon").measure    # clocks go forward
+    23.0
 
     A border is GeoJSON (a text, a dict, the path of a file) or anything with a `__geo_interface__`, such as a shapely polygon; `between=` gives
-    the ends of further axes. `trials=[(lo, hi), ...]` says when each trial was looked at. `names=`, `units=` and `time_unit=` say what axes are.
+    the ends of further axes. `trials=[(lo, hi), ...]` says when each trial was looked at. `names=`, `units=` and `time_unit=` say what axes are, and
+    `time_zone=` whose clocks dates follow.
 
     Degrees are on the globe, where areas are km²: if axes are called lon and lat, if `crs=` is one of degrees, or with `geography="sphere"`. They are
     numbers in a plane with `geography="plane"`.
@@ -182,6 +185,7 @@ class Window:
     names: list[str] | None
     units: list[str]
     time_unit: str
+    time_zone: str | None
     crs: Any
     geography: str | None
     _resolved: _core.Window | None
@@ -196,6 +200,7 @@ class Window:
         names: str | Sequence[str] | None = None,
         units: str | Sequence[str] | dict[str, str] | None = None,
         time_unit: str = "days",
+        time_zone: Any = None,
         crs: Any = None,
         geography: str | None = None,
     ) -> None:
@@ -209,6 +214,7 @@ class Window:
             exposure = given.exposure if exposure is None else exposure
             names, units = given.names if names is None else names, given.units if units is None else units
             time_unit, geography = given.time_unit, given.geography if geography is None else geography
+            time_zone = given.time_zone if time_zone is None else time_zone
         elif ends:
             self._take(ends, between)
         self.repeats = None if repeats is None else _whole(repeats, "repeats")
@@ -217,6 +223,7 @@ class Window:
         self.names = None if names is None else texts("names", names)
         self.units = _units(units)
         self.time_unit = word("time_unit", time_unit) or "days"
+        self.time_zone = zone_name(time_zone)
         self.geography = word("geography", geography)
         meant_geography(self.geography, self.crs)
         self._resolved = None
@@ -248,7 +255,7 @@ class Window:
     def union(cls, windows: Iterable[Window], **settings: Any) -> Window:
         """Windows that do not overlap, as one. What is said of one must be said of all, or here of their union: `repeats`, `exposure`, `names`, ..."""
         given = [as_window(window) for window in windows]
-        for name in ("repeats", "exposure", "names", "units", "time_unit", "crs", "geography"):
+        for name in ("repeats", "exposure", "names", "units", "time_unit", "time_zone", "crs", "geography"):
             if name not in settings and given:
                 settings[name] = _agreed(name, given)
         if any(window.trials is not None for window in given):
@@ -290,7 +297,7 @@ class Window:
     def known_names(self) -> list[str] | None:
         """The names of its axes, if they were given or it is that of a fit."""
         if self.names is None and self.parts and isinstance(self.parts[0], _core.Window):
-            return [name for name, _, _ in self.parts[0].axes]
+            return [name for name, *_ in self.parts[0].axes]
         return self.names
 
     @property
@@ -302,7 +309,7 @@ class Window:
     def core(self) -> _core.Window:
         """The window on its own axes."""
         if self._resolved is None:
-            self._resolved = _core.resolve_window(self, self._dims)
+            self._resolved = _core.resolve_window(self.in_zone(self.time_zone), self._dims)
         return self._resolved
 
     @property
@@ -328,7 +335,7 @@ class Window:
     @property
     def axis_names(self) -> list[str]:
         """What the axes are called."""
-        return [name for name, _, _ in self.core.axes]
+        return [name for name, *_ in self.core.axes]
 
     def contains(self, points: Any) -> npt.NDArray[np.bool_]:
         """Whether each point lies inside."""
@@ -397,6 +404,16 @@ def _same(name: str, one: Any, other: Any) -> bool:
     if name == "crs" and one is not None:
         return same_crs(one, other)
     return one is other or (name != "exposure" and bool(one == other))
+
+
+def zone_name(zone: Any) -> str | None:
+    """A time zone by its name, however it is given."""
+    if zone is None:
+        return None
+    name = str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
+    # One that is not known is refused, with names that are near it.
+    _core.instants(name, np.empty(0, dtype=np.int64))
+    return name
 
 
 def _part_in_zone(part: Any, zone: Any) -> Any:

@@ -23,7 +23,7 @@ _CF = ({"units": "degrees_east", "standard_name": "longitude"}, {"units": "degre
 def rate_dataset(rate: Rate) -> Any:
     """Over the axes of the grid if the points form one, else over the points."""
     xarray = needed("xarray", "Rate.to_xarray")
-    columns, names = rate.columns(), [name for name, _, _ in rate.axes]
+    columns, names = rate.columns(), [name for name, *_ in rate.axes]
     grid = _Grid.of(rate)
     dims = ["point"] if grid is None else names
     arrays = {"mean": rate.mean, "sd": rate.sd}
@@ -40,7 +40,7 @@ def rate_dataset(rate: Rate) -> Any:
 def _described(dataset: Any, rate: Rate) -> Any:
     """Units on coordinates and values; dates are UTC and say so, for xarray knows of no time zones."""
     globe = None if rate.window is None else rate.window.core.globe
-    for r, (name, unit, origin) in enumerate(rate.axes):
+    for r, (name, unit, origin, _) in enumerate(rate.axes):
         if origin is not None:
             dataset[name].attrs["time_zone"] = "UTC"
         elif globe is not None and r in globe:

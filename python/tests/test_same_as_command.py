@@ -276,6 +276,48 @@ def test_cycles_write_the_same_kernel(command: Command, tmp_path: Path, option: 
     assert set(cycle if isinstance(cycle, list) else [cycle]) <= set(ours.components([0.5]))
 
 
+@pytest.mark.parametrize("window", [("2026-10-20", "2026-11-01"), ("2026-03-24", "2026-04-05")])
+def test_clocks_of_a_time_zone(command: Command, tmp_path: Path, window: tuple[str, str]) -> None:
+    # Clocks go back, or forward, within the window.
+    zone, spread = "Europe/Lisbon", np.sort(np.random.default_rng(2).uniform(0, 11.5, 240))
+    times = pd.Series(pd.Timestamp(window[0], tz="UTC") + pd.to_timedelta(np.round(spread * 86_400), unit="s"), name="time")
+    times.dt.strftime("%Y-%m-%dT%H:%M:%SZ").to_csv(tmp_path / "calls.csv", index=False)
+    how = ("--time-zone", zone, "--window", ",".join(window), "--cycle", "day", "--average", "off", "--inducing", "40")
+    theirs = fitted(command, tmp_path, tmp_path / "calls.csv", *how)
+    model = pt.IntensityModel(cycle="day", average=False, inducing=40)
+    ours = model.fit(times, window=window, time_zone=zone, source="calls.csv").posterior_
+    assert without_words(ours.to_json()) == without_words(theirs)
+    read = pt.read_events(tmp_path / "calls.csv", window=",".join(window), time_zone=zone)
+    assert without_words(model.fit(read).posterior_.to_json()) == without_words(theirs)
+    # Dates without a zone are what its clocks show, and a model of the command is the same model.
+    local = times.dt.tz_convert(zone)
+    naive = local[~local.dt.strftime("%m-%d %H").isin(["10-25 01"])].dt.tz_localize(None)
+    loaded = pt.Posterior.load(tmp_path / "model.json")
+    assert loaded.time_zone == ours.time_zone == zone
+    assert loaded.to_json() == ours.to_json() or without_words(loaded.to_json()) == without_words(ours.to_json())
+    for asked in (times, local, naive):
+        np.testing.assert_array_equal(loaded.rate(asked).mean, ours.rate(local.loc[asked.index]).mean)
+    days = json.loads(command("count", tmp_path / "model.json", "--every", "1d", "--json"))
+    counts = ours.count(every="1d")
+    np.testing.assert_array_equal(counts.mean, [day["mean"] for day in days["regions"]])
+    frame = counts.to_frame()
+    assert str(frame.index[0].left) == f"{pd.Timestamp(window[0], tz=zone)}" and str(frame.index[5].left.time()) == "00:00:00"
+    named = ours.count({"day": pt.Window("2026-10-25", "2026-10-26") if "10" in window[0][5:7] else pt.Window("2026-03-29", "2026-03-30")})
+    np.testing.assert_allclose(named.mean[0], counts.mean[5], rtol=1e-12)
+    hours = pt.Window(*window, time_unit="hours", time_zone=zone).measure
+    assert hours == 12 * 24 + (1 if "10" in window[0][5:7] else -1)
+
+
+def test_time_zones_that_mean_nothing_are_refused() -> None:
+    for given, why in [("Europe/Lisboa", "near it are"), ("", "no such time zone|write it")]:
+        with pytest.raises(pt.PointillistError, match=why):
+            pt.IntensityModel().fit(pd.Series(pd.date_range("2026-01-01", periods=30, freq="D")), time_zone=given)
+    with pytest.raises(pt.SettingError, match="is for dates"):
+        pt.IntensityModel().fit([1.0, 2.0, 3.0], window=(0, 4), time_zone="Europe/Lisbon")
+    with pytest.raises(pt.SettingError, match="summaries keep UTC"):
+        pt.Summary.of(["2026-01-01T10:00"], window=pt.Window("2026-01-01", "2026-01-02", time_zone="Europe/Lisbon"))
+
+
 def test_cycles_follow_dates_and_refuse_what_is_none() -> None:
     times = pd.Timestamp("2024-03-01", tz="Europe/Lisbon") + pd.to_timedelta(np.sort(np.random.default_rng(1).uniform(0, 6, 200)), unit="D")
     window = ("2024-03-01", "2024-03-07")

@@ -1,13 +1,16 @@
 //! Events, windows and exposures that are in memory already, as the arrays of another language are: the same story as that of a file, from
 //! where its table has been read.
 
-use super::events::{Loaded, LooksSaidBy, Misplaced, Repeats, Words, axes as axes_of, bounding_box, repeats_held_out};
+use super::events::{
+    Loaded, LooksSaidBy, Misplaced, Repeats, Words, axes as axes_of, bounding_box, repeats_held_out, trials_by_clocks,
+};
 use super::geography::{self, Geography, Pair, SaidBy, is_on_globe};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed::{self, ExposureTable, first_midnight};
 use super::time::{TimeAxis, TimeUnit};
 use super::window::{Given, On, show_box, show_point};
+use super::zone::{Zone, by_clocks, left_out, on_clocks};
 use crate::message;
 use pointillist::{Axis, Error, Events, Points, Window};
 
@@ -97,6 +100,8 @@ pub struct WindowWords {
     pub exposure: Option<ArrayExposure>,
     /// Whether coordinates are degrees on the globe.
     pub geography: Geography,
+    /// The time zone whose clocks an axis of dates follows; UTC if it is not said.
+    pub time_zone: Option<Zone>,
 }
 
 impl WindowWords {
@@ -117,18 +122,39 @@ impl WindowWords {
         let pair = self.pair(axes)?;
         let north_first = pair.map_or(On::any(axes).north_first, Pair::is_north_first);
         let on = On { axes, dates_only: dates, north_first };
-        let said_by = if around.is_some() { SaidBy::Events } else { SaidBy::User };
+        let is_own = around.is_some();
+        let said_by = if is_own { SaidBy::Events } else { SaidBy::User };
         let plain = around.map_or_else(|| self.plain(on), Ok)?;
         let placed = match pair {
             Some(pair) => geography::on_globe(plain, pair, said_by, warnings)?,
             None => plain,
         };
+        let clocks = axes.iter().find_map(|axis| axis.zone.as_deref());
+        if let (Looked::Trials(_), Some(zone)) = (&self.looked, clocks) {
+            return Err(trials_by_clocks(Setting::Trials.into(), zone).into());
+        }
+        // What stands on axes already has been cut by their clocks.
+        let placed = if self.is_ready() { placed } else { by_clocks(placed, is_own)? };
         self.looked_at(placed, dates, warnings)
+    }
+
+    /// A region of what was fitted over a window with these axes.
+    pub fn region_on(&self, axes: &[Axis], warnings: &mut Vec<Message>) -> Result<Window, InputError> {
+        let window = self.on(On::any(axes), warnings)?;
+        if self.is_ready() {
+            return Ok(window);
+        }
+        // One that clocks never show stays, to be named where it is left out.
+        Ok(on_clocks(window.clone())?.unwrap_or(window))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, WindowPart::Ready(_)))
     }
 
     /// The axes that are degrees and have to be put onto the globe. What stands on axes already stays there.
     fn pair(&self, axes: &[Axis]) -> Result<Option<Pair>, Message> {
-        if self.parts.iter().any(|part| matches!(part, WindowPart::Ready(_))) {
+        if self.is_ready() {
             return Ok(None);
         }
         let pair = geography::pair(axes, self.geography)?;
@@ -202,7 +228,8 @@ impl WindowWords {
             texts.extend(trials.iter().map(|ends| ends.join(",")));
         }
         let time = |r: usize| {
-            first_midnight(r, &texts).map(|origin_unix_seconds| TimeAxis { origin_unix_seconds, unit, zone: None })
+            let of_first = |origin_unix_seconds| TimeAxis { origin_unix_seconds, unit, zone: self.time_zone };
+            first_midnight(r, &texts).map(of_first)
         };
         let times: Vec<Option<TimeAxis>> = (0..names.len()).map(time).collect();
         let dates = times.iter().map(Option::is_some).collect();
@@ -264,15 +291,19 @@ pub enum Coordinates<'a> {
     Instants(&'a [i64]),
 }
 
-/// Points of columns on axes of their own: time counts from the midnight before the first date.
+/// Points of columns on axes of their own: time counts from the midnight before the first date, and follows the clocks of a zone if there is one.
 pub fn points_of_columns(
     columns: &[Coordinates<'_>],
     unit: TimeUnit,
+    zone: Option<Zone>,
 ) -> Result<(Points, Vec<Option<TimeAxis>>), InputError> {
     let time = |column: &Coordinates<'_>| match column {
         Coordinates::Numbers(_) => None,
         Coordinates::Instants(instants) => {
-            Some(TimeAxis::starting_before(instants.iter().copied().min().unwrap_or(0), unit))
+            // Clocks that go back show an early time late.
+            let shown = |instant: &i64| zone.map_or(*instant, |zone| zone.shown(*instant));
+            let first = instants.iter().map(shown).min().unwrap_or(0);
+            Some(TimeAxis { zone, ..TimeAxis::starting_before(first, unit) })
         }
     };
     let times: Vec<Option<TimeAxis>> = columns.iter().map(time).collect();
@@ -371,10 +402,17 @@ impl ArrayEvents {
         mut warnings: Vec<Message>,
     ) -> Result<Loaded, InputError> {
         let has_dates = self.dates.contains(&true);
+        let placed = match left_out(&window) {
+            Some((zone, is_left_out)) => {
+                let is_shown = |row: &[f64]| !is_left_out(row);
+                self.sifted(window.axes(), clip, is_shown, |_| Words::never(zone), &mut warnings)?
+            }
+            None => self,
+        };
         let is_inside = |row: &[f64]| window.contains(row);
         let around = |points: &Points| show_box(ends(points), window.axes());
         let outside = |points: &Points| Words::outside(&window, points, &around(points), remedy);
-        let inside = self.sifted(window.axes(), clip, is_inside, outside, &mut warnings)?;
+        let inside = placed.sifted(window.axes(), clip, is_inside, outside, &mut warnings)?;
         let is_seen = |row: &[f64]| window.exposure_at(row) > 0.0;
         let Self { points, trials, source, .. } = match window.exposure() {
             None => inside,
@@ -415,7 +453,8 @@ impl ArrayEvents {
         let known = Repeats { said: repeats, labelled, bundled: None };
         let mut warnings = Vec::new();
         let times = repeats_held_out(known, &self.source, LooksSaidBy::Own, window, &mut warnings)?;
-        let own = window.clone().looked_at_once().with_repeats(times)?;
+        let once = window.clone().looked_at_once();
+        let own = on_clocks(once.clone())?.unwrap_or(once).with_repeats(times)?;
         self.within(own, clip, None, warnings)
     }
 }

@@ -13,7 +13,7 @@ use super::table::{Counting, Dates, ReadOptions, Table, read_bytes, read_header,
 use super::time::{Epoch, TimeAxis, TimeUnit};
 use super::trials::Trials;
 use super::window::{Given, On, column_of, onto_axis, show_box, show_point, show_window, time_axis};
-use super::zone::{Zone, left_out, looks, on_clocks, refuse_halves};
+use super::zone::{Zone, by_clocks, left_out, looks, on_clocks};
 use crate::message;
 use pointillist::{Axis, Events, Points, Window};
 use std::borrow::Cow;
@@ -195,15 +195,7 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     if let (Some(path), Some(zone)) = (&settings.trials, &settings.time_zone) {
         return Err(trials_by_clocks(Setting::Trials.given(path), zone).into());
     }
-    if settings.window.is_empty() {
-        refuse_halves(&plain)
-            .map_err(|why| message!["the window around the events: ", why, "; give a ", Setting::Window])?;
-    }
-    let Some(plain) = on_clocks(plain)? else {
-        return Err(
-            message![Setting::Window, " holds only what the clocks of the time zone never show; give another"].into()
-        );
-    };
+    let plain = by_clocks(plain, settings.window.is_empty())?;
     let repeats = match &trials {
         Some(_) => 1,
         None => settings.repeats.unwrap_or(dataset.map_or(1, |set| set.repeats)),
@@ -255,7 +247,7 @@ fn type_column(
 }
 
 /// Why trials cannot go by the clocks of a zone.
-fn trials_by_clocks(trials: Message, zone: &str) -> Message {
+pub(super) fn trials_by_clocks(trials: Message, zone: &str) -> Message {
     let zone = Setting::TimeZone.given(zone);
     message![zone, " is not for ", trials, ", which have clocks of their own; leave one of them out"]
 }
@@ -562,7 +554,7 @@ impl Words {
     }
 
     /// For those at times that the clocks of a zone never show.
-    fn never(zone: &str) -> Self {
+    pub(super) fn never(zone: &str) -> Self {
         Self {
             place: format!("in time that the clocks of {zone} leave out"),
             missed: message![

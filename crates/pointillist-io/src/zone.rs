@@ -4,6 +4,7 @@
 //! part of the axis is cut out of windows, because no time passed there. When they go back they show an hour twice: that part was looked at two times. So a
 //! rate stays one per real hour or day. The rules of all zones are part of the program; it asks no system for them.
 
+use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::time::{MICROS_PER_SECOND, TimeAxis};
 use super::window::time_axis;
@@ -208,6 +209,16 @@ pub fn on_clocks(window: Window) -> Result<Option<Window>, Error> {
         Some(exposure) => cut.with_exposure(exposure.clone())?,
         None => cut,
     }))
+}
+
+/// The window of events with what clocks do. One that nobody gave (`is_own`), around the events, must not end where clocks show a time twice either.
+pub fn by_clocks(window: Window, is_own: bool) -> Result<Window, InputError> {
+    if is_own {
+        refuse_halves(&window)
+            .map_err(|why| message!["the window around the events: ", why, "; give a ", Setting::Window])?;
+    }
+    let never = || message![Setting::Window, " holds only what the clocks of the time zone never show; give another"];
+    Ok(on_clocks(window)?.ok_or_else(never)?)
 }
 
 /// How often each piece of a window was looked at: an hour that clocks show twice is not looked at more often than others.

@@ -150,13 +150,6 @@ pub fn of_summary_file(error: SummaryFileError) -> PyErr {
     }
 }
 
-/// Refuses what goes by the clocks of a time zone: dates here are those of UTC inside.
-pub fn refuse_clocks(axes: &[pointillist::window::Axis], what: &str) -> PyResult<()> {
-    let Some(zone) = axes.iter().find_map(|axis| axis.zone.as_deref()) else { return Ok(()) };
-    let why = "which the command alone understands; fit without --time-zone";
-    Err(raise("ModelFileError", format!("{what} goes by the clocks of {zone}, {why}")))
-}
-
 /// What writing says.
 pub fn of_output(error: OutputError) -> PyErr {
     raise("FileError", error.to_string())

@@ -10,7 +10,9 @@ use pointillist::{Axis, Points};
 use pointillist_io::arrays::{ArrayEvents, points_of_columns};
 use pointillist_io::datasets::{DATASETS, find};
 use pointillist_io::geography::{is_on_globe, onto, points_inward, points_outward};
-use pointillist_io::{Epoch, EventSettings, InputError, Loaded, RowSettings, TimeAxis, TimeUnit, message, time_axis};
+use pointillist_io::{
+    Epoch, EventSettings, InputError, Loaded, RowSettings, TimeAxis, TimeUnit, Zone, message, time_axis,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -38,7 +40,7 @@ impl Arrays<'_, '_> {
                 (points, axes, dates)
             }
             None => {
-                let (points, times) = on_own_axes(given, words.time_unit()?)?;
+                let (points, times) = on_own_axes(given, words.time_unit()?, words.time_zone()?)?;
                 let names = words.names.clone().unwrap_or_else(|| numbered(points.dims()));
                 if names.len() != points.dims() {
                     let (names, dims) = (names.join(", "), points.dims());
@@ -54,12 +56,12 @@ impl Arrays<'_, '_> {
     }
 }
 
-fn on_own_axes(given: &Given<'_>, unit: TimeUnit) -> PyResult<(Points, Vec<Option<TimeAxis>>)> {
+fn on_own_axes(given: &Given<'_>, unit: TimeUnit, zone: Option<Zone>) -> PyResult<(Points, Vec<Option<TimeAxis>>)> {
     match given {
         Given::Rows(rows) => Ok((arrays::points(rows)?, vec![None; given.dims()])),
         Given::Columns(columns) => {
             let columns = columns.iter().map(Column::coordinates).collect::<PyResult<Vec<_>>>()?;
-            points_of_columns(&columns, unit).map_err(errors::of_input)
+            points_of_columns(&columns, unit, zone).map_err(errors::of_input)
         }
     }
 }
@@ -205,6 +207,7 @@ pub struct Reading {
     exposure: Option<String>,
     clip: bool,
     time_unit: String,
+    time_zone: Option<String>,
     units: Vec<String>,
     skip_bad: u64,
     geography: Option<String>,
@@ -229,7 +232,7 @@ impl Reading {
             exposure: self.exposure,
             clip: self.clip,
             time_unit: time_unit(&self.time_unit)?,
-            time_zone: None,
+            time_zone: self.time_zone,
             unit: self.units,
             skip_bad: self.skip_bad,
             geography: geography(self.geography.as_deref())?,

@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::summary::{Summary, summarise};
     #[pymodule_export]
-    use super::window::{Window, resolve_window, synonyms};
+    use super::window::{Window, instants, resolve_window, synonyms};
     use super::*;
 
     #[pymodule_init]

@@ -17,7 +17,7 @@ use pointillist_io::covariates::{CovariateSettings, CovariateSource, read_covari
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
 use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen_in_each};
 use pointillist_io::update::{Names, added, as_before};
-use pointillist_io::{FitSettings, Message, ModelFile, On, Reference, SummaryFile, show_window, write_atomically};
+use pointillist_io::{FitSettings, Message, ModelFile, Reference, SummaryFile, show_window, write_atomically};
 use pointillist_rivals::check::check;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -206,7 +206,7 @@ impl Posterior {
             match one {
                 Asked::Text(text) => groups.extend(regions(&[text], every, window).map_err(errors::of_input)?),
                 Asked::Named(name, words) => {
-                    let meant = words.meant()?.on(On::any(window.axes()), warnings).map_err(errors::of_window)?;
+                    let meant = words.meant()?.region_on(window.axes(), warnings).map_err(errors::of_window)?;
                     let shown = if name.is_empty() { show_window(&meant) } else { name.clone() };
                     named.push(Region { is_named: !name.is_empty(), ..Region::plain(shown, meant) });
                 }
@@ -557,7 +557,6 @@ impl Posterior {
 
 impl Posterior {
     fn of(file: ModelFile) -> PyResult<Self> {
-        errors::refuse_clocks(file.posterior.window().axes(), &format!("the model of {}", file.source))?;
         let mut summary = FitSummary::deserialize(&file.summary).map_err(|error| {
             errors::input(format!("the summary of {} makes no sense ({error}); fit again", file.source))
         })?;

@@ -9,7 +9,6 @@ use super::settings::Settings;
 use super::window::{Window, Words};
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pointillist::Link;
-use pointillist_io::On;
 use pointillist_rivals::calibrate::{BINS, Families, Settings as Sets, calibrate as calibrated};
 use pointillist_rivals::compare::{Contender, Performance, as_in_the_paper, halves, on_inducing};
 use pointillist_rivals::sgcp::{self, SgcpPosterior, Thinning};
@@ -81,7 +80,7 @@ impl Smoother {
     fn expected(&self, py: Python<'_>, region: Option<Words<'_>>) -> PyResult<f64> {
         let (own, mut warnings) = (self.0.window(), Vec::new());
         let region = match region {
-            Some(words) => words.meant()?.on(On::any(own.axes()), &mut warnings).map_err(errors::of_window)?,
+            Some(words) => words.meant()?.region_on(own.axes(), &mut warnings).map_err(errors::of_window)?,
             None => own.clone(),
         };
         errors::warn_of(py, &warnings)?;

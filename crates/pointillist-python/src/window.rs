@@ -7,7 +7,7 @@ use pointillist::{Axis, Points};
 use pointillist_io::arrays::{ArrayExposure, Looked, WindowPart, WindowWords};
 use pointillist_io::geography::{inward, outward, rings_outward};
 use pointillist_io::observed::ExposureTable;
-use pointillist_io::{Geography, TimeUnit, show_window};
+use pointillist_io::{Geography, TimeUnit, Zone, show_window};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -52,6 +52,7 @@ pub struct Words<'py> {
     /// Units of axes, as in `t=s`.
     pub units: Vec<String>,
     time_unit: String,
+    time_zone: Option<String>,
     /// Whether coordinates are degrees on the globe, if it is known.
     meant_geography: Option<String>,
 }
@@ -60,6 +61,11 @@ impl Words<'_> {
     /// The unit in which dates are counted.
     pub fn time_unit(&self) -> PyResult<TimeUnit> {
         time_unit(&self.time_unit)
+    }
+
+    /// The zone whose clocks dates follow.
+    pub fn time_zone(&self) -> PyResult<Option<Zone>> {
+        self.time_zone.as_deref().map(Zone::named).transpose().map_err(errors::setting)
     }
 
     /// As the crate for files takes them.
@@ -78,7 +84,8 @@ impl Words<'_> {
         };
         let exposure = self.exposure.as_ref().map(Exposure::meant).transpose()?;
         let geography = geography(self.meant_geography.as_deref())?;
-        Ok(WindowWords { parts: self.parts.iter().map(part).collect(), looked, exposure, geography })
+        let time_zone = self.time_zone()?;
+        Ok(WindowWords { parts: self.parts.iter().map(part).collect(), looked, exposure, geography, time_zone })
     }
 
     /// The axes that a window has which was on axes before.
@@ -128,6 +135,17 @@ pub fn geography(name: Option<&str>) -> PyResult<Geography> {
 #[pyfunction]
 pub fn synonyms(name: &str) -> Vec<&'static str> {
     pointillist_io::geography::synonyms(&name.trim().to_lowercase()).to_vec()
+}
+
+/// The instants at which the clocks of a zone show these times (the first where they do so twice); both in microseconds since 1970.
+#[pyfunction]
+pub fn instants<'py>(
+    py: Python<'py>,
+    zone: &str,
+    shown: PyReadonlyArray1<'py, i64>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let zone = Zone::named(zone).map_err(errors::setting)?;
+    Ok(PyArray1::from_iter(py, shown.as_array().iter().map(|shown| zone.instant(*shown))))
 }
 
 /// A window by itself: on its own axes, of which there are so many.
@@ -199,11 +217,12 @@ impl Window {
         ends(&self.0.bounding_box(), self.0.axes())
     }
 
-    /// Name, unit and origin (seconds since 1970) of each axis, as numbers are given and taken there: on the globe in degrees.
+    /// Name, unit, origin (seconds since 1970) and time zone of each axis, as numbers are given and taken there: on the globe in degrees, with a zone by its clocks.
     #[getter]
-    fn axes(&self) -> Vec<(String, Option<String>, Option<f64>)> {
+    #[allow(clippy::type_complexity)]
+    fn axes(&self) -> Vec<(String, Option<String>, Option<f64>, Option<String>)> {
         let unit = |axis: &Axis| if axis.globe.is_some() { Some(DEGREES.into()) } else { axis.unit.clone() };
-        self.0.axes().iter().map(|axis| (axis.name.clone(), unit(axis), axis.origin)).collect()
+        self.0.axes().iter().map(|axis| (axis.name.clone(), unit(axis), axis.origin, axis.zone.clone())).collect()
     }
 
     /// The numbers of the axes of longitude and latitude, on the globe.
