@@ -349,3 +349,15 @@ fn neighbours(place: &[i32]) -> Vec<Vec<i32>> {
     };
     (0..place.len()).flat_map(|i| [moved(i, 1), moved(i, -1)]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bell summed over all places of the grid, times the volume of a cell, is the whole bell; what a few places leave out is the rest.
+    #[test]
+    fn places_of_the_grid_weigh_what_a_bell_does() {
+        let sum: f64 = (-6..=6).flat_map(|a| (-6..=6).map(move |b| bell(&[a, b]))).sum();
+        assert!((STEP * STEP * sum / TAU - 1.0).abs() < 1e-3);
+    }
+}

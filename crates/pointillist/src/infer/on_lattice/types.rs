@@ -809,3 +809,61 @@ fn covariance_of_bins(seen: &[Seen]) -> Result<Vec<Vec<f64>>> {
     };
     Ok((0..seen.len()).map(|a| (0..seen.len()).map(|b| entry(a, b)).collect()).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_types() -> Vec<Seen> {
+        let window = Window::interval(0.0, 1.0).unwrap();
+        let seen = |times: &[f64]| Seen { window: window.clone(), events: Points::line(times).unwrap() };
+        vec![seen(&[0.1, 0.12, 0.15, 0.2, 0.22, 0.3, 0.5, 0.9]), seen(&[0.3, 0.55, 0.7, 0.72, 0.8, 0.95])]
+    }
+
+    /// The gradient by the search's coordinates, of which the loads over the first one are some, against differences.
+    #[test]
+    fn the_gradient_by_loads_is_that_of_the_objective() {
+        let seen = two_types();
+        let structure = outputs(2, &[0, 1], &[vec![0.7, 0.0], vec![-0.4, 0.5]]);
+        let smoothness = Smoothness::Two;
+        let wanted = TypesWanted { nodes: None, smoothness, average: true, is_answer: true, gain: 1e-3 };
+        let window = Window::interval(0.0, 1.0).unwrap();
+        let kind = OnLayers::new((&seen, None), structure, &wanted, &Scaling::of(&window), &window);
+        let start = kind.start(Some(&vec![16]), 0.4, None).unwrap();
+        let (x, _) = kind.pack(&start.level, &start.theta);
+        assert_eq!(x.len(), 5);
+        let value = |x: &[f64], gradient: &mut [f64]| {
+            let theta = kind.unpack(&start.level, x, &start.theta);
+            let until = Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+            kind.evaluate(&start.level, &theta, start.sites.clone(), until, Some((x, gradient))).unwrap().value
+        };
+        let (mut gradient, mut unused) = (vec![0.0; 5], vec![0.0; 5]);
+        value(&x, &mut gradient);
+        for i in 0..5 {
+            let mut at = |by: f64| {
+                let mut moved = x.clone();
+                moved[i] += by;
+                value(&moved, &mut unused)
+            };
+            let slope = (at(1e-4) - at(-1e-4)) / 2e-4;
+            assert!((gradient[i] - slope).abs() < 1e-4 * (1.0 + slope.abs()), "{i}: {} {slope}", gradient[i]);
+        }
+    }
+
+    /// Where the ratio is known the ends are those of a lognormal; where the scale is, those of a normal.
+    #[test]
+    fn the_interval_of_a_product_is_that_of_its_known_limits() {
+        let (low, high) = product_ends((2.0, -0.5), [0.09, 0.0, 0.0]);
+        let (want_low, want_high) = (-(ENDS * 0.3).exp(), -(-ENDS * 0.3).exp());
+        assert!((low / want_low - 1.0).abs() < 0.03 && (high / want_high - 1.0).abs() < 0.03, "{low} {high}");
+        let (low, high) = product_ends((2.0, 0.5), [0.0, 0.0, 0.04]);
+        assert!((low - 2.0 * (0.5 - ENDS * 0.2)).abs() < 0.03 && (high - 2.0 * (0.5 + ENDS * 0.2)).abs() < 0.03);
+    }
+
+    /// Types that rise where others fall begin with loads of different signs.
+    #[test]
+    fn starting_loads_have_the_signs_of_what_varies_together() {
+        let loads = starting_loads(&two_types(), &[0, 1], 1).unwrap();
+        assert!(loads[0][0] > 0.0 && loads[1][0] < 0.0, "{loads:?}");
+    }
+}
