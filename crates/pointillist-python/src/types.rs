@@ -32,6 +32,7 @@ pub struct TypesPosterior {
 
 /// Fits events whose trials are the numbers of their types.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)] // those of `fit`, and what is said of types
 pub fn fit_types(
     py: Python<'_>,
     events: PyRef<'_, Events>,

@@ -86,7 +86,7 @@ pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, F
     };
     let model = spec::model(&args.options, events.window().axes(), context)?;
     let types = by_type(&events, &labels.kinds, &labels.names)?;
-    let latent = args.latent.as_deref().map(|text| io::types::latent(text)).transpose()?;
+    let latent = args.latent.as_deref().map(io::types::latent).transpose()?;
     let found = watched(|watch| match latent {
         Some(latent) => model.fit_outputs_watched(&types, latent, watch),
         None => model.fit_types_watched(&types, watch),
