@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core
 from ._coordinates import Coordinates, as_trials, coordinates
@@ -39,6 +40,7 @@ def as_events(
     clip: bool = False,
     source: str | None = None,
     geography: str | None = None,
+    labels: npt.NDArray[np.int64] | None = None,
 ) -> _core.Events:
     """Events in their window: what every fit begins with.
 
@@ -50,6 +52,7 @@ def as_events(
 
     With `time_zone="Europe/Lisbon"` the axis of time follows the clocks there, through changes to and from summer time, so that a daily cycle stays at its hour.
     Dates without a time zone are meant in it.
+    `labels` is for `IntensityModel.fit_types`.
     """
     if isinstance(data, _core.Events):
         said = [name for name, value in [("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("time_zone", time_zone), ("geography", geography)] if value is not None]
@@ -64,7 +67,7 @@ def as_events(
     if zone is not None and not found.has_dates:
         raise SettingError(f"time_zone={zone!r} is for dates, and the events have none; leave it out")
     words = window_words(found, window, exposure, repeats, trials, names, units, time_unit, geography, zone)
-    numbers = found.trials
+    numbers = found.trials if labels is None else labels
     return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
 
 

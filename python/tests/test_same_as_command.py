@@ -352,3 +352,84 @@ def test_covariates(command: Command, tmp_path: Path) -> None:
         ours.set(rain=1)
     with pytest.raises(pt.PointillistError, match="covers `x` from 0 to 5"):
         model.fit(trees, window=window, covariates=ground[ground["x"] < 5])
+
+
+def two_species() -> pd.DataFrame:
+    rng = np.random.default_rng(11)
+    x = np.concatenate([rng.uniform(0, 10, 40), 10 * rng.beta(2, 5, 60)])
+    return pd.DataFrame({"x": x, "species": ["oak"] * 40 + ["ash"] * 60})
+
+
+@pytest.mark.parametrize(("options", "latent"), [([], None), (["--latent", "1"], 1)])
+def test_types(command: Command, tmp_path: Path, options: list[str], latent: int | None) -> None:
+    frame = two_species()
+    frame.to_csv(tmp_path / "trees.csv", index=False)
+    theirs = fitted(command, tmp_path, tmp_path / "trees.csv", "--type", "species", "--window", "0,10", "--nodes", 24, *options)
+    model = pt.IntensityModel(nodes=24)
+    ours = model.fit_types(frame, "species", window=(0, 10), latent=latent)
+    assert without_words(ours.to_json()) == without_words(theirs)
+    by_label = model.fit_types(frame[["x"]], frame["species"].tolist(), window=(0, 10), latent=latent)
+    assert without_words(by_label.to_json()) == without_words(theirs)
+    assert ours.names == ["oak", "ash"] and len(ours) == 2
+    assert (len(ours.loadings) == 2) == (latent is not None)
+
+    again = pt.TypesPosterior.load(tmp_path / "model.json")
+    assert again.to_json() == theirs
+    with pytest.raises(pt.ModelFileError, match="TypesPosterior.load"):
+        pt.Posterior.load(tmp_path / "model.json")
+    (tmp_path / "places.csv").write_text("x\n1.5\n8.0\n")
+    places = [1.5, 8.0]
+    said = columns(command("predict", tmp_path / "model.json", "--at", tmp_path / "places.csv", "--of", "oak/ash"))
+    ratio = again.ratio("oak", "ash").rate(places)
+    assert said["ratio_mean"].tolist() == ratio.mean.tolist() and said["ratio_q0.95"].tolist() == ratio.quantile(0.95).tolist()
+    said = columns(command("predict", tmp_path / "model.json", "--at", tmp_path / "places.csv", "--of", "ash"))
+    assert said["rate_mean"].tolist() == again.of("ash").rate(places).mean.tolist()
+    text = command("predict", tmp_path / "model.json", "--at", tmp_path / "places.csv", "--shares")
+    said_shares = [row for row in csv.DictReader(io.StringIO(text))]
+    shares = again.shares(places)
+    assert [float(row["share_mean"]) for row in said_shares] == [*shares["oak"].mean, *shares["ash"].mean]
+    text = command("sample", tmp_path / "model.json", "--events", "--seed", 3)
+    drawn = list(csv.DictReader(io.StringIO(text)))
+    sets = again.sample_events(seed=3)[0]
+    assert [float(row["x"]) for row in drawn if row["type"] == "ash"] == sets["ash"].tolist()
+    answer = json.loads(command("count", tmp_path / "model.json", "--in", "0,5", "--json", "--draws", 1000))
+    counts = again.count((0, 5), draws=1000)
+    assert answer["types"][1]["regions"][0]["expected"]["mean"] == counts["ash"].mean[0]
+
+
+def test_types_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    frame = two_species()
+    model = pt.IntensityModel(nodes=16)
+    with pytest.raises(pt.SettingError, match="the events have the columns x, species"):
+        model.fit_types(frame, "kind", window=(0, 10))
+    with pytest.raises(pt.SettingError, match="the events are no frame"):
+        model.fit_types(frame["x"].to_numpy(), "species", window=(0, 10))
+    with pytest.raises(pt.InputError, match="100 events and 3 labels"):
+        model.fit_types(frame[["x"]], ["a", "b", "a"], window=(0, 10))
+    with pytest.raises(pt.InputError, match="no label in row 1"):
+        model.fit_types(frame[["x"]].head(3), ["a", None, "a"], window=(0, 10))
+    with pytest.raises(pt.SettingError, match="rare.*leave it out or join it"):
+        model.fit_types(frame[["x"]], ["rare"] + frame["species"].tolist()[1:], window=(0, 10))
+    with pytest.raises(pt.SettingError, match="50 types.*join those that are rare"):
+        model.fit_types(frame[["x"]], [str(k % 50) for k in range(100)], window=(0, 10))
+    with pytest.raises(pt.SettingError, match="give 1 to 2"):
+        model.fit_types(frame, "species", window=(0, 10), latent=3)
+    types = model.fit_types(frame, "species", window=(0, 10))
+    with pytest.raises(pt.SettingError, match="the types are oak, ash"):
+        types.of("elm")
+    with pytest.raises(pt.SettingError, match="is a ratio"):
+        types.ratio("oak", "ash").count()
+    with pytest.raises(pt.SettingError, match="part of a model of several types"):
+        types.of("oak").save(tmp_path / "oak.json")
+    import pickle
+
+    assert pickle.loads(pickle.dumps(types)).to_json() == types.to_json()
+    assert pickle.loads(pickle.dumps(types.of("oak"))).rate([3.0]).mean == types.of("oak").rate([3.0]).mean
+    assert "oak" in repr(types) and "rate of oak" in repr(types.of("oak"))
+
+
+def test_plots_of_types() -> None:
+    pytest.importorskip("matplotlib")
+    types = pt.IntensityModel(nodes=16).fit_types(two_species(), "species", window=(0, 10))
+    assert types.plot("oak/ash").get_ylabel() == "rate of oak over that of ash"
+    assert len(types.plot().get_lines()) >= 2

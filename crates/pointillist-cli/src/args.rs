@@ -560,6 +560,16 @@ pub struct FitArgs {
         probability of a type at a place, with intervals that know that types were learned from events too."
     )]
     pub types: Option<String>,
+    /// With --type: fit types as outputs of so many latent fields, 1 to 4 or auto, with a share of each that is learned
+    #[arg(
+        long,
+        value_name = "L|auto",
+        requires = "types",
+        long_help = "With --type: fit types as outputs of so many latent fields, 1 to 4 or auto. The logarithm of the rate of each type is a constant and a share of each field, \
+        which is learned and may be below 0: neurons that share a response with gains of their own, types that avoid what others seek. With auto numbers \
+        from 1 on are tried, as long as evidence asks for more, and the answer is an average over them."
+    )]
+    pub latent: Option<String>,
     /// Table of covariates on a grid, with columns named after the axes, or some of them, and one column per covariate; or a GeoTIFF; repeatable
     #[arg(
         long,
@@ -717,6 +727,9 @@ pub struct ScoreArgs {
     pub model: String,
     /// Events that were not used in the fit, from the same window
     pub heldout: String,
+    /// Of a model with types: the one that the held-out events are of, as in --of oak --where species=oak
+    #[arg(long, value_name = "TYPE")]
+    pub of: Option<String>,
     /// The held-out events come from J looks at the window
     #[arg(long, value_name = "J", conflicts_with = "trials")]
     pub repeats: Option<usize>,
@@ -815,6 +828,9 @@ pub struct ContrastArgs {
         window, which must then be the same)."
     )]
     pub regions: Vec<String>,
+    /// Of a model with types: the one that is meant in two regions, or two that are compared in one, as in cases/controls
+    #[arg(long, value_name = "TYPE")]
+    pub of: Option<String>,
     /// Quantiles, between 0 and 1
     #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
     pub quantiles: String,
@@ -834,7 +850,7 @@ pub struct SampleArgs {
     /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// Of a model with types: the one that is meant
+    /// Of a model with types: the one that is meant (default with --events: all of them, in a column `type`)
     #[arg(long, value_name = "TYPE")]
     pub of: Option<String>,
     /// Number of draws
@@ -985,6 +1001,9 @@ pub struct ReportArgs {
     /// Write the page here, as .html
     #[arg(short, long, value_name = "PAGE")]
     pub output: PathBuf,
+    /// Of a model with types: the one that is meant
+    #[arg(long, value_name = "TYPE")]
+    pub of: Option<String>,
     /// Heading of the page
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
@@ -1268,6 +1287,9 @@ pub struct CheckArgs {
     /// Look at the fit alone: whether the events look like events of the model, and where they do not
     #[arg(long)]
     pub fit: bool,
+    /// With --fit, of a model with types: the one that is meant
+    #[arg(long, value_name = "TYPE")]
+    pub of: Option<String>,
     /// With --fit: where to count, as `count --in` (default: even bins)
     #[arg(long = "in", value_name = "LO,HI,...|FILE", allow_hyphen_values = true)]
     pub regions: Vec<String>,

@@ -72,6 +72,63 @@ fn rates_ratios_shares_and_counts_agree() {
 }
 
 #[test]
+fn other_verbs_know_one_type_or_all() {
+    let folder = fitted();
+    let score = folder.run("score model.json events.csv --columns t --where kind=a --of a --json").good().json();
+    assert_eq!(score["events"], 60);
+    assert!(score["l_p"].as_f64().unwrap().is_finite() && score["m_p"].as_f64().unwrap().is_finite());
+    let checked = folder.run("check model.json --fit --of b --json").good().json();
+    assert_eq!(checked["events"], 60);
+    folder.run("report model.json --of a -o page.html --title A").good();
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    assert!(page.contains("shared and own") && page.contains("<h1>A</h1>"));
+    // Two regions of a type, and two types in a region: the draws of these belong together.
+    let regions = folder.run("contrast model.json --of a --in 0,5 --in 5,10 --json").good().json();
+    assert!(regions["probability"].as_f64().unwrap() > 0.9);
+    let types = folder.run("contrast model.json --of a/b --in 0,5 --json").good().json();
+    let counted = folder.run("count model.json --of b --in 0,5 --json").good().json();
+    let (mean, same) = (&types["b"]["expected"]["mean"], &counted["expected"]["mean"]);
+    assert!(
+        (mean.as_f64().unwrap() / same.as_f64().unwrap() - 1.0).abs() < 1e-9
+            && types["probability"].as_f64().unwrap() > 0.9
+    );
+    for verb in ["sample model.json --events --draws 200 --seed 1", "simulate --model model.json --draws 200 --seed 1"]
+    {
+        let (head, rows) = folder.run(verb).good().csv();
+        assert_eq!(head, ["draw", "type", "t"]);
+        for kind in ["a", "b"] {
+            let of_kind = rows.iter().filter(|row| row[1] == kind).count() as f64 / 200.0;
+            assert!((of_kind - 60.0).abs() < 3.0, "{of_kind}");
+        }
+        // Types of a set have chance of their own: no time twice.
+        let mut times: Vec<&String> = rows.iter().filter(|row| row[0] == "1").map(|row| &row[2]).collect();
+        let all = times.len();
+        times.sort();
+        times.dedup();
+        assert_eq!(times.len(), all);
+    }
+}
+
+#[test]
+fn latent_fields_have_loads_with_intervals() {
+    let folder = folder();
+    let said =
+        folder.run("fit events.csv --type kind --window 0,10 --nodes 32 --latent 1 -o m.json --json").good().json();
+    let loads = said["loadings"].as_array().unwrap();
+    assert_eq!(loads.len(), 2);
+    // `a` is early and `b` late: one has what the other lacks.
+    let value = |k: usize| loads[k]["value"].as_f64().unwrap();
+    assert!(value(0) * value(1) < 0.0, "{loads:?}");
+    for load in loads {
+        let end = |k: usize| load["interval"][k].as_f64().unwrap();
+        assert!(end(0) < load["value"].as_f64().unwrap() && load["value"].as_f64().unwrap() < end(1));
+    }
+    let text = folder.run("show m.json").good();
+    assert!(text.out.contains("1 latent field 100 %") && text.out.contains("field 1"), "{}", text.out);
+    folder.run("predict m.json --of a/b --at at.csv").good();
+}
+
+#[test]
 fn what_makes_no_sense_of_types_is_refused() {
     let folder = fitted();
     folder
@@ -93,7 +150,24 @@ fn what_makes_no_sense_of_types_is_refused() {
     folder.run("predict model.json --of a/a").refused(&["--of a/a"]);
     folder.run("sample model.json").refused(&["--of", "a, b"]);
     folder.run("plot model.json -o all.svg").refused(&["--of", "a, b"]);
-    folder.run("report model.json -o page.html").refused(&["several types"]);
+    for verb in ["report model.json -o page.html", "score model.json at.csv", "check model.json --fit"] {
+        folder.run(verb).refused(&["model.json has the types a, b; say with --of of which, as in --of a"]);
+    }
+    folder.run("check model.json events.csv --columns t").refused(&["several types", "fit one type by itself"]);
+    folder.run("check model.json events.csv --of a").refused(&["--of", "--fit"]);
+    folder.run("contrast model.json --in 0,5 --in 5,10").refused(&["--of", "a, b"]);
+    folder
+        .run("contrast model.json --of a/b --in 0,5 --in 5,10")
+        .refused(&["2 regions", "two types are compared in one"]);
+    folder.run("score model.json at.csv --of a/b").refused(&["a over b"]);
+    folder.run("fit events.csv --window 0,10 --columns t --latent 1").refused(&["--type"]);
+    folder.run("fit events.csv --type kind --window 0,10 --latent 3").refused(&["--latent 3", "give 1 to 2"]);
+    folder.run("fit events.csv --type kind --window 0,10 --latent many").refused(&["--latent many", "auto"]);
+    let many: String = (0..100).map(|i| format!("{},{}\n", 0.1 * f64::from(i), i % 50)).collect();
+    folder.write("many.csv", format!("t,kind\n{many}"));
+    folder
+        .run("fit many.csv --type kind --columns t --window 0,10")
+        .refused(&["50 types", "join those that are rare or alike"]);
     folder.run("fit events.csv --columns t --window 0,10 --smoothness 2 --link log -o plain.json -q").good();
     folder.run("predict plain.json --of a").refused(&["--of a", "no types"]);
     folder.run("predict plain.json --shares").refused(&["--shares", "no types"]);

@@ -102,6 +102,8 @@ pub enum Setting {
     Type,
     /// Of which type, or ratio of types, something is asked.
     Of,
+    /// How many latent fields types are outputs of.
+    Latent,
     /// The table of trials.
     Trials,
     /// The unit of an axis.
@@ -114,7 +116,7 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 50] = [
+    pub const ALL: [Self; 51] = [
         Self::Average,
         Self::Categorical,
         Self::Covariate,
@@ -161,6 +163,7 @@ impl Setting {
         Self::TrialColumn,
         Self::Type,
         Self::Of,
+        Self::Latent,
         Self::Trials,
         Self::Unit,
         Self::Vary,
@@ -216,6 +219,7 @@ impl Setting {
             Self::TrialColumn => "trial_column",
             Self::Type => "type",
             Self::Of => "of",
+            Self::Latent => "latent",
             Self::Trials => "trials",
             Self::Unit => "unit",
             Self::Vary => "vary",

@@ -126,7 +126,8 @@ impl ModelFileError {
             Self::Types { file, names } => {
                 let names = names.join(", ");
                 message![
-                    "{file} is a model of several types ({names}), and what is asked for is not known of those; predict, count, plot, sample and show are"
+                    "{file} is a model of several types ({names}), and what is asked for is not known of those; predict, count, contrast, plot, sample, simulate, score, check --fit, report and show are; \
+                     or fit one type by itself"
                 ]
             }
             Self::CutShort { file } => message!["{file} is cut short; copy it again, or fit again"],

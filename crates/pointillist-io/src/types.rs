@@ -7,7 +7,7 @@ use super::model_file::{KeptEvents, KeptTypes, MOST_EVENTS, ModelFile};
 use super::spec::plural;
 use super::window::show_window;
 use crate::message;
-use pointillist::types::{FieldReport, TypesFit, TypesPosterior, TypesReport};
+use pointillist::types::{FieldReport, Latent, Loading, TypesFit, TypesPosterior, TypesReport};
 use pointillist::{Error, Events, Points, Posterior, Window};
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +96,15 @@ impl TypesModel {
     }
 }
 
+/// How many latent fields are meant by `2` or `auto`.
+pub fn latent(text: &str) -> Result<Latent, Message> {
+    match (text.trim(), text.trim().parse()) {
+        ("auto", _) => Ok(Latent::Auto),
+        (_, Ok(count)) => Ok(Latent::Fields(count)),
+        _ => Err(message![Setting::Latent.given(text), " is not understood; give a number of fields, or auto"]),
+    }
+}
+
 /// The JSON of a fit of several types; scripts rely on the names.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -106,6 +115,9 @@ pub struct TypesSummary {
     pub families: Vec<FamilySummary>,
     /// What is known of the fields.
     pub fields: Vec<FieldSummary>,
+    /// The loads of latent fields, if types are outputs of those.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loadings: Vec<LoadingSummary>,
     /// Events of all types.
     pub events: usize,
     /// The unit of rates.
@@ -164,6 +176,22 @@ pub struct FamilySummary {
     pub weight: f64,
 }
 
+/// The load of a type on a latent field.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoadingSummary {
+    /// The type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The field, from 1.
+    pub field: usize,
+    /// The most probable value.
+    pub value: f64,
+    /// The ends of the 90 % interval, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+}
+
 /// A kind of field: posterior means and standard deviations.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -196,12 +224,19 @@ impl TypesSummary {
             ranges: ranges.clone(),
             sd: *sd,
         };
+        let loading = |Loading { kind, field, value, interval, .. }: &Loading| LoadingSummary {
+            kind: names[*kind].clone(),
+            field: field + 1,
+            value: *value,
+            interval: *interval,
+        };
         let axes = window.axes();
         let range_unit = axes[0].unit.clone().filter(|unit| axes.iter().all(|axis| axis.unit.as_ref() == Some(unit)));
         Self {
             types: names.iter().enumerate().map(one).collect(),
             families: fit.tried.iter().zip(&fit.weights).map(family).collect(),
             fields: fit.fields.iter().map(field).collect(),
+            loadings: fit.loadings.iter().map(loading).collect(),
             events: counts.iter().sum(),
             unit: rate_unit(window),
             range_unit,
@@ -219,14 +254,21 @@ impl TypesSummary {
 
     /// For people.
     pub fn text(&self, source: &str) -> String {
-        let mut lines = vec![format!(
-            "{source}: {} of {} types, {}",
+        let head = format!(
+            "{source}: {} of {} types, {}\n",
             plural(self.events, "event", "events"),
             self.types.len(),
             self.window
-        )];
+        );
         let width = self.types.iter().map(|one| one.name.chars().count()).max().unwrap_or(0).max(12);
-        let mut line = |name: &str, text: String| lines.push(format!("  {name:<width$} {text}"));
+        let line = |(name, text): (String, String)| format!("  {name:<width$} {text}\n");
+        head + &self.rows().into_iter().map(line).collect::<String>()
+    }
+
+    /// Its lines: what each is about, and what there is to say.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        let mut lines = vec![];
+        let mut line = |name: &str, text: String| lines.push((name.to_string(), text));
         for one in &self.types {
             let (rate, unit) = (brief(one.mean_rate), &self.unit);
             line(&one.name, format!("{}, {rate} {unit} on average", plural(one.events, "event", "events")));
@@ -243,10 +285,13 @@ impl TypesSummary {
             ranges.dedup();
             let (mean, sd) = field.sd;
             let ranges = ranges.join(" by ");
-            line(
-                &format!("{} field", field.name),
-                format!("sd {} ± {} of the logarithm of a rate, range {ranges}", three(mean), three(sd)),
-            );
+            match self.loadings.is_empty() {
+                true => line(
+                    &format!("{} field", field.name),
+                    format!("sd {} ± {} of the logarithm of a rate, range {ranges}", three(mean), three(sd)),
+                ),
+                false => line(&field.name, format!("{}; range {ranges}", self.loads_of(&field.name))),
+            }
         }
         let nodes = self.nodes.iter().map(usize::to_string).collect::<Vec<_>>().join("×");
         let (smoothness, components) = (self.smoothness, self.components);
@@ -257,7 +302,17 @@ impl TypesSummary {
         });
         let stop = if self.converged { "converged" } else { "NOT CONVERGED" };
         line("stop", format!("{stop}; {} evaluations{seconds}", self.evaluations));
-        lines.join("\n") + "\n"
+        lines
+    }
+
+    /// The loads on a latent field, each with its interval.
+    fn loads_of(&self, field: &str) -> String {
+        let own = self.loadings.iter().filter(|load| format!("field {}", load.field) == field);
+        let told = own.map(|load| {
+            let interval = load.interval.map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+            format!("{} {:.2}{interval}", load.kind, load.value)
+        });
+        told.collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -10,6 +10,7 @@ mod rivals;
 mod settings;
 mod simulate;
 mod summary;
+mod types;
 mod window;
 
 use pyo3::prelude::*;
@@ -35,6 +36,8 @@ mod _core {
     use super::simulate::simulate;
     #[pymodule_export]
     use super::summary::{Summary, summarise};
+    #[pymodule_export]
+    use super::types::{TypesPosterior, fit_types};
     #[pymodule_export]
     use super::window::{Window, instants, resolve_window, synonyms};
     use super::*;

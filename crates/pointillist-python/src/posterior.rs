@@ -556,6 +556,12 @@ impl Posterior {
 }
 
 impl Posterior {
+    /// Of one type, or of a ratio of two: what the fit said is said of all types together.
+    pub fn view(file: ModelFile) -> Self {
+        let summary = FitSummary { events: file.event_count, ..FitSummary::default() };
+        Self { file, summary }
+    }
+
     fn of(file: ModelFile) -> PyResult<Self> {
         let mut summary = FitSummary::deserialize(&file.summary).map_err(|error| {
             errors::input(format!("the summary of {} makes no sense ({error}); fit again", file.source))

@@ -2,7 +2,9 @@
 
 use super::escaped;
 use pointillist_io::fit_summary::Summary;
+use pointillist_io::types::TypesSummary;
 use pointillist_io::{ModelFile, Spelling, show_window};
+use serde::Deserialize;
 
 /// One sentence under the heading.
 pub fn lead(model: &ModelFile, summary: Option<&Summary>) -> String {
@@ -16,11 +18,16 @@ pub fn lead(model: &ModelFile, summary: Option<&Summary>) -> String {
 
 /// All of it.
 pub fn card(model: &ModelFile, summary: Option<&Summary>, spelling: &impl Spelling) -> String {
+    let of_types = summary.is_none().then(|| TypesSummary::deserialize(&model.summary).ok()).flatten();
+    let (warnings, rows) = match (summary, of_types) {
+        (Some(summary), _) => (summary.warnings.clone(), summary.rows(spelling)),
+        (None, Some(types)) => (types.warnings.clone(), types.rows()),
+        (None, None) => return String::new(),
+    };
     let mut html = String::new();
-    let Some(summary) = summary else { return html };
-    if !summary.warnings.is_empty() {
+    if !warnings.is_empty() {
         html += "<section aria-label=\"Warnings\">\n<h2>What to know before trusting it</h2>\n";
-        for warning in &summary.warnings {
+        for warning in &warnings {
             html += &format!("<p class=\"warning\">{}</p>\n", escaped(warning));
         }
         html += "</section>\n";
@@ -30,7 +37,7 @@ pub fn card(model: &ModelFile, summary: Option<&Summary>, spelling: &impl Spelli
         format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name), escaped(value))
     };
     html += &row("events", &format!("{} from {}", model.event_count, model.source));
-    summary.rows(spelling).iter().for_each(|(name, value)| html += &row(name, value));
+    rows.iter().for_each(|(name, value)| html += &row(name, value));
     if let Some(crs) = &model.reference.crs {
         html += &row("coordinates", crs);
     }

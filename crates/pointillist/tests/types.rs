@@ -3,7 +3,8 @@
 use pointillist::internals::numerics::{Matrix, linalg};
 use pointillist::internals::sample::standard_normal;
 use pointillist::settings::{Inducing, Smoothness};
-use pointillist::types::{ShareOfType, TypesFit, TypesPosterior, by_type};
+use pointillist::state::BasisState;
+use pointillist::types::{Latent, ShareOfType, TypesFit, TypesPosterior, by_type};
 use pointillist::window::{Exposure, Polygons};
 use pointillist::{Error, Events, LatticeChoice, Link, Model, Points, Posterior, Prior, Window};
 use rand::RngExt;
@@ -100,7 +101,11 @@ fn ratios_and_shares_are_those_of_joint_draws() {
     let kinds = [0.0, 2.0, 4.0].map(|phase| thinned(&window, 14.0, |x| 7.0 * (1.0 + (x[0] + phase).sin()), &mut rng));
     let types = model(&[40]).fit_types(&named(kinds.to_vec())).unwrap().posterior;
     // At nodes of the lattice there is nothing to interpolate.
-    let places = Points::line(&[0.7, 5.0, 9.1]).unwrap();
+    let BasisState::Layers(layers) = &types.joint().state().components[0].basis else { panic!("fields of types") };
+    let (margin, step) =
+        (10.0 * layers.margin[0], 10.0 * (1.0 + 2.0 * layers.margin[0]) / (layers.nodes[0] - 1) as f64);
+    let node = |near: f64| step * ((near + margin) / step).round() - margin;
+    let places = Points::line(&[0.7, 5.0, 9.1].map(node)).unwrap();
     let draws = 4000;
     let drawn: Vec<Vec<Vec<f64>>> = (0..3).map(|k| types.of(k).unwrap().sample(&places, draws, 7).unwrap()).collect();
     let shares = types.shares(&places, &[0.05, 0.5, 0.95]).unwrap();
@@ -377,6 +382,131 @@ fn coverage_of_200_sets() {
             [found.rates, found.ratios, found.shares, found.plug_in].map(|part| 100.0 * Coverage::part(part));
         println!("{dims} axes: rates {rates:.1} %, ratios {ratios:.1} %, shares {shares:.1} %, plug-in {plug_in:.1} %");
         missed.extend([rates, ratios, shares].into_iter().filter(|part| !(86.0..=94.0).contains(part)));
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// Types on a line that are outputs of latent fields with these ranges: loads by type and field, and about so many events of each.
+struct Outputs {
+    ranges: Vec<f64>,
+    loads: Vec<Vec<f64>>,
+    events: Vec<f64>,
+}
+
+impl Outputs {
+    fn draw(&self, seed: u64) -> Vec<(String, Events)> {
+        let window = Window::interval(0.0, 10.0).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let fields: Vec<(Cells, Vec<f64>)> = self
+            .ranges
+            .iter()
+            .map(|range| {
+                let cells = Cells::new(1, 80, *range);
+                let drawn = cells.draw(&mut rng);
+                (cells, drawn)
+            })
+            .collect();
+        let of_type = |(loads, events): (&Vec<f64>, &f64)| {
+            let level = (events / 10.0).ln() - 0.5 * loads.iter().map(|a| a * a).sum::<f64>();
+            let f: Vec<f64> =
+                (0..80).map(|n| level + loads.iter().zip(&fields).map(|(a, (_, g))| a * g[n]).sum::<f64>()).collect();
+            fields[0].0.events(&f, &window, &mut rng)
+        };
+        named(self.loads.iter().zip(&self.events).map(of_type).collect())
+    }
+
+    /// The true loads with the sign that the report gives them.
+    fn truth(&self, kind: usize, field: usize, first: usize) -> f64 {
+        self.loads[kind][field] * self.loads[first][field].signum()
+    }
+}
+
+fn one_response() -> Outputs {
+    let loads = [0.9, 0.6, -0.7].map(|a| vec![a]).to_vec();
+    Outputs { ranges: vec![4.0], loads, events: vec![260.0, 180.0, 180.0] }
+}
+
+#[test]
+fn loads_of_one_latent_field_are_found_with_their_signs() {
+    let outputs = one_response();
+    let types = outputs.draw(21);
+    let most = (0..3).max_by_key(|k| types[*k].1.len()).unwrap();
+    let fit = model(&[40]).fit_outputs(&types, Latent::Fields(1)).unwrap();
+    assert_eq!(fit.report.loadings.len(), 3);
+    for load in &fit.report.loadings {
+        let (low, high) = load.interval.unwrap();
+        let truth = outputs.truth(load.kind, 0, most);
+        assert!(low < load.value && load.value < high && high - low < 1.5, "{load:?}");
+        // An interval of 99 % at this seed: twice as wide holds all three.
+        let half = 0.5 * (high - low);
+        assert!(low - half < truth && truth < high + half && truth * load.value > 0.0, "{truth} {load:?}");
+    }
+    // What avoids the others is told by the ratio too: high where the field is low.
+    let rates =
+        |k: usize| fit.posterior.of(k).unwrap().rate(&Points::line(&[1.0, 3.0, 5.0, 7.0, 9.0]).unwrap()).unwrap().mean;
+    let (one, two, three) = (rates(0), rates(1), rates(2));
+    let order = |rates: &[f64]| (0..5).max_by(|a, b| rates[*a].total_cmp(&rates[*b])).unwrap();
+    assert_eq!(order(&one), order(&two));
+    assert_ne!(order(&one), order(&three));
+}
+
+#[test]
+fn the_number_of_latent_fields_is_told_by_evidence() {
+    let own = Outputs {
+        ranges: vec![4.0, 4.0],
+        loads: vec![vec![0.9, 0.0], vec![0.0, 0.9], vec![0.6, 0.6]],
+        events: vec![300.0, 220.0, 150.0],
+    };
+    let fit = model(&[32]).fit_outputs(&own.draw(5), Latent::Auto).unwrap();
+    let evidence: Vec<f64> = fit.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
+    assert!(evidence[1] > evidence[0] + 5.0, "{:?}", fit.report.tried);
+    let of_one = model(&[32]).fit_outputs(&one_response().draw(5), Latent::Auto).unwrap();
+    let evidence: Vec<f64> = of_one.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
+    assert!(evidence[0] > evidence[1], "{:?}", of_one.report.tried);
+    let total: f64 = fit.report.weights.iter().sum();
+    assert!((total - 1.0).abs() < 1e-12);
+    for bad in [0, 4] {
+        let said = model(&[32]).fit_outputs(&own.draw(5), Latent::Fields(bad)).unwrap_err().to_string();
+        assert!(said.contains("give 1 to 3"), "{said}");
+    }
+}
+
+/// `cargo test --release -p pointillist --test all types::coverage_of_loadings -- --ignored --nocapture`
+#[test]
+#[ignore = "200 sets of one latent field and of two"]
+fn coverage_of_loadings_in_200_sets() {
+    let two = Outputs {
+        ranges: vec![5.0, 3.0],
+        loads: vec![vec![0.9, 0.0], vec![0.6, 0.7], vec![-0.5, 0.8]],
+        events: vec![900.0, 300.0, 100.0],
+    };
+    let mut missed = vec![];
+    for outputs in [one_response(), two] {
+        let (mut inside, mut all, mut sets, mut unknown) = (0, 0, 0, 0);
+        let fields = outputs.ranges.len();
+        for seed in 0..200 {
+            let types = outputs.draw(3000 + seed);
+            let mut order = [0, 1, 2];
+            order.sort_by_key(|k| std::cmp::Reverse(types[*k].1.len()));
+            // With two fields loads are told in the order of the numbers of events, which chance may turn.
+            if fields > 1 && order != [0, 1, 2] {
+                continue;
+            }
+            sets += 1;
+            let fit = model(&[40]).fit_outputs(&types, Latent::Fields(fields)).unwrap();
+            for load in &fit.report.loadings {
+                let truth = outputs.truth(load.kind, load.field, order[load.field]);
+                let Some((low, high)) = load.interval else {
+                    unknown += 1;
+                    continue;
+                };
+                all += 1;
+                inside += usize::from(low <= truth && truth <= high);
+            }
+        }
+        let part = 100.0 * f64::from(inside as u32) / f64::from(all);
+        println!("{fields} latent: loads {part:.1} % of {all} in {sets} sets; {unknown} without an interval");
+        missed.extend(Some(part).filter(|part| !(86.0..=94.0).contains(part)));
     }
     assert!(missed.is_empty(), "{missed:?}");
 }

@@ -3,6 +3,7 @@
 use super::count::{counting, regions};
 use super::meter::{plan, shown};
 use super::summary::{GoodnessSummary, brief};
+use super::types::Chosen;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
 use crate::io::{self, Column, ModelFile, Written};
@@ -116,7 +117,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
         io::check_name(path, if context.json() { Written::Json } else { Written::Csv })?;
         io::check_target(path)?;
     }
-    let model = ModelFile::read(&args.model)?;
+    let model = Chosen::read(&args.model, args.of.as_deref())?.one(&args.model)?;
     let points = events(args, &model, context)?;
     if points.len() != model.event_count {
         let (found, fitted) = (points.len(), model.event_count);

@@ -4,8 +4,10 @@ use super::count::{self, Answer, Moments};
 use super::figure::zones_apart;
 use super::score::check_draws;
 use super::summary::{brief, is_repeated};
+use super::types::{Chosen, which};
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::ContrastArgs;
+use crate::io::types::{Of, TypesModel};
 use crate::io::{self, ModelFile, Region};
 use pointillist::{Contrast, JointCounts, Posterior, Window};
 use serde::Serialize;
@@ -59,7 +61,7 @@ pub fn run(args: &ContrastArgs, context: &Context) -> Result<Outcome, Failure> {
     let asked = Asked { args, probabilities, context };
     let (report, middle) = match &args.models[..] {
         [first, second] => asked.two_models(first, second)?,
-        models => asked.two_regions(&models[0])?,
+        models => asked.one_model(&models[0])?,
     };
     let json = json_line(&report)?;
     let text = if context.json() { json } else { report.text(&asked.probabilities, middle) };
@@ -68,31 +70,72 @@ pub fn run(args: &ContrastArgs, context: &Context) -> Result<Outcome, Failure> {
 }
 
 impl Asked<'_> {
+    /// Two regions of one model, or two of its types.
+    fn one_model(&self, path: &str) -> Result<(Report, f64), Failure> {
+        let (model, of) = (ModelFile::read_any(path)?, self.args.of.as_deref());
+        if let (Some(types), Some(of)) = (TypesModel::of(&model).transpose()?, of)
+            && let Of::Ratio(above, below) = types.asked(of)?
+        {
+            return self.two_types(path, &types, [above, below]);
+        }
+        let model = match Chosen::new(path, model, of)? {
+            Chosen::All(types) => return Err(which(path, &types)),
+            chosen => chosen.one(path)?,
+        };
+        self.two_regions(path, &model.posterior)
+    }
+
+    /// Two types in one region; and the median of their ratio.
+    fn two_types(&self, path: &str, types: &TypesModel, kinds: [usize; 2]) -> Result<(Report, f64), Failure> {
+        let posterior = types.types.of(kinds[0])?;
+        let regions = count::regions((&self.args.regions, None, None), &posterior, self.context)?;
+        let [region] = &regions[..] else {
+            let found = spec::plural(regions.len(), "region", "regions");
+            return Err(format!("--in gives {found} of {path}; two types are compared in one").into());
+        };
+        let (seed, draws) = (self.context.seed(), self.args.draws);
+        let counts =
+            count::counting(|watch| types.types.joint_counts_watched(&kinds, &region.window, (draws, seed), watch))?;
+        let contrast = counts.contrast(0, 1, &self.with_middle())?;
+        let side = |number: usize| Side {
+            model: path.into(),
+            counted: count::answer(region, &counts, number, &self.probabilities),
+            shown: format!("{}, {}", types.types.names()[kinds[number]], shown(region, &posterior)),
+        };
+        Ok(self.report([side(0), side(1)], contrast, counts.draws()))
+    }
+
     /// Two regions of one model; and the median of their ratio.
-    fn two_regions(&self, path: &str) -> Result<(Report, f64), Failure> {
+    fn two_regions(&self, path: &str, posterior: &Posterior) -> Result<(Report, f64), Failure> {
         if self.args.regions.is_empty() {
             return Err(format!("{path} alone needs two regions; give --in twice, or another model").into());
         }
-        let posterior = ModelFile::read(path)?.posterior;
-        let regions = count::regions((&self.args.regions, None, None), &posterior, self.context)?;
+        let regions = count::regions((&self.args.regions, None, None), posterior, self.context)?;
         let [a, b] = &regions[..] else {
             let found = spec::plural(regions.len(), "region", "regions");
             return Err(format!("--in gives {found} of {path}; with one model there must be two in all").into());
         };
         let seed = self.context.seed();
-        let counts = count::joint_counts(&posterior, &regions, self.args.draws, seed)?;
+        let counts = count::joint_counts(posterior, &regions, self.args.draws, seed)?;
         let contrast = counts.contrast(0, 1, &self.with_middle())?;
         let side = |region: &Region, number: usize| Side {
             model: path.into(),
             counted: count::answer(region, &counts, number, &self.probabilities),
-            shown: shown(region, &posterior),
+            shown: shown(region, posterior),
         };
         Ok(self.report([side(a, 0), side(b, 1)], contrast, counts.draws()))
     }
 
     /// Two models in one region; and the median of their ratio.
     fn two_models(&self, first: &str, second: &str) -> Result<(Report, f64), Failure> {
-        let files = [ModelFile::read(first)?, ModelFile::read(second)?];
+        let of = self.args.of.as_deref();
+        let read = |path: &str| -> Result<ModelFile, Failure> {
+            match TypesModel::of(&ModelFile::read_any(path)?) {
+                Some(_) => Chosen::read(path, of)?.one(path),
+                None => Ok(ModelFile::read(path)?),
+            }
+        };
+        let files = [read(first)?, read(second)?];
         let [one, other] = files.each_ref().map(|file| &file.posterior);
         self.check_comparable([(first, one.window()), (second, other.window())])?;
         check_independent([(first, one), (second, other)], "give one, and two regions with --in")?;

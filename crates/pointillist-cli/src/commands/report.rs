@@ -1,9 +1,10 @@
 //! `report`: the page to share.
 
 use super::meter::shown;
+use super::types::Chosen;
 use super::{Context, Failure, Outcome, json_line};
 use crate::args::ReportArgs;
-use crate::io::{self, ModelFile};
+use crate::io;
 use crate::spelling::Options;
 use pointillist_report::{Settings, page};
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::path::Path;
 pub fn run(args: &ReportArgs, context: &Context) -> Result<Outcome, Failure> {
     check_name(&args.output)?;
     io::check_target(&args.output)?;
-    let model = ModelFile::read(&args.model)?;
+    let model = Chosen::read(&args.model, args.of.as_deref())?.one(&args.model)?;
     let settings = Settings { title: args.title.clone(), cells: args.cells.into() };
     let html = shown("the page", |watch| page(&model, &settings, &Options, watch))?;
     io::write_atomically(&args.output, html.as_bytes())?;

@@ -2,7 +2,7 @@
 
 use super::meter::shown;
 use super::types::Chosen;
-use super::{Context, Failure, Outcome, figure, predict};
+use super::{Context, Failure, Outcome, figure, predict, types};
 use crate::args::SampleArgs;
 use crate::io::{self, Column};
 use crate::options::Mode;
@@ -25,7 +25,13 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
     context.check_table(args.output.as_deref())?;
-    let posterior = Chosen::read(&args.model, args.of.as_deref())?.one(&args.model)?.posterior;
+    let chosen = Chosen::read(&args.model, args.of.as_deref())?;
+    if let (Chosen::All(types), true) = (&chosen, args.events) {
+        let columns = types::event_sets(types, args.draws, limit, context)?;
+        context.emit_columns(args.output.as_deref(), &columns)?;
+        return Ok(Outcome::Done);
+    }
+    let posterior = chosen.one(&args.model)?.posterior;
     let posterior = io::covariates::set(&posterior, &args.set)?;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context)?

@@ -2,9 +2,10 @@
 
 use super::input;
 use super::meter::shown;
+use super::types::Chosen;
 use super::{Context, Failure, Outcome, json_line, spec};
 use crate::args::ScoreArgs;
-use crate::io::{self, HeldOut, LooksSaidBy, ModelFile};
+use crate::io::{self, HeldOut, LooksSaidBy};
 use pointillist::Score;
 use pointillist::estimates::LogMean;
 use pointillist::limits::MOST_DRAWS;
@@ -34,7 +35,7 @@ struct Scores {
 /// Does what was asked for.
 pub fn run(args: &ScoreArgs, context: &Context) -> Result<Outcome, Failure> {
     check_draws(args.draws)?;
-    let model = ModelFile::read(&args.model)?;
+    let model = Chosen::read(&args.model, args.of.as_deref())?.one(&args.model)?;
     let window = model.posterior.window();
     let asked = HeldOut {
         path: &args.heldout,

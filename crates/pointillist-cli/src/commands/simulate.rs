@@ -1,6 +1,7 @@
 //! `simulate`: events from an intensity that is a formula, that of a model, or drawn itself.
 
 use super::summary::brief;
+use super::types::{self, Chosen};
 use super::{Context, Failure, Outcome, predict, spec};
 use crate::args::{Places, SimulateArgs};
 use crate::io::observed::{self, Looks};
@@ -127,7 +128,15 @@ fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result
 }
 
 fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
-    let posterior = ModelFile::read(model)?.posterior;
+    let posterior = match Chosen::read(model, None)? {
+        Chosen::All(types) => {
+            let window = types.model.posterior.window();
+            let limit = |events: usize| check_size(events as f64 / args.draws as f64, args.draws, window);
+            let events = types::event_sets(&types, args.draws, limit, context)?;
+            return Ok(Simulated { events, truth: None });
+        }
+        chosen => chosen.one(model)?.posterior,
+    };
     let expected = posterior.expected(posterior.window())?;
     check_size(expected, args.draws, posterior.window())?;
     let events = drawn(posterior.window(), Some(expected), args.draws, context, |draw| {

@@ -2,7 +2,7 @@
 
 use super::fit::{say, watched, write};
 use super::meter::shown;
-use super::{Context, Failure, Outcome, input, json_line, spec};
+use super::{Context, Failure, Outcome, input, json_line, predict, spec};
 use crate::args::FitArgs;
 use crate::io::types::{FittedTypes, Of, TypesModel, TypesSummary};
 use crate::io::{self, Column, ModelFile, Setting, Spelling};
@@ -86,8 +86,12 @@ pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, F
     };
     let model = spec::model(&args.options, events.window().axes(), context)?;
     let types = by_type(&events, &labels.kinds, &labels.names)?;
-    let found =
-        watched(|watch| model.fit_types_watched(&types, watch)).map_err(|error| refusal(error, column, args))?;
+    let latent = args.latent.as_deref().map(io::types::latent).transpose()?;
+    let found = watched(|watch| match latent {
+        Some(latent) => model.fit_outputs_watched(&types, latent, watch),
+        None => model.fit_types_watched(&types, watch),
+    });
+    let found = found.map_err(|error| refusal(error, column, args))?;
     let mut fitted = FittedTypes::new(found, &events, labels, source, warnings);
     fitted.model.command = Some(context.typed.command().into());
     fitted.summary.warnings.iter().for_each(|warning| context.warn(warning));
@@ -107,6 +111,9 @@ fn refusal(error: Error, column: &str, args: &FitArgs) -> Failure {
     match error {
         Error::Setting { name, value, requirement } if name == "type" => {
             format!("--type {column}: {value} {requirement}").into()
+        }
+        Error::Setting { name, value, requirement } if name == "latent" => {
+            format!("--latent {value}: {value} {requirement}").into()
         }
         other => spec::fault(other, &args.options),
     }
@@ -137,6 +144,39 @@ pub fn shares(types: &TypesModel, kinds: &[usize], points: &Points, quantiles: &
             .enumerate()
             .map(|(k, p)| Column::Numbers(format!("share_q{p}"), joined(&|share| share.quantiles[k].clone()))),
     );
+    Ok(columns)
+}
+
+/// Sets of events of all types, with a column that names the type of each. `limit` refuses too many.
+pub fn event_sets(
+    types: &TypesModel,
+    draws: usize,
+    limit: impl Fn(usize) -> Result<(), Failure>,
+    context: &Context,
+) -> Result<Vec<Column>, Failure> {
+    let (names, window) = (types.types.names(), types.model.posterior.window());
+    let mut expected = 0.0;
+    for kind in 0..names.len() {
+        expected += types.types.of(kind)?.expected(window)?;
+    }
+    limit((expected.max(1.0) * draws as f64) as usize)?;
+    let (mut numbers, mut labels, mut coordinates) = (vec![], vec![], vec![]);
+    shown("sets of events", |watch| {
+        for draw in 0..draws as u64 {
+            let (points, kinds) = types.types.sample_events(context.seed(), draw)?;
+            numbers.extend(std::iter::repeat_n(draw + 1, points.len()));
+            labels.extend(kinds.iter().map(|kind| names[*kind].clone()));
+            coordinates.extend_from_slice(points.coordinates());
+            if watch((draw + 1) as f64 / draws as f64).is_break() {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(())
+    })?;
+    let points = Points::new(window.dims(), coordinates)?;
+    let own = vec![Column::Whole("draw".into(), numbers), Column::Texts("type".into(), labels)];
+    let mut columns = predict::apart_as("set_", own, window, context);
+    columns.extend(predict::coordinates(&points, window));
     Ok(columns)
 }
 

@@ -53,14 +53,19 @@ pub(crate) struct Members<M> {
     /// Each with the logarithm of bound, prior and the volume that it stands for, in the order in which they were reached: the best Θ first.
     pub(crate) list: Vec<(f64, M)>,
     pub(crate) standard_errors: Option<Vec<StandardError>>,
+    /// The covariance of the search's coordinates that these are from.
+    pub(crate) covariance: Option<Matrix>,
     /// Why it is one alone, if it is.
     pub(crate) alone: Option<Alone>,
+    /// The logarithm of what all places of the grid weigh over what those weigh that were looked at, as a bell has it: more hyper-parameters leave more
+    /// of it out, which counts where families with different numbers of them are compared.
+    pub(crate) left_out: f64,
 }
 
 impl<M> Members<M> {
     /// None but the best.
     pub(crate) fn none(standard_errors: Option<Vec<StandardError>>) -> Self {
-        Self { list: vec![], standard_errors, alone: None }
+        Self { list: vec![], standard_errors, covariance: None, alone: None, left_out: 0.0 }
     }
 }
 
@@ -100,8 +105,8 @@ impl Alone {
     }
 }
 
-/// Points of the grid, and why there is one alone, if there is.
-type Followed<M> = (Vec<Point<M>>, Option<Alone>);
+/// Points of the grid, what a bell weighs at all places that were looked at, and why there is one point alone, if there is.
+type Followed<M> = (Vec<Point<M>>, f64, Option<Alone>);
 
 /// A point of the grid, with what was found there.
 struct Point<M> {
@@ -127,17 +132,20 @@ impl<K: Kind> Search<'_, '_, K> {
         let grid = Grid::new(self, run)?;
         let middle = self.points(run, &grid, vec![(vec![0; grid.root.rows()], run.sites.clone())])?.pop();
         let Some(middle) = middle else { return Err(Error::NotANumber { parameters: vec![] }) };
-        let (points, alone) = match alone {
-            Some(why) => (vec![middle], Some(why)),
+        let (points, weighed, alone) = match alone {
+            Some(why) => (vec![middle], 1.0, Some(why)),
             None => self.rings(run, &grid, (middle, searched))?,
         };
-        let log_volume = match points.len() {
-            1 => grid.log_volume(TAU.sqrt()),
-            _ => grid.log_volume(STEP),
+        // One point stands for the whole bell.
+        let (log_volume, left_out) = match points.len() {
+            1 => (grid.log_volume(TAU.sqrt()), 0.0),
+            _ => (grid.log_volume(STEP), grid.root.rows() as f64 * (TAU.sqrt() / STEP).ln() - weighed.ln()),
         };
         let member = |point: Point<K::Member>| (point.value + log_volume, point.member);
-        let standard_errors = grid.covariance().and_then(|covariance| self.errors_from(&run.theta, &covariance));
-        Ok(Members { list: points.into_iter().map(member).collect(), standard_errors, alone })
+        let covariance = grid.covariance();
+        let standard_errors = covariance.as_ref().and_then(|covariance| self.errors_from(&run.theta, covariance));
+        let list = points.into_iter().map(member).collect();
+        Ok(Members { list, standard_errors, covariance, alone, left_out })
     }
 
     /// Rings about the middle, until one changes nothing.
@@ -148,7 +156,7 @@ impl<K: Kind> Search<'_, '_, K> {
         (middle, searched): (Point<K::Member>, f64),
     ) -> Result<Followed<K::Member>> {
         let mut seen: HashSet<Vec<i32>> = HashSet::from([middle.place.clone()]);
-        let mut points = vec![middle];
+        let (mut points, mut weighed) = (vec![middle], 1.0);
         let (mut ring, mut last) = (0..1, 0.0);
         let most = (1.0 + MOST_WORK) * searched + LITTLE_WORK;
         // The next ring costs twice as much as the last one. The first is made in any case.
@@ -162,8 +170,12 @@ impl<K: Kind> Search<'_, '_, K> {
                 let new = neighbours(&points[at].place).into_iter().filter(|place| seen.insert(place.clone()));
                 next.extend(new.map(|place| (place.clone(), grid.sites_at(&place, &points[at]))));
             }
+            // Places that turn out to weigh nothing were looked at as well; those for which there is no room were not.
+            weighed += next.iter().map(|(place, _)| bell(place)).sum::<f64>();
             for point in self.points(run, grid, next)? {
-                if points.len() < MOST && point.value > best_of(&points) - COUNTS {
+                if points.len() >= MOST {
+                    weighed -= bell(&point.place);
+                } else if point.value > best_of(&points) - COUNTS {
                     points.push(point);
                 }
             }
@@ -173,11 +185,11 @@ impl<K: Kind> Search<'_, '_, K> {
                 if is_first {
                     points.truncate(1);
                 }
-                return Ok((points, is_first.then_some(Alone::NoDifference)));
+                return Ok((points, weighed, is_first.then_some(Alone::NoDifference)));
             }
             (ring, last) = (ended..points.len(), self.work.get() - before);
         }
-        Ok((points, None))
+        Ok((points, weighed, None))
     }
 
     /// These points of the grid, each from its sites, in their order; none beyond the bounds of the search, or where q cannot be found.
@@ -322,6 +334,12 @@ fn places(window: &Window) -> Result<Points> {
     Points::new(dims, inside.concat())
 }
 
+/// What a bell weighs at a place of the grid, beside its middle.
+fn bell(place: &[i32]) -> f64 {
+    let square: f64 = place.iter().map(|k| (STEP * f64::from(*k)).powi(2)).sum();
+    (-0.5 * square).exp()
+}
+
 /// One step each way along each coordinate.
 fn neighbours(place: &[i32]) -> Vec<Vec<i32>> {
     let moved = |i: usize, by: i32| {
@@ -330,4 +348,16 @@ fn neighbours(place: &[i32]) -> Vec<Vec<i32>> {
         place
     };
     (0..place.len()).flat_map(|i| [moved(i, 1), moved(i, -1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bell summed over all places of the grid, times the volume of a cell, is the whole bell; what a few places leave out is the rest.
+    #[test]
+    fn places_of_the_grid_weigh_what_a_bell_does() {
+        let sum: f64 = (-6..=6).flat_map(|a| (-6..=6).map(move |b| bell(&[a, b]))).sum();
+        assert!((STEP * STEP * sum / TAU - 1.0).abs() < 1e-3);
+    }
 }

@@ -37,7 +37,7 @@ pub(crate) use inducing::{grid_optimum, optimum};
 pub use members::Alone;
 pub use model::{Budget, Family, Inducing, InducingPoints, LatticeChoice, Method, Model, Vary};
 pub use prior::Prior;
-pub use types::{FieldReport, TypesFit, TypesReport, by_type};
+pub use types::{FieldReport, Latent, Loading, TypesFit, TypesReport, by_type};
 
 use crate::bound::{self, Bound, Gaussian};
 use crate::covariates::{Covariate, Regressors};
@@ -733,7 +733,7 @@ impl Asked {
         if on.jitter > self.jitter {
             warnings.push(format!("the jitter on K was raised from {:e} to {:e}", self.jitter, on.jitter));
         }
-        let Members { list, standard_errors, alone } = match !run.kept.is_joint() && is_last {
+        let Members { list, standard_errors, alone, .. } = match !run.kept.is_joint() && is_last {
             true if self.average => search.members(&run)?,
             true if self.errors => Members::none(search.standard_errors(&run)?),
             _ => Members::none(None),

@@ -1,10 +1,15 @@
 //! The fit of several types of events in one window: λ_c = exp(β_c + shared field + own field of c) (docs/types.md).
 //!
-//! Three ways in which types may belong together are fitted and averaged over by their evidence: a shared field and one for each type, the shared field
-//! alone (the types then have one pattern), and own fields alone (then they have nothing to do with each other).
+//! Three ways in which types may belong together are fitted and compared by their evidence: a shared field and one for each type, the shared field
+//! alone (the types then have one pattern), and own fields alone (then they have nothing to do with each other). The first is the answer: the others are
+//! its limits, towards which its priors lean already, and averaged in, they make intervals of ratios too narrow (docs/types.md). Or types are outputs of
+//! latent fields, λ_c = exp(β_c + Σ_l a_cl g_l), whose loads a are learned: then the answer is an average over the numbers of latent fields.
 
 use super::course::Courses;
-use super::on_lattice::types::{FoundTypes, OnLayers, Seen, TypesMember, TypesWanted, families, learn_types};
+use super::on_lattice::types::{
+    FoundTypes, LearnedLoad, OnLayers, Seen, Structure, TypesMember, TypesWanted, families, learn_types, outputs,
+    starting_loads,
+};
 use super::tally::Tally;
 use super::{Asked, AskedKind, FitWatch, Model, Prior, Progress, Stop, Tried};
 use crate::data::events::Events;
@@ -31,6 +36,32 @@ const UNHEARD: f64 = 1e-2;
 const MOST_AXES: usize = 3;
 /// The smoothness unless another is asked for.
 const USUAL: Smoothness = Smoothness::Two;
+/// Most latent fields, and how many nats of evidence one more may lose before no further one is tried.
+const MOST_LATENT: usize = 4;
+const LOST: f64 = 1.0;
+
+/// How many latent fields types are outputs of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Latent {
+    /// So many.
+    Fields(usize),
+    /// From one on, as long as evidence asks for more; the answer is an average over their number.
+    Auto,
+}
+
+/// The share that a type has of a latent field, whose standard deviation is 1: it is in units of the logarithm of a rate.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Loading {
+    /// Which type.
+    pub kind: usize,
+    /// Which latent field, from 0.
+    pub field: usize,
+    /// Its most probable value. The sign of a field is free: its first type has a positive load.
+    pub value: f64,
+    /// The ends of its 90 % interval, unless the most probable Θ alone was looked at.
+    pub interval: Option<(f64, f64)>,
+}
 
 /// A posterior of several types with the story of its making.
 #[derive(Debug, Clone)]
@@ -54,6 +85,8 @@ pub struct TypesReport {
     pub expected: Vec<f64>,
     /// What is known of each kind of field that counted.
     pub fields: Vec<FieldReport>,
+    /// The loads of latent fields, of their most probable number; none where types have shared and own fields.
+    pub loadings: Vec<Loading>,
     /// The priors in force, by the names of hyper-parameters.
     pub priors: Vec<(String, Prior)>,
     /// How smooth the fields are.
@@ -109,12 +142,90 @@ impl Model {
 
     /// The same, calling `watch` as [`Model::fit_watched`] does.
     pub fn fit_types_watched<'a>(&self, types: &[(String, Events)], watch: &'a mut FitWatch<'a>) -> Result<TypesFit> {
-        Asked::from(self).fit_types(types, watch)
+        Asked::from(self).fit_types(types, None, watch)
+    }
+
+    /// Fits types as outputs of latent fields that they have learned shares of: λ_c = exp(β_c + Σ_l a_cl g_l). A load below 0 is that of a type that avoids what
+    /// others seek. Neurons that share a response, each with a gain of its own, are outputs of one field.
+    ///
+    /// Fields have a standard deviation of 1 and each a range of its own. Of the types, those with most events come first: the first has a share of the first
+    /// field alone, the second of the first two, and so on; without that, loads could be turned into each other.
+    ///
+    /// ```
+    /// use pointillist::types::Latent;
+    /// use pointillist::{Events, LatticeChoice, Model, Points, Window};
+    ///
+    /// let window = Window::interval(0.0, 10.0)?;
+    /// let events = |times: &[f64]| Events::new(Points::line(times)?, window.clone());
+    /// let early = events(&[0.4, 0.8, 1.0, 1.1, 1.5, 1.9, 2.2, 2.3, 2.9, 3.1, 7.4])?;
+    /// let late = events(&[2.9, 5.2, 6.1, 6.6, 7.1, 7.2, 7.9, 8.8, 9.3])?;
+    /// let coarse = LatticeChoice { nodes: Some(vec![24]), ..LatticeChoice::default() };
+    /// let model = Model { family: coarse.into(), ..Model::default() };
+    /// let fit = model.fit_outputs(&[("early".into(), early), ("late".into(), late)], Latent::Fields(1))?;
+    /// let [early, late] = &fit.report.loadings[..] else { panic!("one load for each") };
+    /// assert!(early.value > 0.0 && late.value < 0.0);
+    /// # Ok::<(), pointillist::Error>(())
+    /// ```
+    pub fn fit_outputs(&self, types: &[(String, Events)], latent: Latent) -> Result<TypesFit> {
+        self.fit_outputs_watched(types, latent, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, calling `watch` as [`Model::fit_watched`] does.
+    pub fn fit_outputs_watched<'a>(
+        &self,
+        types: &[(String, Events)],
+        latent: Latent,
+        watch: &'a mut FitWatch<'a>,
+    ) -> Result<TypesFit> {
+        Asked::from(self).fit_types(types, Some(latent), watch)
+    }
+}
+
+/// The ways in which types may belong together that are tried, each with its name.
+struct Structures {
+    list: Vec<(String, Structure)>,
+    /// The one of which the others are limits, if there is one: it is the answer.
+    general: Option<usize>,
+    /// Whether they are tried in order, until one more loses evidence.
+    until_lost: bool,
+}
+
+impl Structures {
+    fn of(seen: &[Seen], latent: Option<Latent>) -> Result<Self> {
+        let types = seen.len();
+        let mut order: Vec<usize> = (0..types).collect();
+        order.sort_by_key(|kind| std::cmp::Reverse(seen[*kind].events.len()));
+        let numbers = match latent {
+            None => {
+                let list = families(types).into_iter().map(|(name, structure)| (name.to_string(), structure)).collect();
+                return Ok(Self { list, general: Some(0), until_lost: false });
+            }
+            Some(Latent::Auto) => 1..=types.min(MOST_LATENT),
+            Some(Latent::Fields(count)) => {
+                let most = types.min(MOST_LATENT);
+                if !(1..=most).contains(&count) {
+                    let requirement = format!("latent fields cannot be told apart by {types} types; give 1 to {most}");
+                    return Err(Error::setting("latent", count, requirement));
+                }
+                count..=count
+            }
+        };
+        let one = |count: usize| {
+            let name = if count == 1 { "1 latent field".into() } else { format!("{count} latent fields") };
+            Ok((name, outputs(count, &order, &starting_loads(seen, &order, count)?)))
+        };
+        let list = numbers.map(one).collect::<Result<_>>()?;
+        Ok(Self { list, general: None, until_lost: true })
     }
 }
 
 impl Asked {
-    fn fit_types(&self, types: &[(String, Events)], watch: &mut FitWatch<'_>) -> Result<TypesFit> {
+    fn fit_types(
+        &self,
+        types: &[(String, Events)],
+        latent: Option<Latent>,
+        watch: &mut FitWatch<'_>,
+    ) -> Result<TypesFit> {
         let started = Instant::now();
         self.check_types(types)?;
         let window = types[0].1.window();
@@ -130,15 +241,18 @@ impl Asked {
             nodes: self.lattice.nodes.clone(),
             smoothness: self.lattice.smoothness.unwrap_or(USUAL),
             average: self.average,
+            is_answer: true,
             gain: self.gain,
         };
-        let structures = families(types.len());
-        let costs = structures.iter().map(|(_, structure)| (structure.count() as f64).powi(2));
+        let structures = Structures::of(&seen, latent)?;
+        let costs = structures.list.iter().map(|(_, structure)| (structure.count() as f64).powi(2));
         let courses = Courses::new(costs.collect(), 0.0);
-        let (mut found, mut evaluations) = (vec![], 0);
-        for (place, (name, structure)) in structures.into_iter().enumerate() {
+        let (mut found, mut evaluations): (Vec<FoundStructure>, usize) = (vec![], 0);
+        for (place, (name, structure)) in structures.list.into_iter().enumerate() {
             let mut tell = |progress: &Progress| watch(&courses.whole(place, progress));
             let tally = Tally::new(&mut tell, self.most_evaluations, log_units);
+            let is_answer = !self.average || structures.general.is_none_or(|general| general == place);
+            let wanted = TypesWanted { is_answer, ..wanted.clone() };
             let kind = OnLayers::new((&seen, None), structure, &wanted, &scaling, &inner);
             found.push((name, learn_types(kind, &wanted, &tally)));
             evaluations += tally.steps();
@@ -146,12 +260,16 @@ impl Asked {
             if matches!(found.last(), Some((_, Err(Error::Cancelled)))) {
                 return Err(Error::Cancelled);
             }
+            if structures.until_lost && has_lost(&found) {
+                break;
+            }
         }
         let mut report = TypesReport {
             tried: vec![],
             weights: vec![],
             expected: vec![],
             fields: vec![],
+            loadings: vec![],
             priors: vec![],
             smoothness: wanted.smoothness,
             nodes: vec![],
@@ -161,7 +279,9 @@ impl Asked {
             seconds: 0.0,
             warnings: few(types),
         };
-        let joint = report.tell(found, self.average, (log_units, &scaling), |layers, member: TypesMember| {
+        report.loadings = most_probable(&found).map_or(vec![], |found| loadings(&found.loads));
+        let counts = self.counting(&found, structures.general);
+        let joint = report.tell(found, &counts, (log_units, &scaling), |layers, member: TypesMember| {
             let field = LayersField::new(layers, member.layers, member.mean, member.said, member.spread);
             Posterior::new(window.clone(), scaling.clone(), Link::Log, PosteriorBasis::Layers(field))
         })?;
@@ -176,6 +296,17 @@ impl Asked {
         report.expected = types.iter().enumerate().map(expected).collect::<Result<_>>()?;
         report.seconds = started.elapsed().as_secs_f64();
         Ok(TypesFit { posterior, report })
+    }
+
+    /// Which of them are in the answer: the general one, all where there is none, the best where no average is asked for.
+    fn counting(&self, found: &[FoundStructure], general: Option<usize>) -> Vec<bool> {
+        let best = found.iter().map(evidence).fold(f64::NEG_INFINITY, f64::max);
+        let general = general.filter(|general| self.average && found[*general].1.is_ok());
+        let counts = |(place, found): (usize, &FoundStructure)| match general {
+            Some(general) => place == general,
+            None => self.average || evidence(found) >= best,
+        };
+        found.iter().enumerate().map(counts).collect()
     }
 
     /// Refuses what is not known of types.
@@ -264,18 +395,43 @@ impl Asked {
 type MemberOfGroup = (f64, Vec<f64>, f64);
 
 /// A way in which types may belong together, and what it came to.
-type FoundStructure = (&'static str, Result<FoundTypes>);
+type FoundStructure = (String, Result<FoundTypes>);
+
+/// About the log evidence of what was found.
+fn evidence(found: &FoundStructure) -> f64 {
+    found.1.as_ref().map_or(f64::NEG_INFINITY, |found| found.log_evidence)
+}
+
+fn most_probable(found: &[FoundStructure]) -> Option<&FoundTypes> {
+    found.iter().max_by(|a, b| evidence(a).total_cmp(&evidence(b))).and_then(|(_, found)| found.as_ref().ok())
+}
+
+/// Whether the last one has less evidence than another, by more than chance in its search.
+fn has_lost(found: &[FoundStructure]) -> bool {
+    let best = found.iter().map(evidence).fold(f64::NEG_INFINITY, f64::max);
+    found.last().is_some_and(|last| evidence(last) < best - LOST)
+}
+
+/// Loads with their intervals, by field and type.
+fn loadings(loads: &[LearnedLoad]) -> Vec<Loading> {
+    let one = |load: &LearnedLoad| {
+        let LearnedLoad { kind, field, value, interval } = *load;
+        Loading { kind, field, value, interval }
+    };
+    let mut all: Vec<Loading> = loads.iter().map(one).collect();
+    all.sort_by_key(|load| (load.field, load.kind));
+    all
+}
 
 impl TypesReport {
     /// Takes note of what was found, and makes one posterior of it.
     fn tell(
         &mut self,
         found: Vec<FoundStructure>,
-        averages: bool,
+        counts: &[bool],
         (log_units, scaling): (f64, &Scaling),
         posterior: impl Fn(Arc<crate::field::layers::Layers>, TypesMember) -> Posterior,
     ) -> Result<Posterior> {
-        let evidence = |found: &FoundStructure| found.1.as_ref().map_or(f64::NEG_INFINITY, |found| found.log_evidence);
         let top = found.iter().map(evidence).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = found.iter().map(|one| (evidence(one) - top).exp()).sum();
         self.weights = found.iter().map(|one| (evidence(one) - top).exp() / total).collect();
@@ -285,17 +441,18 @@ impl TypesReport {
             let found = match outcome {
                 Ok(found) => found,
                 Err(error) => {
-                    self.tried.push(Tried { name: name.into(), outcome: Err(error.to_string()) });
+                    self.tried.push(Tried { name, outcome: Err(error.to_string()) });
                     first_error.get_or_insert(error);
                     continue;
                 }
             };
             let log_evidence = found.log_evidence;
-            self.tried.push(Tried { name: name.into(), outcome: Ok(log_evidence - log_units) });
-            if !averages && self.weights[place] < self.weights.iter().copied().fold(0.0, f64::max) {
+            self.tried.push(Tried { name, outcome: Ok(log_evidence - log_units) });
+            if !counts[place] {
                 continue;
             }
-            if self.weights[place] > UNHEARD && !found.converged {
+            let is_alone = counts.iter().filter(|counts| **counts).count() == 1;
+            if !found.converged && (is_alone || self.weights[place] > UNHEARD) {
                 self.stop = Stop::Evaluations;
             }
             for (name, prior) in found.priors {
@@ -309,7 +466,9 @@ impl TypesReport {
             let mut members = vec![];
             for (log, member) in found.members {
                 let weight = self.weights[place] * (log - all).exp() / sum;
-                for (name, ranges, variance) in member.groups(&found.structure) {
+                // The first field of one number of latent fields is not that of another.
+                let is_told = !found.structure.unit || log_evidence >= top;
+                for (name, ranges, variance) in member.groups(&found.structure).filter(|_| is_told) {
                     let own = groups.iter().position(|(known, _)| known == name);
                     let own = own.unwrap_or_else(|| {
                         groups.push((name.into(), vec![]));

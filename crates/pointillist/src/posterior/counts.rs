@@ -89,6 +89,13 @@ impl JointCounts {
         self.draws
     }
 
+    /// The regions of both, whose draws with one number belong to one intensity, or to those of two types of one model.
+    pub(super) fn beside(mut self, other: Self) -> Self {
+        self.moments.extend(other.moments);
+        self.values.extend(other.values);
+        self
+    }
+
     /// All draws, those of one region after those of another; draw `i` of all regions belongs to one intensity.
     pub fn values(&self) -> &[f64] {
         &self.values

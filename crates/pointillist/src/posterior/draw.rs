@@ -144,6 +144,11 @@ impl Posterior {
     /// # Ok::<(), pointillist::Error>(())
     /// ```
     pub fn sample_events(&self, seed: u64, draw: u64) -> Result<Points> {
+        self.sample_events_apart((seed, draw), 0)
+    }
+
+    /// The same, with chance of its own for each `apart`: types of one draw have intensities that belong together, and events that do not.
+    pub(super) fn sample_events_apart(&self, (seed, draw): (u64, u64), apart: u64) -> Result<Points> {
         let seed = self.own_seed(seed);
         let component = &self.components[self.picked(seed, draw)];
         let (field, link) = (component.field(), component.formula());
@@ -157,7 +162,8 @@ impl Posterior {
             Ok(both.map(|(f, c)| link.moments(f, *c).0 / volume).collect())
         };
         // Its numbers must not be those that made the intensity.
-        Simulation::of_batches(&self.window, rates)?.draw(rng.random(), draw)
+        let of_events = rng.random::<u64>().wrapping_add(apart.wrapping_mul(PICKING));
+        Simulation::of_batches(&self.window, rates)?.draw(of_events, draw)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::component::BLOCK;
 use super::predict::check_probabilities;
-use super::{Component, Posterior, PosteriorBasis};
+use super::{Component, CountWatch, JointCounts, Posterior, PosteriorBasis};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::layers::one_of;
@@ -15,6 +15,7 @@ use crate::parallel;
 use crate::sample::{self, gaussian};
 use crate::terms::Marginals;
 use crate::watch::{PartWatch, Work, unwatched};
+use crate::window::Window;
 
 /// Draws for the shares at a place, over all components, and their seed.
 const DRAWS: usize = 4000;
@@ -136,6 +137,33 @@ impl TypesPosterior {
                 }
             }
             work.advance(block.len())?;
+        }
+        Ok(all)
+    }
+
+    /// A whole new set of events of all types, with the number of the type of each: draw number `draw` of `seed`. The rates of a draw belong together.
+    pub fn sample_events(&self, seed: u64, draw: u64) -> Result<(Points, Vec<usize>)> {
+        let (mut rows, mut kinds) = (vec![], vec![]);
+        for kind in 0..self.names.len() {
+            let points = self.of(kind)?.sample_events_apart((seed, draw), kind as u64)?;
+            kinds.extend(std::iter::repeat_n(kind, points.len()));
+            rows.extend_from_slice(points.coordinates());
+        }
+        Ok((Points::new(self.joint.window().dims(), rows)?, kinds))
+    }
+
+    /// The expected numbers of events of these types in one region, with joint draws of them: what they share is in both.
+    pub fn joint_counts_watched(
+        &self,
+        kinds: &[usize],
+        region: &Window,
+        (draws, seed): (usize, u64),
+        watch: &mut CountWatch<'_>,
+    ) -> Result<JointCounts> {
+        let mut all = JointCounts::default();
+        for (place, kind) in kinds.iter().enumerate() {
+            let own = self.of(*kind)?.joint_counts_watched(std::slice::from_ref(region), draws, seed, watch)?;
+            all = if place == 0 { own } else { all.beside(own) };
         }
         Ok(all)
     }

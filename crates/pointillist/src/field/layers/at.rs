@@ -2,7 +2,7 @@
 
 use super::{Layers, LayersTheta, one_of};
 use crate::error::{Error, Result};
-use crate::field::lattice::{HatRows, Hats, PriorSlopes, marginal};
+use crate::field::lattice::{HatRows, Hats, PriorSlopes, Theta, marginal};
 use crate::gaussian::bordered::BorderedSpread;
 use crate::gaussian::step::{self, PriorOf, Problem, Said, Step, Terms, Until};
 use crate::gaussian::{Bordered, BorderedDesign, Design, Diagonals, Factor, Precision, Sites};
@@ -47,7 +47,8 @@ pub(crate) struct LayersOptimum {
     pub(crate) spread: BorderedSpread<Diagonals>,
     pub(crate) bound: f64,
     pub(crate) sites: Sites,
-    pub(crate) slopes: LayersSlopes,
+    /// What each point says there.
+    terms: Terms,
 }
 
 /// Derivatives of the bound by Θ.
@@ -128,25 +129,31 @@ impl Layers {
         let problem = Problem::new(prior, None, said.collect(), || known.precision.clone());
         let found = problem.maximise(sites, until).map_err(|error| theta.named(error))?;
         let step::Optimum { step, sites, .. } = found;
-        let slopes = self.slopes(theta, (sets, observed), &step);
-        let Step { mean, spread, bound, .. } = step;
+        let Step { mean, spread, bound, terms, .. } = step;
         let bound = bound + known.log_evidence;
-        Ok(LayersOptimum { mean, spread, bound, sites, slopes })
+        Ok(LayersOptimum { mean, spread, bound, sites, terms })
     }
 
-    /// −½ [tr((S + m mᵀ) dQ) − d log|Q|] of each field; by loads what the points say, through mean and variance there.
-    fn slopes(
+    /// −½ [tr((S + m mᵀ) dQ) − d log|Q|] of each field; by loads, for these pairs of a type and a field, what the points say, through mean and variance there.
+    pub(crate) fn slopes(
         &self,
         theta: &LayersTheta,
         (sets, observed): (&[Set], Option<(&Observed, f64)>),
-        step: &Step<BorderedSpread<Diagonals>>,
+        step: &LayersOptimum,
+        learned: &[(usize, usize)],
     ) -> LayersSlopes {
         let covariance = marginal(&step.spread);
-        let of_field = |l: usize| {
+        let mut last: Option<(&Theta, PriorSlopes)> = None;
+        let mut of_field = |l: usize| {
             let own = &theta.fields[l];
             let w: Vec<f64> = step.mean[..self.coefficients()].iter().skip(l).step_by(self.count).copied().collect();
             let of_precision = self.prior.precision_slopes(own, &self.of_field(&covariance, l), &w);
-            let of_log = self.prior.log_determinant_slopes(own);
+            // Fields next to each other often have one Θ.
+            let of_log = match last.take() {
+                Some((same, slopes)) if same == own => slopes,
+                _ => self.prior.log_determinant_slopes(own),
+            };
+            last = Some((own, of_log.clone()));
             let half = |log: &[f64], precision: &[f64]| {
                 log.iter().zip(precision).map(|(log, precision)| 0.5 * (log - precision)).collect()
             };
@@ -157,18 +164,26 @@ impl Layers {
                 log_scale: half(&of_log.log_scale, &of_precision.log_scale),
             }
         };
-        let fields = (0..self.count).map(of_field).collect();
+        let fields = (0..self.count).map(&mut of_field).collect();
         let mut loads = vec![vec![0.0; self.count]; self.types()];
+        let of_kind = |kind: usize| -> Vec<usize> {
+            learned.iter().filter(|(own, _)| *own == kind).map(|(_, field)| *field).collect()
+        };
         let Terms { slope, curvature, .. } = &step.terms;
         let mut from = 0;
         for set in sets {
             let own = from..from + set.weights.len();
             from = own.end;
+            let learned = of_kind(set.kind);
+            if learned.is_empty() {
+                continue;
+            }
             let weighed = |values: &[f64]| -> Vec<f64> { set.weights.iter().zip(values).map(|(w, v)| w * v).collect() };
             let by_mean = weighed(&slope[own.clone()]);
             // Half the curvature is what a variance costs.
             let by_variance: Vec<f64> = weighed(&curvature[own]).iter().map(|c| -0.5 * c).collect();
-            self.add_load_slopes((&set.hats, set.kind), theta, (&by_mean, &by_variance), step, &mut loads[set.kind]);
+            let said = (&by_mean[..], &by_variance[..]);
+            self.add_load_slopes((&set.hats, set.kind, &learned), theta, said, step, &mut loads[set.kind]);
         }
         let mut log_noise = 0.0;
         if let Some((observed, noise)) = observed {
@@ -179,23 +194,25 @@ impl Layers {
                 observed.values.iter().zip(mean.iter().zip(&variance)).map(|(y, (m, v))| (y - m).powi(2) + v).sum();
             log_noise = 0.5 * (squares / noise - observed.values.len() as f64);
             let by_variance = vec![-0.5 / noise; by_mean.len()];
-            let own = &mut loads[observed.kind];
-            self.add_load_slopes((&observed.hats, observed.kind), theta, (&by_mean, &by_variance), step, own);
+            let (own, learned) = (&mut loads[observed.kind], of_kind(observed.kind));
+            let said = (&by_mean[..], &by_variance[..]);
+            self.add_load_slopes((&observed.hats, observed.kind, &learned), theta, said, step, own);
         }
         LayersSlopes { fields, loads, log_noise }
     }
 
-    /// Adds Σ g1 E[g_l] + 2 g2 cov(g_l, f) of some points for each field.
+    /// Adds Σ g1 E[g_l] + 2 g2 cov(g_l, f) of some points for each field that is learned.
     fn add_load_slopes(
         &self,
-        (hats, kind): (&Hats, usize),
+        (hats, kind, learned): (&Hats, usize, &[usize]),
         theta: &LayersTheta,
         (by_mean, by_variance): (&[f64], &[f64]),
-        step: &Step<BorderedSpread<Diagonals>>,
+        step: &LayersOptimum,
         slopes: &mut [f64],
     ) {
         let constants = one_of(kind, self.types());
-        for (l, slope) in slopes.iter_mut().enumerate() {
+        for &l in learned {
+            let slope = &mut slopes[l];
             // cov(g, f) = ¼ [var(f + g) − var(f − g)]
             let moments = |sign: f64| {
                 let mut loads = theta.loads[kind].clone();

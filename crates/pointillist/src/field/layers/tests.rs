@@ -112,10 +112,13 @@ fn a_dissected_lattice_has_the_same_bound_and_slopes() {
     }
     let fields = vec![theta(0.5, 0.8, 2), theta(0.3, 0.3, 2), theta(0.3, 0.3, 2)];
     let theta = LayersTheta { fields, loads: vec![vec![1.0, 1.0, 0.0], vec![1.0, 0.0, 1.0]] };
-    let [a, b] =
-        [&layers, &dissected].map(|layers| layers.optimum((&sets, None), &theta, flat(&sets), until()).unwrap());
+    let [(a, a_slopes), (b, b_slopes)] = [&layers, &dissected].map(|layers| {
+        let found = layers.optimum((&sets, None), &theta, flat(&sets), until()).unwrap();
+        let slopes = layers.slopes(&theta, (&sets, None), &found, &[]);
+        (found, slopes)
+    });
     assert!((a.bound - b.bound).abs() < 1e-8, "{} {}", a.bound, b.bound);
-    for (a, b) in a.slopes.fields.iter().zip(&b.slopes.fields) {
+    for (a, b) in a_slopes.fields.iter().zip(&b_slopes.fields) {
         assert!((a.log_range - b.log_range).abs() < 1e-6 && (a.log_variance - b.log_variance).abs() < 1e-6);
     }
 }
@@ -130,7 +133,8 @@ fn slopes_are_those_of_the_bound() {
         let at = |theta: &LayersTheta, noise: f64| {
             layers.optimum((&sets, observed.map(|o| (o, noise))), theta, flat(&sets), until()).unwrap()
         };
-        let slopes = at(&base, noise).slopes;
+        let learned: Vec<(usize, usize)> = (0..2).flat_map(|c| (0..3).map(move |l| (c, l))).collect();
+        let slopes = layers.slopes(&base, (&sets, observed.map(|o| (o, noise))), &at(&base, noise), &learned);
         let difference = |change: &dyn Fn(&mut LayersTheta, f64)| {
             let value = |by: f64| {
                 let mut moved = base.clone();

@@ -8,7 +8,7 @@ use super::ranges::{AxisBounds, Ranges};
 use super::{LEAST_STEPS, LONGEST, MOST_STEPS};
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::field::lattice::{Smoothness, Theta, from_above};
+use crate::field::lattice::{Grid, Smoothness, Theta, from_above};
 use crate::field::layers::{Layers, LayersOptimum, LayersTheta, Observed, Set, VAGUE, one_of};
 use crate::gaussian::bordered::BorderedSpread;
 use crate::gaussian::step::{Clamp, Until};
@@ -16,14 +16,17 @@ use crate::gaussian::{Bordered, Diagonals, Sites};
 use crate::infer::Prior;
 use crate::infer::beliefs::{self, Isotropy};
 use crate::infer::lbfgs::Curvature;
-use crate::infer::members::log_evidence;
+use crate::infer::members::{Members, log_evidence};
 use crate::infer::search::{By, Found, Kind, Look, Named, Run, Search, Start, Way, describe};
 use crate::infer::tally::Tally;
 use crate::infer::theta::{Layout, Slot};
 use crate::infer::tuning::{self, Tuning};
 use crate::kernel::Affine;
+use crate::numerics::linalg::Matrix;
+use crate::sample::{self, gaussian};
 use crate::terms::Marginals;
 use crate::window::{Scaling, Window};
+use std::f64::consts::LN_2;
 
 /// Nodes on each axis on which families and Θ are found, on a line, in a plane and in space …
 const FIRST: [usize; 3] = [96, 20, 8];
@@ -44,7 +47,9 @@ const LINE_SPEED: f64 = 4e8;
 /// The range of variances, as logarithms, and of loads.
 const VARIANCES: (f64, f64) = (-14.0, 4.6);
 const LOADS: (f64, f64) = (-8.0, 8.0);
-/// Prior standard deviation of a load.
+/// The same of the logarithm of the first load of a field.
+const FIRST_LOADS: (f64, f64) = (-4.0, 2.1);
+/// Prior standard deviation of the first load of a field, and of others over it.
 const LOAD: f64 = 1.0;
 /// A margin this much (sides) narrower than the range asks for is set anew.
 const MARGIN_OFF: f64 = 0.06;
@@ -72,8 +77,21 @@ pub(crate) struct Structure {
     pub(crate) loads: Vec<Vec<f64>>,
     /// Which loads are learned: (type, field), with the name of each.
     pub(crate) learned: Vec<(usize, usize, String)>,
-    /// Groups whose variance is 1: their scale is in the loads.
+    /// Groups whose variance is 1: their scale is in the loads, and their sign is free.
     pub(crate) unit: bool,
+    /// For each field with learned loads the type that has a positive one. It is learned by its logarithm, and the others over it: what the events leave
+    /// open is above all how high all of them are, and that is skew.
+    pub(crate) first: Vec<usize>,
+}
+
+/// A load that was learned: of a type on a field.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LearnedLoad {
+    pub(crate) kind: usize,
+    pub(crate) field: usize,
+    pub(crate) value: f64,
+    /// The ends of a 90 % interval.
+    pub(crate) interval: Option<(f64, f64)>,
 }
 
 impl Structure {
@@ -125,6 +143,8 @@ pub(crate) struct TypesWanted {
     pub(crate) nodes: Option<Vec<usize>>,
     pub(crate) smoothness: Smoothness,
     pub(crate) average: bool,
+    /// Whether more is asked than its evidence.
+    pub(crate) is_answer: bool,
     pub(crate) gain: f64,
 }
 
@@ -147,6 +167,8 @@ pub(crate) struct FoundTypes {
     pub(crate) log_evidence: f64,
     pub(crate) converged: bool,
     pub(crate) priors: Vec<(String, Prior)>,
+    /// At the best Θ.
+    pub(crate) loads: Vec<LearnedLoad>,
 }
 
 impl<'a> OnLayers<'a> {
@@ -175,10 +197,13 @@ impl<'a> OnLayers<'a> {
             let priors = if structure.unit { vec![] } else { priors };
             slots.push(Slot { priors, by_log: true, fixed, ..variance });
         }
-        for (_, _, name) in &structure.learned {
+        for (kind, field, name) in &structure.learned {
             let unit = Affine { scale: 1.0, shift: 0.0 };
             let priors = vec![Prior::Normal { mean: 0.0, sd: LOAD }];
-            slots.push(Slot { scale: Some(1.0), priors, ..Slot::positive(name.clone(), unit, LOADS) });
+            slots.push(match structure.first[*field] == *kind {
+                true => Slot { priors, by_log: true, ..Slot::positive(name.clone(), unit, FIRST_LOADS) },
+                false => Slot { scale: Some(1.0), priors, ..Slot::positive(name.clone(), unit, LOADS) },
+            });
         }
         if let Some(measured) = measured {
             let spread = variance_of(&measured.values).max(1e-12);
@@ -253,7 +278,10 @@ impl<'a> OnLayers<'a> {
             values.extend(self.ranges.to_slots(ranges));
             values.push(*variance);
         }
-        values.extend(self.structure.learned.iter().map(|(c, l, _)| theta.loads[*c][*l]));
+        values.extend(self.structure.learned.iter().map(|(c, l, _)| match self.structure.first[*l] {
+            first if first == *c => theta.loads[*c][*l],
+            first => theta.loads[*c][*l] / theta.loads[first][*l],
+        }));
         values.extend(self.measured.map(|_| theta.noise));
         values
     }
@@ -267,7 +295,11 @@ impl<'a> OnLayers<'a> {
         };
         let groups: Vec<_> = (0..self.structure.groups.len()).map(group).collect();
         let rest = &values[groups.len() * per_group..];
+        let firsts = &self.structure.first;
         self.structure.learned.iter().zip(rest).for_each(|((c, l, _), value)| loads[*c][*l] = *value);
+        for (c, l, _) in self.structure.learned.iter().filter(|(c, l, _)| firsts[*l] != *c) {
+            loads[*c][*l] *= loads[firsts[*l]][*l];
+        }
         let noise = self.measured.and(rest.last().copied()).unwrap_or(1.0);
         TypesTheta { groups, loads, noise }
     }
@@ -281,12 +313,14 @@ impl<'a> OnLayers<'a> {
         LayersTheta { fields: fields.collect(), loads: theta.loads.clone() }
     }
 
-    fn bars(&self, optimum: &LayersOptimum, theta: &TypesTheta) -> Vec<f64> {
+    fn bars(&self, level: &TypesLevel, optimum: &LayersOptimum, theta: &TypesTheta) -> Vec<f64> {
         let values = self.values(theta);
+        let learned: Vec<(usize, usize)> = self.structure.learned.iter().map(|(c, l, _)| (*c, *l)).collect();
+        let slopes = level.layers.slopes(&self.layers_theta(theta), level.said(theta.noise), optimum, &learned);
         let mut bars = vec![];
         let mut first = 0;
         for (_, count) in &self.structure.groups {
-            let own = &optimum.slopes.fields[first..first + count];
+            let own = &slopes.fields[first..first + count];
             first += count;
             let dims = self.dims();
             let mut by_log = vec![0.0; dims];
@@ -299,8 +333,20 @@ impl<'a> OnLayers<'a> {
             }
             bars.push(own.iter().map(|slopes| slopes.log_variance).sum::<f64>() / values[bars.len()]);
         }
-        bars.extend(self.structure.learned.iter().map(|(c, l, _)| optimum.slopes.loads[*c][*l]));
-        bars.extend(self.measured.map(|_| optimum.slopes.log_noise / theta.noise));
+        let by_slot = |(kind, field, _): &(usize, usize, String)| {
+            let first = self.structure.first[*field];
+            let of_first = theta.loads[first][*field];
+            match first == *kind {
+                // All loads of the field go with the first.
+                true => {
+                    (0..theta.loads.len()).map(|c| slopes.loads[c][*field] * theta.loads[c][*field]).sum::<f64>()
+                        / of_first
+                }
+                false => slopes.loads[*kind][*field] * of_first,
+            }
+        };
+        bars.extend(self.structure.learned.iter().map(by_slot));
+        bars.extend(self.measured.map(|_| slopes.log_noise / theta.noise));
         bars
     }
 
@@ -345,6 +391,32 @@ impl<'a> OnLayers<'a> {
     fn margin_of(&self, theta: &TypesTheta) -> Vec<f64> {
         let longest = |r: usize| theta.groups.iter().map(|(ranges, _)| ranges[r]).fold(0.0, f64::max);
         margin(&(0..self.dims()).map(longest).collect::<Vec<_>>())
+    }
+
+    /// The loads that were learned, with 90 % intervals: of what the covariance of the search's coordinates says, by draws.
+    fn loads(&self, theta: &TypesTheta, covariance: Option<&Matrix>) -> Vec<LearnedLoad> {
+        let free: Vec<&str> =
+            self.layout.slots.iter().filter(|slot| slot.fixed.is_none()).map(|slot| slot.name.as_str()).collect();
+        let place = |kind: usize, field: usize| {
+            let (_, _, name) = self.structure.learned.iter().find(|(c, l, _)| (*c, *l) == (kind, field))?;
+            free.iter().position(|own| own == name)
+        };
+        let load = |(kind, field, _): &(usize, usize, String)| {
+            let (first, value) = (self.structure.first[*field], theta.loads[*kind][*field]);
+            let of_first = theta.loads[first][*field];
+            let interval = covariance.zip(place(first, *field)).zip(place(*kind, *field));
+            let interval = interval.map(|((covariance, scale), own)| {
+                let of = |a: usize, b: usize| covariance[(a, b)];
+                match *kind == first {
+                    true => (value * (-ENDS * of(own, own).sqrt()).exp(), value * (ENDS * of(own, own).sqrt()).exp()),
+                    false => {
+                        product_ends((of_first, value / of_first), [of(scale, scale), of(scale, own), of(own, own)])
+                    }
+                }
+            });
+            LearnedLoad { kind: *kind, field: *field, value, interval }
+        };
+        self.structure.learned.iter().map(load).collect()
     }
 
     /// What an f that is known says at the points of a level, as sites.
@@ -436,7 +508,7 @@ impl Kind for OnLayers<'_> {
     ) -> Result<Found<LayersOptimum>> {
         let mut kept = level.layers.optimum(level.said(theta.noise), &self.layers_theta(theta), sites, until)?;
         let log_prior = match by {
-            Some((_, gradient)) => self.layout.gradient(&self.values(theta), &self.bars(&kept, theta), gradient),
+            Some((_, gradient)) => self.layout.gradient(&self.values(theta), &self.bars(level, &kept, theta), gradient),
             None => self.layout.log_prior(&self.values(theta)),
         };
         let sites = std::mem::replace(&mut kept.sites, Sites::none());
@@ -574,24 +646,27 @@ pub(crate) fn learn_types(kind: OnLayers<'_>, wanted: &TypesWanted, tally: &Tall
         let start = search.kind.continued(&first, &run)?;
         run = search.climb(start)?;
     }
-    let list = match wanted.average {
-        true => search.members(&run)?.list,
+    let Members { list, covariance, left_out, .. } = match wanted.average {
+        true => search.members(&run)?,
         false => {
             let kept = search.evaluate(&run.level, &run.theta, run.sites.clone(), (NEAR, 60), None)?;
             let member = search.kind.member(&run.level, &run.theta, &kept.sites, kept.kept)?;
-            vec![(kept.value, member)]
+            Members { list: vec![(kept.value, member)], ..Members::none(None) }
         }
     };
     let converged = run.end != crate::infer::lbfgs::End::Evaluations;
     let priors = search.kind.layout.priors();
-    let log_evidence = log_evidence(&list);
+    // Each field whose sign is free has a mirror image, which nobody looked at.
+    let mirrored = if search.kind.structure.unit { search.kind.structure.count() as f64 } else { 0.0 };
+    let log_evidence = log_evidence(&list) + left_out + mirrored * LN_2;
+    let loads = search.kind.loads(&run.theta, covariance.as_ref());
     let nodes = wanted.nodes.clone().unwrap_or_else(|| search.kind.showing(&run.theta, &first));
-    let (layers, members) = match nodes == run.level.nodes {
+    let (layers, members) = match nodes == run.level.nodes || !wanted.is_answer {
         true => (run.level.layers, list),
         false => finer(&search, (&run.level, list), &nodes)?,
     };
     let structure = search.kind.structure;
-    Ok(FoundTypes { structure, layers, members, log_evidence, converged, priors })
+    Ok(FoundTypes { structure, layers, members, log_evidence, converged, priors, loads })
 }
 
 /// The members that count, on a lattice with these nodes.
@@ -644,10 +719,151 @@ pub(crate) fn families(types: usize) -> Vec<(&'static str, Structure)> {
         loads,
         learned: vec![],
         unit: false,
+        first: vec![],
     };
     vec![
         ("shared and own", structure(vec![("shared", 1), ("own", types)], both.collect())),
         ("shared alone", structure(vec![("shared", 1)], vec![vec![1.0]; types])),
         ("own alone", structure(vec![("own", types)], (0..types).map(|c| own(c, 0, types)).collect())),
     ]
+}
+
+/// So many latent fields, of which each type has a share that is learned. Types are taken in an order: the first of them has a share of the first field alone,
+/// the second of the first two, and so on, which leaves no two sets of loads that mean the same but for signs. `start` is where loads begin.
+pub(crate) fn outputs(fields: usize, order: &[usize], start: &[Vec<f64>]) -> Structure {
+    let mut loads = vec![vec![0.0; fields]; order.len()];
+    let mut learned = vec![];
+    for (place, kind) in order.iter().enumerate() {
+        for field in 0..fields.min(place + 1) {
+            loads[*kind][field] = start[*kind][field];
+            learned.push((*kind, field, format!("load of type {} on field {}", kind + 1, field + 1)));
+        }
+    }
+    let groups = (1..=fields).map(|field| (format!("field {field}"), 1)).collect();
+    Structure { groups, loads, learned, unit: true, first: order[..fields].to_vec() }
+}
+
+/// Ends of a 90 % interval in standard deviations, and draws for that of a product.
+const ENDS: f64 = 1.6448536269514722;
+const DRAWS: usize = 4000;
+
+/// The ends of the 90 % interval of a scale times a ratio, about these: by the covariance of the scale's logarithm and the ratio.
+fn product_ends((scale, ratio): (f64, f64), [of_log, both, of_ratio]: [f64; 3]) -> (f64, f64) {
+    let root = of_log.max(0.0).sqrt();
+    let along = if root > 0.0 { both / root } else { 0.0 };
+    let across = (of_ratio - along * along).max(0.0).sqrt();
+    let noise = gaussian::standard_normal(&mut sample::stream(0, 0), 2 * DRAWS);
+    let draw = |z: &[f64]| scale * (root * z[0]).exp() * (ratio + along * z[0] + across * z[1]);
+    let mut drawn: Vec<f64> = noise.chunks_exact(2).map(draw).collect();
+    drawn.sort_by(f64::total_cmp);
+    (drawn[DRAWS / 20], drawn[DRAWS - 1 - DRAWS / 20])
+}
+
+/// Bins per axis in which types are compared for a start, on a line, in a plane and in space.
+const BINS: [usize; 3] = [12, 5, 3];
+/// The least variance that a field is thought to add to a type, and the largest load, at a start.
+const LEAST_START: f64 = 0.05;
+const MOST_START: f64 = 2.0;
+
+/// Where the loads of so many fields may begin: the numbers of events in bins, over what an even rate would have, vary together as rates do.
+pub(crate) fn starting_loads(seen: &[Seen], order: &[usize], fields: usize) -> Result<Vec<Vec<f64>>> {
+    let covariance = covariance_of_bins(seen)?;
+    let mut loads = vec![vec![0.0; fields]; seen.len()];
+    for field in 0..fields {
+        let pivot = order[field];
+        let left = |a: usize, b: usize, loads: &[Vec<f64>]| {
+            covariance[a][b] - (0..field).map(|l| loads[a][l] * loads[b][l]).sum::<f64>()
+        };
+        let root = left(pivot, pivot, &loads).max(LEAST_START).sqrt().min(MOST_START);
+        for kind in &order[field..] {
+            loads[*kind][field] = (left(*kind, pivot, &loads) / root).clamp(-MOST_START, MOST_START);
+        }
+        loads[pivot][field] = root;
+    }
+    Ok(loads)
+}
+
+/// The covariance of relative rates, by counts in bins, without what counts vary by themselves.
+fn covariance_of_bins(seen: &[Seen]) -> Result<Vec<Vec<f64>>> {
+    let window = &seen[0].window;
+    let dims = window.dims();
+    let bins = BINS[dims - 1];
+    let bin =
+        |row: &[f64]| row.iter().fold(0, |place, x| place * bins + ((x * bins as f64).max(0.0) as usize).min(bins - 1));
+    let grid = Grid::around(window, &vec![4 * bins + 1; dims], &vec![0.0; dims])?;
+    let (places, weights) = from_above(&grid, window)?;
+    let mut measure = vec![0.0; bins.pow(dims as u32)];
+    places.rows().zip(&weights).for_each(|(row, weight)| measure[bin(row)] += weight);
+    let total: f64 = measure.iter().sum();
+    let off = |seen: &Seen| -> Vec<f64> {
+        let mut counts = vec![0.0; measure.len()];
+        seen.events.rows().for_each(|row| counts[bin(row)] += 1.0);
+        let rate = (seen.events.len() as f64).max(HALF) / total;
+        counts.iter().zip(&measure).map(|(count, e)| if *e > 0.0 { count / (rate * e) - 1.0 } else { 0.0 }).collect()
+    };
+    let off: Vec<Vec<f64>> = seen.iter().map(off).collect();
+    let entry = |a: usize, b: usize| {
+        let sum = (0..measure.len()).map(|k| measure[k] / total * off[a][k] * off[b][k]).sum::<f64>();
+        let own = measure.len() as f64 / (seen[a].events.len() as f64).max(HALF);
+        sum - if a == b { own } else { 0.0 }
+    };
+    Ok((0..seen.len()).map(|a| (0..seen.len()).map(|b| entry(a, b)).collect()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_types() -> Vec<Seen> {
+        let window = Window::interval(0.0, 1.0).unwrap();
+        let seen = |times: &[f64]| Seen { window: window.clone(), events: Points::line(times).unwrap() };
+        vec![seen(&[0.1, 0.12, 0.15, 0.2, 0.22, 0.3, 0.5, 0.9]), seen(&[0.3, 0.55, 0.7, 0.72, 0.8, 0.95])]
+    }
+
+    /// The gradient by the search's coordinates, of which the loads over the first one are some, against differences.
+    #[test]
+    fn the_gradient_by_loads_is_that_of_the_objective() {
+        let seen = two_types();
+        let structure = outputs(2, &[0, 1], &[vec![0.7, 0.0], vec![-0.4, 0.5]]);
+        let smoothness = Smoothness::Two;
+        let wanted = TypesWanted { nodes: None, smoothness, average: true, is_answer: true, gain: 1e-3 };
+        let window = Window::interval(0.0, 1.0).unwrap();
+        let kind = OnLayers::new((&seen, None), structure, &wanted, &Scaling::of(&window), &window);
+        let start = kind.start(Some(&vec![16]), 0.4, None).unwrap();
+        let (x, _) = kind.pack(&start.level, &start.theta);
+        assert_eq!(x.len(), 5);
+        let value = |x: &[f64], gradient: &mut [f64]| {
+            let theta = kind.unpack(&start.level, x, &start.theta);
+            let until = Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+            kind.evaluate(&start.level, &theta, start.sites.clone(), until, Some((x, gradient))).unwrap().value
+        };
+        let (mut gradient, mut unused) = (vec![0.0; 5], vec![0.0; 5]);
+        value(&x, &mut gradient);
+        for i in 0..5 {
+            let mut at = |by: f64| {
+                let mut moved = x.clone();
+                moved[i] += by;
+                value(&moved, &mut unused)
+            };
+            let slope = (at(1e-4) - at(-1e-4)) / 2e-4;
+            assert!((gradient[i] - slope).abs() < 1e-4 * (1.0 + slope.abs()), "{i}: {} {slope}", gradient[i]);
+        }
+    }
+
+    /// Where the ratio is known the ends are those of a lognormal; where the scale is, those of a normal.
+    #[test]
+    fn the_interval_of_a_product_is_that_of_its_known_limits() {
+        let (low, high) = product_ends((2.0, -0.5), [0.09, 0.0, 0.0]);
+        let (want_low, want_high) = (-(ENDS * 0.3).exp(), -(-ENDS * 0.3).exp());
+        assert!((low / want_low - 1.0).abs() < 0.03 && (high / want_high - 1.0).abs() < 0.03, "{low} {high}");
+        let (low, high) = product_ends((2.0, 0.5), [0.0, 0.0, 0.04]);
+        assert!((low - 2.0 * (0.5 - ENDS * 0.2)).abs() < 0.03 && (high - 2.0 * (0.5 + ENDS * 0.2)).abs() < 0.03);
+    }
+
+    /// Types that rise where others fall begin with loads of different signs.
+    #[test]
+    fn starting_loads_have_the_signs_of_what_varies_together() {
+        let loads = starting_loads(&two_types(), &[0, 1], 1).unwrap();
+        assert!(loads[0][0] > 0.0 && loads[1][0] < 0.0, "{loads:?}");
+    }
 }
