@@ -17,6 +17,7 @@ use crate::infer::Prior;
 use crate::infer::beliefs::{self, Isotropy};
 use crate::infer::lbfgs::Curvature;
 use crate::infer::members::log_evidence;
+use crate::infer::profile::Profile;
 use crate::infer::search::{By, Found, Kind, Look, Named, Run, Search, Start, Way, describe};
 use crate::infer::tally::Tally;
 use crate::infer::theta::{Layout, Slot};
@@ -102,6 +103,11 @@ pub(crate) struct TypesMember {
 }
 
 impl TypesMember {
+    /// The variance of the noise of what was measured.
+    pub(crate) fn noise(&self) -> f64 {
+        self.theta.noise
+    }
+
     /// The name, the ranges and the variance of each group of fields.
     pub(crate) fn groups<'a>(&'a self, structure: &'a Structure) -> impl Iterator<Item = (&'a str, &'a [f64], f64)> {
         let both = structure.groups.iter().zip(&self.theta.groups);
@@ -147,6 +153,8 @@ pub(crate) struct FoundTypes {
     pub(crate) log_evidence: f64,
     pub(crate) converged: bool,
     pub(crate) priors: Vec<(String, Prior)>,
+    /// The density of each load that is learned, where it could be found.
+    pub(crate) learned: Vec<Option<Profile>>,
 }
 
 impl<'a> OnLayers<'a> {
@@ -582,6 +590,8 @@ pub(crate) fn learn_types(kind: OnLayers<'_>, wanted: &TypesWanted, tally: &Tall
             vec![(kept.value, member)]
         }
     };
+    let loads = search.kind.structure.learned.iter();
+    let learned = loads.map(|(_, _, name)| search.profile(&run, name)).collect::<Result<_>>()?;
     let converged = run.end != crate::infer::lbfgs::End::Evaluations;
     let priors = search.kind.layout.priors();
     let log_evidence = log_evidence(&list);
@@ -591,7 +601,7 @@ pub(crate) fn learn_types(kind: OnLayers<'_>, wanted: &TypesWanted, tally: &Tall
         false => finer(&search, (&run.level, list), &nodes)?,
     };
     let structure = search.kind.structure;
-    Ok(FoundTypes { structure, layers, members, log_evidence, converged, priors })
+    Ok(FoundTypes { structure, layers, members, log_evidence, converged, priors, learned })
 }
 
 /// The members that count, on a lattice with these nodes.
