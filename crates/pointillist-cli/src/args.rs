@@ -570,6 +570,19 @@ pub struct FitArgs {
         from 1 on are tried, as long as evidence asks for more, and the answer is an average over them."
     )]
     pub latent: Option<String>,
+    /// Column of numbers that were measured at the events, or in the table of --measured: fitted together with the rate
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        conflicts_with_all = ["covariate", "update", "types"],
+        long_help = "Column of numbers that were measured at the events, as prevalence at survey sites, or in the table of --measured at places of their own. They are fitted together with the rate, \
+        on a lattice with the log link: a value is a constant, a slope times the logarithm of the rate, a field of its own, and noise. The slope says whether places are chosen where values are high; \
+        `predict --of COLUMN` then has a map that knows how they were chosen."
+    )]
+    pub value: Option<String>,
+    /// Table of measurements at places of their own, with columns named after the axes; their column is --value
+    #[arg(long, value_name = "FILE", requires = "value")]
+    pub measured: Option<String>,
     /// Table of covariates on a grid, with columns named after the axes, or some of them, and one column per covariate; or a GeoTIFF; repeatable
     #[arg(
         long,
@@ -670,7 +683,7 @@ pub struct PredictArgs {
     /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// Of a model with types: the one that is meant, or two for the ratio of their rates, as in cases/controls
+    /// Of a model with types: the one that is meant, or two for the ratio of their rates, as in cases/controls; with measurements: what was measured
     #[arg(long, value_name = "TYPE")]
     pub of: Option<String>,
     /// Where.

@@ -127,7 +127,11 @@ const TABLE: &[Line] = &[
     line(&["simulate"], &["grid"], &[Kind::TruthPlaces]),
     line(&["predict", "sample"], &["at", "grid"], &[Kind::Places]),
     line(&["predict", "sample"], &["columns"], &[Kind::Places, Kind::PlacesFile]),
-    line(&["fit"], &["output", "update", "types", "latent", "covariate", "categorical", "spline"], &[Kind::Always]),
+    line(
+        &["fit"],
+        &["output", "update", "types", "latent", "value", "measured", "covariate", "categorical", "spline"],
+        &[Kind::Always],
+    ),
     line(&["predict", "count", "sample"], &["set"], &[Kind::Always]),
     line(&["predict", "count", "sample", "plot", "score", "contrast", "report"], &["of"], &[Kind::Always]),
     line(&["summarize"], &["output", "cells"], &[Kind::Always]),

@@ -16,6 +16,7 @@ mod inputs;
 mod kernels;
 mod lattice;
 mod limits;
+mod measured;
 mod options;
 mod packaging;
 mod progress;

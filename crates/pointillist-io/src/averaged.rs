@@ -43,11 +43,19 @@ pub struct ComponentSummary {
     pub covariates: bool,
 }
 
+/// What becomes of clusters that the rate follows.
+const BURSTS: &str = "their clusters are taken for changes of the rate";
+
 impl ComponentSummary {
     /// Those of a posterior.
     pub fn of(posterior: &Posterior) -> Vec<Self> {
         let one = |(number, weight): (usize, &f64)| Self::of_one(*weight, &posterior.component(number)?);
         posterior.weights().iter().enumerate().map(one).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// Whether a warning of a fit is that of [`ComponentSummary::of_bursts`].
+    pub fn is_of_bursts(warning: &str) -> bool {
+        warning.contains(BURSTS)
     }
 
     /// A sentence where the rate along a line changes faster than the prior thinks likely: events that bring about others look like that.
@@ -60,7 +68,9 @@ impl ComponentSummary {
         let log_range: f64 = varying().map(|one| one.weight * one.range.first().map_or(f64::NAN, |r| r.ln())).sum();
         let range = (log_range / weight).exp();
         let unit = axis.unit.as_deref().map_or(String::new(), |unit| format!(" {unit}"));
-        let what = "if events bring about others (aftershocks, bursts, replies), their clusters are taken for changes of the rate, and the bands are not for a next time";
+        let what = format!(
+            "if events bring about others (aftershocks, bursts, replies), {BURSTS}, and the bands are not for a next time"
+        );
         if range < least {
             let range = short(range);
             return Some(format!(

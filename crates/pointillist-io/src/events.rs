@@ -616,6 +616,25 @@ pub fn read_points(
     Ok(Placed { points, lines: table.lines, counting: table.counting, trials: None, source: table.source, notes })
 }
 
+/// The same, with the texts of another column.
+pub(super) fn labelled_points(
+    path: &str,
+    label: &str,
+    axes: &[Axis],
+    settings: &RowSettings,
+) -> Result<(Points, Vec<String>), InputError> {
+    let (source, bytes) = (source_name(path), bytes_of(path)?);
+    let header = read_header(source, &bytes, &Dates::default())?;
+    let named = |wanted: &str| header.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let missing = axes.iter().find(|axis| column_of(&header, axis).is_none()).map(|axis| axis.name.as_str());
+    if let Some(missing) = missing.or((!named(label)).then_some(label)) {
+        let names = header.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(message!["{source} has no column {missing}, only {names}; call its columns as the axes of the events, and the values {label}"].into());
+    }
+    let table = on_axes((source, &bytes), None, Some(label.into()), axes, settings)?;
+    Ok((Points::new(axes.len(), table.rows)?, table.labels))
+}
+
 /// A table in those columns, with its numbers on the axes of a model, and its labels if it has a column of them.
 fn on_axes(
     (source, bytes): (&str, &[u8]),

@@ -798,6 +798,7 @@ impl Fitted {
             events,
             cells,
             types: None,
+            measured: None,
             reference: Default::default(),
             command: None,
         };

@@ -40,6 +40,7 @@ mod geotiff_in;
 mod in_words;
 mod input_error;
 mod memory;
+pub mod measured;
 mod message;
 mod model_file;
 mod model_settings;

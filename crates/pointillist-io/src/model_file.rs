@@ -13,7 +13,8 @@ use super::summary_file::{SummaryFile, is_summary};
 use super::table::source_name;
 use super::zone::Zone;
 use crate::message;
-use pointillist::state::PosteriorState;
+use pointillist::measurements::MeasuredPosterior;
+use pointillist::state::{MeasuredState, PosteriorState};
 use pointillist::types::TypesPosterior;
 use pointillist::{Points, Posterior};
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,8 @@ pub struct ModelFile {
     pub cells: Option<SummaryFile>,
     /// The types of events, if the posterior is of several: then it is that of the first, and the others are views of it.
     pub types: Option<KeptTypes>,
+    /// What was measured beside the events, if anything was: a view of the posterior too.
+    pub measured: Option<MeasuredState>,
     /// What front ends know of the coordinates beyond their axes.
     pub reference: Reference,
     /// The command that made it, without what changes nothing in it.
@@ -99,6 +102,8 @@ pub enum ModelFileError {
     CutShort { file: String },
     /// Of several types, where one rate is asked for.
     Types { file: String, names: Vec<String> },
+    /// Of events and measurements, where what is asked for is not known.
+    Measured { file: String, name: String },
     /// Of another version.
     Version { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
@@ -130,6 +135,9 @@ impl ModelFileError {
                      or fit one type by itself"
                 ]
             }
+            Self::Measured { file, name } => message![
+                "{file} is a model of events and of {name} beside them, and what is asked for is not known of those; predict, count, plot, sample and show are"
+            ],
             Self::CutShort { file } => message!["{file} is cut short; copy it again, or fit again"],
             Self::Version { file, found } => message![
                 "{file} was made by another version of pointillist (model format {found}, this one reads {VERSION}); fit again, or use that \
@@ -152,6 +160,8 @@ struct Document {
     posterior: PosteriorState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     types: Option<KeptTypes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    measured: Option<MeasuredState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventRows>,
     /// A summary file, in base64.
@@ -195,6 +205,7 @@ impl ModelFile {
             event_count: self.event_count,
             posterior: self.posterior.state(),
             types: self.types.clone(),
+            measured: self.measured.clone(),
             events,
             cells: self.cells.as_ref().map(|cells| base64::encode(&cells.to_bytes())),
             reference: reference.clone(),
@@ -222,9 +233,10 @@ impl ModelFile {
     /// The model in `bytes`; `file` stands for it in messages. One of several types is refused.
     pub fn from_bytes(file: &str, bytes: &[u8]) -> Result<Self, ModelFileError> {
         let model = Self::any_from_bytes(file, bytes)?;
-        match model.types {
-            Some(types) => Err(ModelFileError::Types { file: file.into(), names: types.names }),
-            None => Ok(model),
+        match (&model.types, &model.measured) {
+            (Some(types), _) => Err(ModelFileError::Types { file: file.into(), names: types.names.clone() }),
+            (_, Some(measured)) => Err(ModelFileError::Measured { file: file.into(), name: measured.name.clone() }),
+            _ => Ok(model),
         }
     }
 
@@ -264,13 +276,16 @@ impl ModelFile {
             let kept = events.as_ref().map_or(0, |events| events.points.len());
             types.check(&posterior, document.event_count, kept).map_err(damaged)?;
         }
+        if let Some(measured) = &document.measured {
+            MeasuredPosterior::new(posterior.clone(), measured.clone()).map_err(|error| damaged(error.to_string()))?;
+        }
         let zones = posterior.window().axes().iter().filter_map(|axis| axis.zone.as_deref());
         for zone in zones {
             Zone::named(zone).map_err(|_| damaged(format!("there is no time zone {}", zone.escape_default())))?;
         }
         let cells = document.cells.map(|text| cells(&text)).transpose().map_err(damaged)?;
-        let Document { source, summary, event_count, reference, command, types, .. } = document;
-        Ok(Self { source, summary, posterior, event_count, events, cells, types, reference, command })
+        let Document { source, summary, event_count, reference, command, types, measured, .. } = document;
+        Ok(Self { source, summary, posterior, event_count, events, cells, types, measured, reference, command })
     }
 }
 

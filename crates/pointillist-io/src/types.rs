@@ -317,7 +317,7 @@ impl TypesSummary {
 }
 
 /// Three digits.
-fn three(value: f64) -> String {
+pub(super) fn three(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -355,6 +355,7 @@ impl FittedTypes {
             events: kept,
             cells: None,
             types: Some(KeptTypes { names, counts, kinds }),
+            measured: None,
             reference: Default::default(),
             command: None,
         };

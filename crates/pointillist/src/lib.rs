@@ -107,12 +107,18 @@ pub mod types {
     pub use crate::posterior::{ShareOfType, TypesPosterior};
 }
 
+/// Events and real numbers that were measured beside them: see [`Model::fit_measured`].
+pub mod measurements {
+    pub use crate::infer::{MeasuredFit, MeasuredReport, Measurements, Slope};
+    pub use crate::posterior::{MeasuredPosterior, ValuesAt};
+}
+
 /// All numbers of a [`Posterior`], for whoever writes it to a file and reads it back.
 pub mod state {
     pub use crate::covariates::{CurveState, EffectState};
     pub use crate::posterior::{
         BasisState, BesideState, ComponentState, ConstantState, InducingState, LatticeState, LayersState,
-        PosteriorState,
+        MeasuredState, PosteriorState,
     };
 }
 

@@ -21,6 +21,7 @@ mod kernels;
 mod lattice;
 mod lattice_posterior;
 mod links;
+mod measured;
 mod polygons;
 mod ratios;
 mod recovery;

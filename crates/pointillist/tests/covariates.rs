@@ -2,6 +2,7 @@
 
 use pointillist::internals::numerics::{Matrix, linalg};
 use pointillist::internals::sample::standard_normal;
+use pointillist::numerics::special::normal_cdf;
 use pointillist::settings::Smoothness;
 use pointillist::window::{Exposure, Polygons};
 use pointillist::{
@@ -272,6 +273,110 @@ fn coverage_of_effects() {
         covered.here
     });
     assert!(all.iter().all(|here| (172..=188).contains(here)), "{all:?} of 200");
+}
+
+/// The 5 % and 95 % quantiles of a mixture of normals (weight, mean, sd), by halving.
+fn ends(mixture: &[(f64, f64, f64)]) -> [f64; 2] {
+    let total: f64 = mixture.iter().map(|(weight, ..)| weight).sum();
+    [0.05, 0.95].map(|p| {
+        let (mut low, mut high) = (-20.0, 20.0);
+        for _ in 0..60 {
+            let at = 0.5 * (low + high);
+            let below: f64 = mixture.iter().map(|(w, m, s)| w * normal_cdf((at - m) / s)).sum();
+            if below < p * total { low = at } else { high = at }
+        }
+        low
+    })
+}
+
+/// An effect averaged over a fine grid of ranges and standard deviations on a line, each held, with the usual priors: slow and obvious.
+fn by_grid(events: &Events, raster: &Covariate, side: f64, nodes: usize) -> [f64; 2] {
+    let (of_range, of_sd) = (20f64.ln() * (0.02 * side).sqrt(), 20f64.ln() / 3.0);
+    let mut mixture = vec![];
+    for i in 0..16 {
+        for j in 0..12 {
+            let (range, sd) = (0.06 * side * 1.35f64.powi(i), 0.05 * 1.4f64.powi(j));
+            let fixed = vec![("lengthscale".into(), 0.5 * range), ("variance".into(), sd * sd)];
+            let model = Model {
+                fixed,
+                average: false,
+                checked: false,
+                covariates: vec![raster.clone()],
+                ..of(on_lattice(Some(vec![nodes])))
+            };
+            let Ok(fit) = model.fit(events) else { continue };
+            let (root, effect) = (range.sqrt(), fit.posterior.effects().remove(0));
+            let log_prior = (of_range / root).ln() - of_range / root + (of_sd * sd).ln() - of_sd * sd;
+            mixture.push((fit.report.bound.total() + log_prior, effect.mean, effect.sd));
+        }
+    }
+    let top = mixture.iter().map(|(log, ..)| *log).fold(f64::NEG_INFINITY, f64::max);
+    ends(&mixture.iter().map(|(log, mean, sd)| ((log - top).exp(), *mean, *sd)).collect::<Vec<_>>())
+}
+
+/// Sets on a line with one family: ends of intervals by the average of a fit, and by a fine grid; and the truth. Range and sd are known to nobody: the same in
+/// all sets, or drawn from their priors.
+fn beside_a_grid(sets: usize, from_priors: bool, with_grid: bool) -> Vec<([f64; 2], [f64; 2])> {
+    let (side, cells, coarse, beta, nodes) = (10.0, 80, 40, 0.5, 60);
+    let covariates = Fields::new(1, side, coarse, 4.0);
+    let one = |set: usize| {
+        let mut rng = ChaCha8Rng::seed_from_u64(4000 + set as u64);
+        let [u, v] = [rng.random::<f64>(), rng.random::<f64>()].map(|u| -(1.0 - u).ln());
+        let (range, sd) = match from_priors {
+            // No more than a few hundred thousand events, and no field that no cell shows.
+            true => ((20f64.ln() / u).powi(2) * 0.02 * side, (v * 3.0 / 20f64.ln()).min(3.0)),
+            false => (4.0, 0.7),
+        };
+        let z = standardised(covariates.draw(&mut rng));
+        let raster = surface("z", 1, side, coarse, z);
+        let field = Fields::new(1, side, cells, range.clamp(0.3, 300.0)).draw(&mut rng);
+        let level = (200.0 / side).ln() - 0.5 * (sd * sd + beta * beta);
+        let own = middles(1, side, cells);
+        let rate: Vec<f64> =
+            field.iter().zip(&own).map(|(g, at)| (level + sd * g + beta * raster.at(at)).exp()).collect();
+        let Drawn { events, .. } = drawn(1, side, cells, &rate, &mut rng);
+        if events.is_empty() {
+            return None;
+        }
+        let model = Model { covariates: vec![raster.clone()], checked: false, ..of(on_lattice(Some(vec![nodes]))) };
+        let [low, _, high] = model.fit(&events).unwrap().posterior.effects()[0].quantiles;
+        Some(([low, high], if with_grid { by_grid(&events, &raster, side, nodes) } else { [low, high] }))
+    };
+    (0..sets).filter_map(one).collect()
+}
+
+/// The average of a fit over range and sd is that of a fine grid.
+#[test]
+fn an_interval_is_that_of_a_fine_grid_of_ranges_and_deviations() {
+    for (own, grid) in beside_a_grid(1, false, true) {
+        let width = grid[1] - grid[0];
+        assert!((own[0] - grid[0]).abs() < 0.06 * width && (own[1] - grid[1]).abs() < 0.06 * width, "{own:?} {grid:?}");
+    }
+}
+
+/// `cargo test --release -p pointillist --test all covariates::intervals_beside -- --ignored --nocapture`.
+#[test]
+#[ignore = "long: minutes"]
+fn intervals_beside_a_fine_grid_and_over_the_priors() {
+    for (from_priors, sets, with_grid) in [(true, 200, false), (false, 200, false), (false, 40, true)] {
+        let all = beside_a_grid(sets, from_priors, with_grid);
+        let covered = |of: fn(&([f64; 2], [f64; 2])) -> [f64; 2]| {
+            let ends: Vec<[f64; 2]> = all.iter().map(of).collect();
+            let inside = ends.iter().filter(|[low, high]| *low <= 0.5 && 0.5 <= *high).count();
+            let width = ends.iter().map(|[low, high]| high - low).sum::<f64>() / ends.len() as f64;
+            (100.0 * inside as f64 / ends.len() as f64, width)
+        };
+        let (own, grid) = (covered(|both| both.0), covered(|both| both.1));
+        println!(
+            "range and sd from their priors: {from_priors}; {} sets: 90 % interval holds the effect in {:.1} %, {:.3} wide; by a fine grid in {:.1} %, {:.3} wide",
+            all.len(),
+            own.0,
+            own.1,
+            grid.0,
+            grid.1
+        );
+        assert!((own.1 / grid.1 - 1.0).abs() < 0.05, "{own:?} {grid:?}");
+    }
 }
 
 /// Two covariates over a plane: a number and a category.

@@ -2,7 +2,7 @@
 
 use super::count::{counting, regions};
 use super::meter::{plan, shown};
-use super::summary::{GoodnessSummary, brief};
+use super::summary::{ComponentSummary, GoodnessSummary, Summary, brief};
 use super::types::Chosen;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
@@ -10,7 +10,7 @@ use crate::io::{self, Column, ModelFile, Written};
 use pointillist::report::{Bin, Closest, Goodness, Nearness, Pairs};
 use pointillist::window::Span;
 use pointillist::{Axis, Points, Posterior, Window};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Pairs, or rescaled times, with a lower p are amiss.
 const AMISS: f64 = 0.05;
@@ -20,6 +20,10 @@ const MOST_SHOWN: usize = 12;
 const MOST_NAMED: usize = 3;
 /// A bin as far out as the least likely one, in fewer than this part of such sets, is pointed at even where it may be chance.
 const WORTH_A_LOOK: f64 = 0.2;
+
+/// The model's limit.
+const MEMORY: &str = "This model has no memory: in it no event brings about another. If events do here (aftershocks, contagion, bursts), its bands of counts and forecasts are too narrow, and a \
+                      self-exciting (Hawkes) model is called for.";
 
 /// About how long counts at several scales, pairs and bins take, beside each other.
 const STAGES: [f64; 3] = [1.0, 3.0, 3.0];
@@ -61,6 +65,10 @@ struct Told {
     rescaled_times: Option<[f64; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pairs: Option<PairsTold>,
+    /// Whether clusters look like memory, events that bring about others: the pairs say so, or the rate changes too fast to be one.
+    memory: bool,
+    #[serde(skip)]
+    bursts: Option<String>,
     bins: Vec<BinTold>,
 }
 
@@ -111,6 +119,18 @@ impl From<Pairs> for PairsTold {
     }
 }
 
+impl PairsTold {
+    fn is_closer(&self) -> bool {
+        matches!(self.nearness, Nearness::Closer(_))
+    }
+}
+
+/// What the fit said of a rate that changes too fast.
+fn bursts(model: &ModelFile) -> Option<String> {
+    let warnings = Summary::deserialize(&model.summary).ok()?.warnings;
+    warnings.into_iter().find(|warning| ComponentSummary::is_of_bursts(warning))
+}
+
 /// Does what was asked for.
 pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(path) = &args.output {
@@ -128,11 +148,15 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
     let goodness: Option<Goodness> =
         shown("counts at several scales", |watch| posterior.goodness_of_fit_watched(&points, watch))?;
     let pairs = shown("pairs of events", |watch| posterior.pairs(&points, context.seed(), watch))?;
+    let pairs = pairs.map(PairsTold::from);
+    let bursts = bursts(&model);
     let told = Told {
+        memory: bursts.is_some() || pairs.as_ref().is_some_and(PairsTold::is_closer),
+        bursts,
         events: points.len(),
         goodness: goodness.as_ref().map(GoodnessSummary::new),
         rescaled_times: rescaled(&model, &points)?,
-        pairs: pairs.map(PairsTold::from),
+        pairs,
         bins: bins(args, &model, &points, context)?,
     };
     let json = json_line(&told)?;
@@ -305,15 +329,18 @@ impl Told {
             ));
         }
         match self.pairs.as_ref().map(|pairs| pairs.nearness) {
-            Some(Nearness::Closer(_)) => advice.push(
-                "events come in clusters that the rate does not explain: events that bring about others, places that were counted twice, or a rate that changes \
-                 faster than the model can; try more nodes, or --smoothness 1 on a line"
-                    .into(),
-            ),
+            Some(Nearness::Closer(within)) => advice.push(format!(
+                "events come in clusters within {} that the rate does not explain. {MEMORY} Places that were counted twice, or a rate with peaks narrower than the lattice shows, look the same: try \
+                 more nodes, or --smoothness 1 on a line",
+                apart(within, axes)
+            )),
             Some(Nearness::Apart(_)) => advice.push(
                 "events keep a distance from each other, which no rate explains: bands of counts are too wide".to_string(),
             ),
             _ => {}
+        }
+        if let Some(bursts) = &self.bursts {
+            advice.push(format!("{bursts}. {MEMORY}"));
         }
         advice.extend(self.surprises());
         if advice.is_empty() {

@@ -3,7 +3,7 @@
 use super::input::{self, Loaded, Peeked};
 use super::summarize::{self, Summarised};
 use super::summary::{Fitted, Subject, Summary};
-use super::{Context, Failure, Outcome, colour, figure, json_line, meter, spec, terminal, types};
+use super::{Context, Failure, Outcome, colour, figure, json_line, measured, meter, spec, terminal, types};
 use crate::args::{FitArgs, FitOptions};
 use crate::io::covariates::{CovariateSettings, CovariateSource};
 use crate::io::update::{Names, added, as_before};
@@ -37,6 +37,9 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     if let Some(column) = &args.types {
         return types::fit(column, args, context);
+    }
+    if let Some(column) = &args.value {
+        return measured::fit(column, args, context);
     }
     let mut fitted = fit_given(args, context)?;
     fitted.model.command = Some(context.typed.command().into());

@@ -32,6 +32,7 @@ mod sgcp;
 mod smooth;
 mod spec;
 mod summarize;
+mod measured;
 mod types;
 
 use crate::args::{Cli, Global, Verb, command, none_of, not_yet};

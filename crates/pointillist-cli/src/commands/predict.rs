@@ -4,13 +4,14 @@ use super::layers::{self, Cells, Format};
 use super::meter::shown;
 use super::summary::rate_unit;
 use super::types::{Chosen, shares, stacked, which};
-use super::{Context, Failure, Outcome, components, contrast, figure, input, spec};
+use super::{Context, Failure, Outcome, components, contrast, figure, input, measured, spec};
 use crate::args::{Places, PredictArgs};
 use crate::io::types::{Of, TypesModel};
 use crate::io::{self, Column, Given, ModelFile, Setting, Written};
 use crate::options::Mode;
 use crate::spelling::spelled;
 use pointillist::estimates::RateRatio;
+use pointillist::measurements::MeasuredPosterior;
 use pointillist::{Points, Posterior, Rate, Window};
 
 /// Most points of a grid: more would be gigabytes of text.
@@ -27,7 +28,10 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let (quantiles, thresholds) = (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed)?);
     let (places, output) = (&args.place.places, args.output.as_deref());
     let format = Format::of(output, Written::Rates, context)?;
-    let chosen = Chosen::read(&args.model, args.of.as_deref())?;
+    let model = ModelFile::read_any(&args.model)?;
+    let values = measured::asked(&args.model, &model, args.of.as_deref())?;
+    let of = args.of.as_deref().filter(|_| values.is_none());
+    let chosen = Chosen::new(&args.model, model, of)?;
     if args.shares || matches!(chosen, Chosen::All(_)) {
         return run_of_types(args, (&quantiles, &thresholds), format, context);
     }
@@ -51,6 +55,7 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let other = other.map(|other| Other::new((&args.model, &model), args, other, context)).transpose()?;
     let answers = |points: &Points| match &other {
         Some(other) => other.ratios(posterior, points, &quantiles, &thresholds, context),
+        None if values.is_some() => values_at(values.as_ref(), points, &quantiles, &thresholds),
         None if args.components => components::columns(posterior, points, &args.quantiles),
         None if is_ratio => {
             let columns = answers(posterior, points, &quantiles, &thresholds)?;
@@ -58,7 +63,8 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
         }
         None => answers(posterior, points, &quantiles, &thresholds),
     };
-    let unit = if other.is_some() || is_ratio { String::new() } else { rate_unit(posterior.window()) };
+    let unit =
+        if other.is_some() || is_ratio || values.is_some() { String::new() } else { rate_unit(posterior.window()) };
     if let (Format::GeoTiff | Format::GeoJson, None, Some(path)) = (format, &places.at, output) {
         let cells = Cells::new(&model, places.grid.as_deref(), MOST_POINTS)?;
         let columns = apart(answers(&cells.points)?, posterior.window(), context);
@@ -142,6 +148,19 @@ fn run_of_types(
     let columns: Vec<Column> = stacked(&names, tables).into_iter().chain(shares).collect();
     context.emit_columns(args.output.as_deref(), &columns)?;
     Ok(Outcome::Done)
+}
+
+/// What would be measured at each point.
+fn values_at(
+    posterior: Option<&MeasuredPosterior>,
+    points: &Points,
+    quantiles: &[f64],
+    thresholds: &[f64],
+) -> Result<Vec<Column>, Failure> {
+    match (posterior, thresholds) {
+        (Some(posterior), []) => measured::columns(posterior, points, quantiles),
+        _ => Err("--exceed is of rates; leave it or --of out".to_string().into()),
+    }
 }
 
 /// A column of what is called a rate, where that is a ratio.

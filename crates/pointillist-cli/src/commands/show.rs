@@ -1,7 +1,7 @@
 //! `show`: what a fit said of a model, from its file.
 
 use super::summary::Summary;
-use super::{Context, Failure, Outcome, fit, types};
+use super::{Context, Failure, Outcome, fit, measured, types};
 use crate::args::ShowArgs;
 use crate::io::ModelFile;
 use serde::Deserialize;
@@ -11,6 +11,9 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<Outcome, Failure> {
     let model = ModelFile::read_any(&args.model)?;
     if model.types.is_some() {
         return types::show(&args.model, &model, context);
+    }
+    if model.measured.is_some() {
+        return measured::show(&args.model, &model, context);
     }
     let mut summary = Summary::deserialize(&model.summary)
         .map_err(|error| format!("{}: its summary makes no sense ({error}); fit again", args.model))?;

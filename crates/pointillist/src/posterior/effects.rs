@@ -93,7 +93,7 @@ impl Posterior {
 }
 
 /// Where a mixture of weighted Gaussians (weight, mean, sd) reaches a probability.
-fn quantile(mixture: &[(f64, f64, f64)], probability: f64) -> f64 {
+pub(super) fn quantile(mixture: &[(f64, f64, f64)], probability: f64) -> f64 {
     let end = |sign: f64, pick: fn(f64, f64) -> f64| {
         mixture.iter().map(|(_, mean, sd)| mean + sign * FAR * sd).reduce(pick).unwrap_or(0.0)
     };

@@ -19,6 +19,7 @@ mod goodness;
 mod inducing;
 mod lattice;
 mod layers;
+mod measured;
 #[cfg(feature = "serde")]
 mod packed;
 mod pairs;
@@ -39,6 +40,7 @@ pub(crate) use lattice::LatticeField;
 pub use lattice::{BesideState, ConstantState, LatticeState};
 pub(crate) use layers::LayersField;
 pub use layers::LayersState;
+pub use measured::{MeasuredPosterior, MeasuredState, ValuesAt};
 pub use pairs::{Closest, Nearness, Pairs};
 pub use ratio::RateRatio;
 pub use types::{ShareOfType, TypesPosterior};

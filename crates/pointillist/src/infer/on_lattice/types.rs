@@ -17,6 +17,7 @@ use crate::infer::Prior;
 use crate::infer::beliefs::{self, Isotropy};
 use crate::infer::lbfgs::Curvature;
 use crate::infer::members::{Members, log_evidence};
+use crate::infer::profile::Profile;
 use crate::infer::search::{By, Found, Kind, Look, Named, Run, Search, Start, Way, describe};
 use crate::infer::tally::Tally;
 use crate::infer::theta::{Layout, Slot};
@@ -120,6 +121,11 @@ pub(crate) struct TypesMember {
 }
 
 impl TypesMember {
+    /// The variance of the noise of what was measured.
+    pub(crate) fn noise(&self) -> f64 {
+        self.theta.noise
+    }
+
     /// The name, the ranges and the variance of each group of fields.
     pub(crate) fn groups<'a>(&'a self, structure: &'a Structure) -> impl Iterator<Item = (&'a str, &'a [f64], f64)> {
         let both = structure.groups.iter().zip(&self.theta.groups);
@@ -169,6 +175,8 @@ pub(crate) struct FoundTypes {
     pub(crate) priors: Vec<(String, Prior)>,
     /// At the best Θ.
     pub(crate) loads: Vec<LearnedLoad>,
+    /// The density of each slope of measurements, where it could be found.
+    pub(crate) learned: Vec<Option<Profile>>,
 }
 
 impl<'a> OnLayers<'a> {
@@ -654,6 +662,9 @@ pub(crate) fn learn_types(kind: OnLayers<'_>, wanted: &TypesWanted, tally: &Tall
             Members { list: vec![(kept.value, member)], ..Members::none(None) }
         }
     };
+    // Slopes of measurements are told by their whole density, loads of types by a covariance.
+    let slopes = search.kind.structure.learned.iter().filter(|_| search.kind.measured.is_some());
+    let learned = slopes.map(|(_, _, name)| search.profile(&run, name)).collect::<Result<_>>()?;
     let converged = run.end != crate::infer::lbfgs::End::Evaluations;
     let priors = search.kind.layout.priors();
     // Each field whose sign is free has a mirror image, which nobody looked at.
@@ -666,7 +677,7 @@ pub(crate) fn learn_types(kind: OnLayers<'_>, wanted: &TypesWanted, tally: &Tall
         false => finer(&search, (&run.level, list), &nodes)?,
     };
     let structure = search.kind.structure;
-    Ok(FoundTypes { structure, layers, members, log_evidence, converged, priors, loads })
+    Ok(FoundTypes { structure, layers, members, log_evidence, converged, priors, loads, learned })
 }
 
 /// The members that count, on a lattice with these nodes.
