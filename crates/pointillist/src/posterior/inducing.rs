@@ -381,7 +381,7 @@ mod tests {
             if i < j { 0.0 } else { ((i * 5 + j * 3 + 1) as f64).sin() / (1.0 + (i - j) as f64) }
         });
         for rank in [3, size / FEW + 1] {
-            let factor = Matrix::from_fn(rank, size, |i, j| ((i * 11 + j * 7 + 2) as f64).cos());
+            let factor = Matrix::from_fn(rank, size, |i, j| ((i * i * 13 + i * j * 5 + j * j * 7 + 2) as f64).cos());
             let square = linalg::transposed_product(&factor, &factor);
             assert_eq!(linalg::pivoted_cholesky_within(&square, size / FEW).is_some(), rank == 3);
             let inner = linalg::transposed_product(&root, &linalg::product(&square, &root));
