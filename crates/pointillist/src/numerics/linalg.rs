@@ -465,11 +465,23 @@ pub fn columns_times(x: &[f64], rows: usize, y: &[f64]) -> Vec<f64> {
 /// A factor F with FᵀF = C for a positive semi-definite C of any rank, by Cholesky with pivoting; column n of F belongs to
 /// row n of C. Directions with less than 1e-14 of the largest variance are dropped. // (rank, N)
 pub fn pivoted_cholesky(matrix: &Matrix) -> Matrix {
+    let (size, directions) = (matrix.rows, pivoted_directions(matrix, matrix.rows));
+    Matrix::from_fn(directions.len(), size, |i, j| directions[i][j])
+}
+
+/// The same where the rank is lower than `most`; else none, after so much of the work.
+pub fn pivoted_cholesky_within(matrix: &Matrix, most: usize) -> Option<Matrix> {
+    let (size, directions) = (matrix.rows, pivoted_directions(matrix, most));
+    (directions.len() < most).then(|| Matrix::from_fn(directions.len(), size, |i, j| directions[i][j]))
+}
+
+/// The rows of the factor, at most so many.
+fn pivoted_directions(matrix: &Matrix, most: usize) -> Vec<Vec<f64>> {
     let size = matrix.rows;
     let mut left: Vec<f64> = (0..size).map(|i| matrix[(i, i)].max(0.0)).collect();
     let floor = 1e-14 * left.iter().copied().fold(0.0, f64::max);
     let mut directions: Vec<Vec<f64>> = Vec::new();
-    while directions.len() < size {
+    while directions.len() < size.min(most) {
         let pivot = (0..size).max_by(|&i, &j| left[i].total_cmp(&left[j])).unwrap_or(0);
         if left.is_empty() || left[pivot] <= floor {
             break;
@@ -484,7 +496,7 @@ pub fn pivoted_cholesky(matrix: &Matrix) -> Matrix {
         left[pivot] = 0.0;
         directions.push(direction);
     }
-    Matrix::from_fn(directions.len(), size, |i, j| directions[i][j])
+    directions
 }
 
 #[cfg(test)]

@@ -24,6 +24,10 @@ const JOINT_POINTS: usize = 2000;
 /// Residual variance, relative to the prior's, that is not worth a joint draw.
 const NEGLIGIBLE: f64 = 1e-6;
 
+/// With so many unknowns it is worth finding out whether a region has less than one direction for so many of them.
+const MANY: usize = 64;
+const FEW: usize = 4;
+
 type LastRegion = Option<(Window, Arc<RegionFeatures>)>;
 
 /// q(f) by inducing points.
@@ -156,14 +160,14 @@ impl InducingField {
     /// ∫f² = level + 2hᵀz + zᵀAz, h = Am + βp, whose parts have the variances 4 hᵀSh and 2 tr(ASAS).
     fn form_of(&self, features: &RegionFeatures) -> RegionForm {
         let half_pull = features.half_pull(self.offset(), &self.q.mean);
-        let inner = linalg::transposed_product(&self.q.root, &linalg::product(&features.square, &self.q.root));
+        let (trace, square) = of_square(&features.square, &self.q.root);
         let rotated = linalg::lower_transposed_times(&self.q.root, &half_pull);
         let level = features.of_square(self.offset(), &self.q.mean) + features.residual;
         RegionForm {
-            mean: level + inner.trace(),
+            mean: level + trace,
             level,
             linear_variance: Some(4.0 * linalg::dot(&rotated, &rotated)),
-            square_variance: Some(2.0 * linalg::dot(inner.data(), inner.data())),
+            square_variance: Some(2.0 * square),
             parts: Box::new(Dense { half_pull, square: features.square.clone() }),
         }
     }
@@ -277,6 +281,20 @@ impl Field for InducingField {
     }
 }
 
+/// tr(AS) and tr(ASAS), S = RRᵀ. A region that is small beside the window has a few directions alone: with A = FᵀF these are |FR|² and |FR(FR)ᵀ|².
+fn of_square(square: &Matrix, root: &Matrix) -> (f64, f64) {
+    let size = root.rows();
+    let few = if size < MANY { None } else { linalg::pivoted_cholesky_within(square, size / FEW) };
+    let Some(factor) = few else {
+        let inner = linalg::transposed_product(root, &linalg::product(square, root));
+        return (inner.trace(), linalg::dot(inner.data(), inner.data()));
+    };
+    let turned = linalg::product(&factor, root);
+    let mirrored = Matrix::from_fn(turned.cols(), turned.rows(), |i, j| turned[(j, i)]);
+    let inner = linalg::product(&turned, &mirrored);
+    (linalg::dot(turned.data(), turned.data()), linalg::dot(inner.data(), inner.data()))
+}
+
 /// 2hᵀz and zᵀAz.
 struct Dense {
     half_pull: Vec<f64>,
@@ -348,5 +366,28 @@ impl Given for At<'_> {
             }
         }
         f
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A region of few directions beside the same numbers by whole matrices, and one of many directions.
+    #[test]
+    fn few_directions_have_the_moments_of_all() {
+        let size = 2 * MANY;
+        let root = Matrix::from_fn(size, size, |i, j| {
+            if i < j { 0.0 } else { ((i * 5 + j * 3 + 1) as f64).sin() / (1.0 + (i - j) as f64) }
+        });
+        for rank in [3, size / FEW + 1] {
+            let factor = Matrix::from_fn(rank, size, |i, j| ((i * i * 13 + i * j * 5 + j * j * 7 + 2) as f64).cos());
+            let square = linalg::transposed_product(&factor, &factor);
+            assert_eq!(linalg::pivoted_cholesky_within(&square, size / FEW).is_some(), rank == 3);
+            let inner = linalg::transposed_product(&root, &linalg::product(&square, &root));
+            let (trace, of_inner) = of_square(&square, &root);
+            assert!((trace / inner.trace() - 1.0).abs() < 1e-12, "{rank}");
+            assert!((of_inner / linalg::dot(inner.data(), inner.data()) - 1.0).abs() < 1e-12, "{rank}");
+        }
     }
 }

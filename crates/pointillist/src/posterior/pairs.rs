@@ -9,9 +9,10 @@
 //! are seen than expected even where events are independent, *more* errs on the safe side, and *fewer* is said only where half of the pairs are missing beside those at the mean rate and beside
 //! those of as many events that are spread evenly too. A rate that goes up and down only adds pairs, so that clusters, however closely the rate follows them, never keep a distance.
 //! What is much closer together than the first distance drowns in K: such pairs are counted by themselves, at distances that are halved again and again (duplicates, twins).
-//! Cost of a set: that of its draw, and of the pairs that are near on the first axis.
+//! Cost of a set: that of its draw, and of the pairs that are near on the first axis. On a line, a rate that takes long at every place (many inducing points in many components) is
+//! computed on a fine grid once, and looked up there.
 
-use super::Posterior;
+use super::{Posterior, PosteriorBasis};
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::parallel;
@@ -37,6 +38,11 @@ const LOWEST: f64 = 0.02;
 /// Cells in which the rate is looked up, on each axis of one, two and three, and in all of more.
 const CELLS: [usize; 3] = [2048, 80, 20];
 const CELLS_OF_MANY: f64 = 8000.0;
+/// A rate on a line that takes more products than this at a place is looked up, between so many places of the window and at most so many, …
+const DEAR: usize = 1_000_000;
+const LOOKED_UP: [usize; 2] = [4096, 16_384];
+/// … of which a length-scale has about so many.
+const PER_LENGTH: f64 = 12.0;
 /// The part of the sets on either side of the envelope.
 const TAIL: f64 = 0.025;
 /// What is rarer than this among drawn sets is not taken for chance.
@@ -154,9 +160,14 @@ impl Posterior {
         }
         let shortest = self.window().bounding_box().iter().map(|span| span.length()).fold(f64::INFINITY, f64::min);
         let distances: Vec<f64> = (1..=DISTANCES).map(|k| FURTHEST * shortest * k as f64 / DISTANCES as f64).collect();
-        let weights = Weights::new(self)?;
+        let line = if self.is_dear() { Some(Line::of(self)?) } else { None };
+        let rates = |points: &Points| match &line {
+            Some(line) => Ok(line.at(points)),
+            None => Ok(self.rate(points)?.mean),
+        };
+        let weights = Weights::new(self, rates)?;
         let of = |points: &Points| counted(points, &weights.at(points), &distances);
-        let process = Simulation::of_batches(self.window(), |points| Ok(self.rate(points)?.mean))?;
+        let process = Simulation::of_batches(self.window(), rates)?;
         let mean_rate = self.expected(self.window())? / self.window().measure();
         let evenly = Simulation::new(self.window(), |_| mean_rate)?;
         let work = Work::new(SETS + EVEN_SETS, watch);
@@ -172,6 +183,58 @@ impl Posterior {
     }
 }
 
+impl Posterior {
+    /// Whether its rate takes so long at every place of a line that it is better looked up.
+    fn is_dear(&self) -> bool {
+        let products = |basis: &PosteriorBasis| match basis {
+            PosteriorBasis::Inducing(field) => field.q.mean.len().pow(2),
+            _ => 0,
+        };
+        self.window().dims() == 1 && self.components.iter().map(|one| products(&one.basis)).sum::<usize>() > DEAR
+    }
+
+    /// The shortest length-scale on a line, as a part of its window.
+    fn shortest_length(&self) -> f64 {
+        let length = |basis: &PosteriorBasis| match basis {
+            PosteriorBasis::Inducing(field) => field.hyper.kernel.length(0),
+            _ => f64::INFINITY,
+        };
+        self.components.iter().map(|one| length(&one.basis)).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// The mean rate on a line, at even places: cubic between four of them.
+struct Line {
+    span: Span,
+    values: Vec<f64>,
+}
+
+impl Line {
+    fn of(posterior: &Posterior) -> Result<Self> {
+        let span = posterior.window().bounding_box()[0];
+        let wanted = (PER_LENGTH / posterior.shortest_length()).min(LOOKED_UP[1] as f64) as usize;
+        // Powers of two: the middles of the cells of weights are among the places.
+        let count = wanted.next_power_of_two().clamp(LOOKED_UP[0], LOOKED_UP[1]);
+        let places = Points::grid(&[span.lo], &[span.hi], &[count + 1]);
+        Ok(Self { span, values: posterior.rate(&places)?.mean })
+    }
+
+    fn at(&self, points: &Points) -> Vec<f64> {
+        let steps = (self.values.len() - 1) as f64;
+        let value = |row: &[f64]| {
+            let at = (row[0] - self.span.lo) / self.span.length() * steps;
+            let first = (at.max(0.0) as usize).clamp(1, self.values.len() - 3) - 1;
+            let (t, four) = (at - first as f64, &self.values[first..first + 4]);
+            // Lagrange's weights at 0, 1, 2 and 3.
+            let [a, b, c, d] = [t, t - 1.0, t - 2.0, t - 3.0];
+            let sum = -b * c * d / 6.0 * four[0] + a * c * d / 2.0 * four[1] - a * b * d / 2.0 * four[2]
+                + a * b * c / 6.0 * four[3];
+            sum.max(0.0)
+        };
+        points.rows().map(value).collect()
+    }
+}
+
 /// One over the root of the rate, by cells of the box around the window.
 struct Weights {
     spans: Vec<Span>,
@@ -180,7 +243,7 @@ struct Weights {
 }
 
 impl Weights {
-    fn new(posterior: &Posterior) -> Result<Self> {
+    fn new(posterior: &Posterior, rates: impl Fn(&Points) -> Result<Vec<f64>>) -> Result<Self> {
         let (window, spans) = (posterior.window(), posterior.window().bounding_box());
         let of_many = || CELLS_OF_MANY.powf(1.0 / spans.len() as f64) as usize;
         let cells = CELLS.get(spans.len() - 1).copied().unwrap_or_else(of_many).max(1);
@@ -188,7 +251,7 @@ impl Weights {
         let half = 0.5 / cells as f64;
         let middles = Points::grid(&ends(half), &ends(1.0 - half), &vec![cells; spans.len()]);
         let least = LOWEST * posterior.expected(window)? / window.measure();
-        let values = posterior.rate(&middles)?.mean.iter().map(|rate| rate.max(least).powf(-0.5)).collect();
+        let values = rates(&middles)?.iter().map(|rate| rate.max(least).powf(-0.5)).collect();
         Ok(Self { spans, cells, values })
     }
 
@@ -325,6 +388,29 @@ fn closest(step: f64, own: &Counted, drawn: &[Counted], rare: f64) -> Closest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Expression;
+    use crate::settings::Inducing;
+    use crate::{Events, Family, InducingPoints, Model, Window};
+
+    /// A rate that is looked up is the rate, also at the ends of the window.
+    #[test]
+    fn a_line_is_looked_up_to_many_digits() {
+        let window = Window::interval(2.0, 12.0).unwrap();
+        let times: Vec<f64> = (0..60).map(|i| 2.0 + 10.0 * (f64::from(i) * 0.618_034).fract().powi(2)).collect();
+        let events = Events::new(Points::line(&times).unwrap(), window).unwrap();
+        let kernel = Some(Expression::parse("se(t) + se(t)*periodic(t, period=2!)", &["t"]).unwrap());
+        let points = Inducing::Grid(vec![30]);
+        let family = Family::Inducing(InducingPoints { kernel, points, ..InducingPoints::default() });
+        let posterior = Model { family, ..Model::default() }.fit(&events).unwrap().posterior;
+        assert!(!posterior.is_dear(), "few points are asked");
+        let line = Line::of(&posterior).unwrap();
+        let places: Vec<f64> = (0..=997).map(|i| 2.0 + 10.0 * f64::from(i) / 997.0).collect();
+        let points = Points::line(&places).unwrap();
+        let (exact, looked_up) = (posterior.rate(&points).unwrap().mean, line.at(&points));
+        for ((at, exact), looked_up) in places.iter().zip(&exact).zip(&looked_up) {
+            assert!((looked_up - exact).abs() < 1e-5 * (1.0 + exact), "{at}: {exact} {looked_up}");
+        }
+    }
 
     #[test]
     fn pairs_are_counted_once_each_way() {
