@@ -367,15 +367,15 @@ fn intervals_beside_a_fine_grid_and_over_the_priors() {
             (100.0 * inside as f64 / ends.len() as f64, width)
         };
         let (own, grid) = (covered(|both| both.0), covered(|both| both.1));
+        let drawn = if from_priors { "drawn from their priors" } else { "the same in all sets" };
+        let beside =
+            if with_grid { format!("; by a fine grid in {:.1} %, {:.3} wide", grid.0, grid.1) } else { String::new() };
+        let (sets, part, width) = (all.len(), own.0, own.1);
         println!(
-            "range and sd from their priors: {from_priors}; {} sets: 90 % interval holds the effect in {:.1} %, {:.3} wide; by a fine grid in {:.1} %, {:.3} wide",
-            all.len(),
-            own.0,
-            own.1,
-            grid.0,
-            grid.1
+            "range and sd {drawn}, {sets} sets: a 90 % interval holds the effect in {part:.1} %, {width:.3} wide{beside}"
         );
         assert!((own.1 / grid.1 - 1.0).abs() < 0.05, "{own:?} {grid:?}");
+        assert!(with_grid || (86.0..=94.0).contains(&part), "{part}");
     }
 }
 

@@ -48,7 +48,8 @@ impl<K: Kind> Search<'_, '_, K> {
             let by = f64::from(k) * STEP * sd;
             x.iter().zip(&direction).map(|(x, d)| x + by * d).collect()
         };
-        let is_inside = |x: &Vec<f64>| x.iter().zip(&bounds).all(|(x, (low, high))| low < x && x < high);
+        // One that is at a bound stays there.
+        let is_inside = |x: &Vec<f64>| x.iter().zip(&bounds).all(|(x, (low, high))| low <= x && x <= high);
         let places: Vec<Vec<f64>> = (-SIDE..=SIDE).map(at).filter(is_inside).collect();
         let look = |x: &Vec<f64>| Look {
             theta: self.kind.unpack(&run.level, x, &run.theta),
