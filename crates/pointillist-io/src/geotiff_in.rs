@@ -11,7 +11,7 @@ use std::io::BufReader;
 use std::ops::Range;
 use tiff::TiffError;
 use tiff::decoder::{Decoder, DecodingResult};
-use tiff::tags::{PlanarConfiguration, Tag};
+use tiff::tags::{PhotometricInterpretation, PlanarConfiguration, Tag};
 
 const SCALE: u16 = 33550;
 const TIE_POINTS: u16 = 33922;
@@ -72,6 +72,21 @@ struct Item {
     text: String,
 }
 
+/// Refuses what the decoder would read as other numbers than were stored: several cells in a byte, and white for the least.
+fn refuse_unreadable(source: &str, bits: &[u16], photometric: Option<u16>) -> Result<(), Message> {
+    if let Some(bits) = bits.iter().find(|bits| **bits < 8) {
+        return Err(message![
+            "{source} has cells of {bits} bits, which are not read; give whole bytes, as `gdal_translate -ot Byte -co NBITS=8 {source} bytes.tif` does"
+        ]);
+    }
+    if photometric == Some(PhotometricInterpretation::WhiteIsZero.to_u16()) {
+        return Err(message![
+            "{source} shows its least number white, and is not read: which numbers are meant is not clear; write it anew, as `gdal_translate -co PHOTOMETRIC=MINISBLACK {source} plain.tif` does"
+        ]);
+    }
+    Ok(())
+}
+
 /// Whether a path is that of a GeoTIFF, by its name.
 pub fn is_geotiff(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
@@ -90,6 +105,9 @@ impl GeoTiff {
         let (width, height) = decoder.dimensions().map_err(fault)?;
         let samples = decoder.find_tag_unsigned::<u16>(Tag::SamplesPerPixel).map_err(fault)?;
         let planar = decoder.find_tag_unsigned::<u16>(Tag::PlanarConfiguration).map_err(fault)?;
+        let bits = decoder.find_tag_unsigned_vec::<u16>(Tag::BitsPerSample).map_err(fault)?.unwrap_or(vec![1]);
+        let photometric = decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(fault)?;
+        refuse_unreadable(source, &bits, photometric)?;
         if width.max(height) > MOST_ACROSS {
             return Err(message![
                 "{source} says that it is {width}×{height} cells, more than can be used; is it damaged? Else give means over larger cells, as `gdalwarp -tr EAST NORTH -r average {source} coarser.tif` does"

@@ -370,12 +370,7 @@ impl Asked {
         ];
         match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
             Some((_, what, requirement)) => Err(Error::setting("value", what, requirement)),
-            None => match &self.lattice.nodes {
-                Some(nodes) if nodes.len() != window.dims() => {
-                    Err(Error::Dimension { what: "lattice", expected: window.dims(), found: nodes.len() })
-                }
-                _ => Ok(()),
-            },
+            None => self.check_layers(window.dims(), 2),
         }
     }
 }

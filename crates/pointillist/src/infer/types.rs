@@ -6,6 +6,7 @@
 //! latent fields, λ_c = exp(β_c + Σ_l a_cl g_l), whose loads a are learned: then the answer is an average over the numbers of latent fields.
 
 use super::course::Courses;
+use super::on_lattice::learn::check_nodes;
 use super::on_lattice::types::{
     FoundTypes, LearnedLoad, OnLayers, Seen, Structure, TypesMember, TypesWanted, families, learn_types, outputs,
     starting_loads,
@@ -377,16 +378,18 @@ impl Asked {
         ];
         match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
             Some((_, what, requirement)) => Err(Error::setting("type", what, requirement)),
-            None => self.check_nodes(window.dims()),
+            None => self.check_layers(window.dims(), types.len() + 1),
         }
     }
 
-    fn check_nodes(&self, dims: usize) -> Result<()> {
+    /// Refuses a lattice on which so many fields cannot be.
+    pub(super) fn check_layers(&self, dims: usize, fields: usize) -> Result<()> {
         match &self.lattice.nodes {
-            Some(nodes) if nodes.len() != dims => {
-                Err(Error::Dimension { what: "lattice", expected: dims, found: nodes.len() })
+            Some(nodes) => {
+                let smoothness = self.lattice.smoothness.unwrap_or(USUAL);
+                check_nodes(nodes, (dims, fields), smoothness, self.most_bytes)
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

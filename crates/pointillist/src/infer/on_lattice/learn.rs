@@ -224,17 +224,31 @@ fn check(source: Source<'_>, window: &Window, wanted: &Wanted) -> Result<()> {
     if source.events() == 0 {
         return Err(Error::NoEvents);
     }
-    let Some(nodes) = &wanted.nodes else { return Ok(()) };
+    match &wanted.nodes {
+        Some(nodes) => check_nodes(nodes, (dims, 1), wanted.smoothness, wanted.most_bytes),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a lattice that is none on so many axes, or on which so many fields do not fit into memory.
+pub(crate) fn check_nodes(
+    nodes: &[usize],
+    (dims, fields): (usize, usize),
+    smoothness: Smoothness,
+    most_bytes: usize,
+) -> Result<()> {
     if nodes.len() != dims {
         return Err(Error::Dimension { what: "nodes of the lattice", expected: dims, found: nodes.len() });
     }
     if nodes.iter().any(|n| *n < 2) {
         return Err(Error::setting("nodes", describe(nodes), "must be at least 2 on each axis"));
     }
-    let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
+    // Fields that depend on each other at every node: as many times as long, and as wide.
+    let bytes = |nodes: &[usize]| (fields * fields) as f64 * bytes(nodes, smoothness);
+    let fits = |nodes: &[usize]| bytes(nodes) <= most_bytes as f64;
     if !fits(nodes) {
-        let needed = describe_bytes(bytes(nodes, wanted.smoothness));
-        let allowed = describe_bytes(wanted.most_bytes as f64);
+        let needed = describe_bytes(bytes(nodes));
+        let allowed = describe_bytes(most_bytes as f64);
         let most = describe(&largest(nodes, fits));
         let why = format!("need about {needed} of memory, and {allowed} may be used: {most} would fit");
         return Err(Error::setting("nodes", describe(nodes), why));
