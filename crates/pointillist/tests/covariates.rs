@@ -314,9 +314,12 @@ fn by_grid(events: &Events, raster: &Covariate, side: f64, nodes: usize) -> [f64
     ends(&mixture.iter().map(|(log, mean, sd)| ((log - top).exp(), *mean, *sd)).collect::<Vec<_>>())
 }
 
+/// The ends of an interval by the average of a fit, and by a fine grid.
+type Both = ([f64; 2], [f64; 2]);
+
 /// Sets on a line with one family: ends of intervals by the average of a fit, and by a fine grid; and the truth. Range and sd are known to nobody: the same in
 /// all sets, or drawn from their priors.
-fn beside_a_grid(sets: usize, from_priors: bool, with_grid: bool) -> Vec<([f64; 2], [f64; 2])> {
+fn beside_a_grid(sets: usize, from_priors: bool, with_grid: bool) -> Vec<Both> {
     let (side, cells, coarse, beta, nodes) = (10.0, 80, 40, 0.5, 60);
     let covariates = Fields::new(1, side, coarse, 4.0);
     let one = |set: usize| {
@@ -360,7 +363,7 @@ fn an_interval_is_that_of_a_fine_grid_of_ranges_and_deviations() {
 fn intervals_beside_a_fine_grid_and_over_the_priors() {
     for (from_priors, sets, with_grid) in [(true, 200, false), (false, 200, false), (false, 40, true)] {
         let all = beside_a_grid(sets, from_priors, with_grid);
-        let covered = |of: fn(&([f64; 2], [f64; 2])) -> [f64; 2]| {
+        let covered = |of: fn(&Both) -> [f64; 2]| {
             let ends: Vec<[f64; 2]> = all.iter().map(of).collect();
             let inside = ends.iter().filter(|[low, high]| *low <= 0.5 && 0.5 <= *high).count();
             let width = ends.iter().map(|[low, high]| high - low).sum::<f64>() / ends.len() as f64;
