@@ -564,7 +564,6 @@ pub struct FitArgs {
     #[arg(
         long,
         value_name = "L|auto",
-        requires = "types",
         long_help = "With --type: fit types as outputs of so many latent fields, 1 to 4 or auto. The logarithm of the rate of each type is a constant and a share of each field, \
         which is learned and may be below 0: neurons that share a response with gains of their own, types that avoid what others seek. With auto numbers \
         from 1 on are tried, as long as evidence asks for more, and the answer is an average over them."

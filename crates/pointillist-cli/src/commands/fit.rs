@@ -35,6 +35,10 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
         io::check_name(path, Written::Model)?;
         io::check_target(path)?;
     }
+    if let (Some(latent), None) = (&args.latent, &args.types) {
+        let said = format!("--latent {latent} is for types of events; name their column with --type, or leave it out");
+        return Err(said.into());
+    }
     if let Some(column) = &args.types {
         return types::fit(column, args, context);
     }
