@@ -35,7 +35,6 @@ from ._posterior import Contrast, Counts, Posterior, Rate, contrast
 from ._rivals import SGCP, KernelSmoother, calibrate, compare, plot_calibration
 from ._settings import set_max_memory
 from ._summary import Summary
-from ._types import Share, TypePosterior, TypesPosterior
 from ._window import Exposure, Window
 
 #: Reads a model file, whoever wrote it.
@@ -65,10 +64,7 @@ __all__ = [
     "Posterior",
     "Rate",
     "SettingError",
-    "Share",
     "Summary",
-    "TypePosterior",
-    "TypesPosterior",
     "Window",
     "WindowError",
     "__version__",

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core
 from ._coordinates import Coordinates, as_trials, coordinates
@@ -39,7 +38,6 @@ def as_events(
     clip: bool = False,
     source: str | None = None,
     geography: str | None = None,
-    labels: npt.NDArray[np.int64] | None = None,
 ) -> _core.Events:
     """Events in their window: what every fit begins with.
 
@@ -48,7 +46,6 @@ def as_events(
 
     Coordinates are degrees on the globe, with areas in km², if columns are called lon and lat (or longitude and latitude), if the data or their window
     have a coordinate reference system of degrees, or with `geography="sphere"`; with `geography="plane"` they are numbers in a plane.
-    `labels` is for `IntensityModel.fit_types`.
     """
     if isinstance(data, _core.Events):
         said = [name for name, value in [("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("geography", geography)] if value is not None]
@@ -59,7 +56,7 @@ def as_events(
         window = own_window(data)
     found = event_coordinates(data, as_window(window) if trials is None else None)
     words = window_words(found, window, exposure, repeats, trials, names, units, time_unit, geography)
-    numbers = found.trials if labels is None else labels
+    numbers = found.trials
     return _core.Events.of(found.given, numbers, words, switch("clip", clip), word("source", source) or SOURCE)
 
 

@@ -19,7 +19,6 @@ from ._posterior import Posterior, watcher
 from ._settings import Settings, threads_of
 from ._sklearn import check_features
 from ._summary import summary_of
-from ._types import TypesPosterior, events_of_types, labelled
 from ._window import Exposure
 
 Self = TypeVar("Self", bound="Estimator")
@@ -258,56 +257,6 @@ class IntensityModel(Estimator):
         self.posterior_ = Posterior(core, crs, zone_of(X))
         self.n_features_in_ = core.window.dims
         return self
-
-    def fit_types(
-        self,
-        X: Any,
-        types: Any,
-        *,
-        latent: int | str | None = None,
-        window: Any = None,
-        exposure: Exposure | None = None,
-        repeats: int | None = None,
-        names: Any = None,
-        units: Any = None,
-        clip: bool | None = None,
-        source: str | None = None,
-        geography: str | None = None,
-    ) -> TypesPosterior:
-        """Fits events of two to ten types together, and gives their `TypesPosterior`; the model itself stays as it is.
-
-        `types`: the column of a frame that names the type of each event, or a label for each. The logarithm of the rate of each type is a constant, a field that
-        all share, and a field of its own; on a lattice with the log link. With `latent=2` or "auto" types are outputs of so many latent fields instead, each with
-        a share that is learned (`loadings`). The other arguments are those of `fit`.
-
-        >>> import pandas as pd
-        >>> from pointillist import IntensityModel
-        >>> trees = pd.DataFrame({"x": [1.0, 1.2, 1.9, 2.0, 2.4, 6.0, 0.5, 4.5, 5.0, 6.2, 7.7, 9.0], "species": ["oak"] * 6 + ["ash"] * 6})
-        >>> types = IntensityModel(nodes=24).fit_types(trees, "species", window=(0, 10))
-        >>> types.names
-        ['oak', 'ash']
-        >>> low, middle, high = types.ratio("oak", "ash").quantile([1.5], [0.05, 0.5, 0.95])[:, 0]
-        >>> bool(low < middle < high), bool(middle > 1)
-        (True, True)
-        """
-        events, labels = labelled(X, types)
-        words = {
-            "window": window if window is not None else self.window,
-            "exposure": exposure if exposure is not None else self.exposure,
-            "repeats": repeats if repeats is not None else self.repeats,
-            "names": names,
-            "units": units,
-            "time_unit": self.time_unit,
-            "clip": self.clip if clip is None else clip,
-            "source": source,
-            "geography": geography,
-        }
-        if Covariates.of(self.covariates, self.categorical, self.spline, None):
-            raise SettingError("covariates= cannot be had with types yet; leave one of them out")
-        placed, found = events_of_types(events, labels, words)
-        fields = None if latent is None else str(latent)
-        core = _core.fit_types(placed, found, self._settings(), fields, threads_of(self.threads), watcher(self.progress))
-        return TypesPosterior(core, crs_of(events, window if window is not None else self.window), zone_of(events))
 
     def update(self: Self, X: Any, *, clip: bool | None = None) -> Self:
         """Adds new events of the same window to those of a fit to a `Summary`, and goes on from it; see `Posterior.update`."""

@@ -138,11 +138,6 @@ pub fn of_window(error: InputError) -> PyErr {
 pub fn of_model_file(error: ModelFileError) -> PyErr {
     match error {
         ModelFileError::Input(error) => of_input(error),
-        ModelFileError::Types { file, names } => {
-            let names = names.join(", ");
-            let said = format!("{file} is a model of several types ({names}); read it with TypesPosterior.load");
-            raise("ModelFileError", said)
-        }
         error => raise("ModelFileError", spelled(&error.message())),
     }
 }

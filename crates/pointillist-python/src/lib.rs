@@ -10,7 +10,6 @@ mod rivals;
 mod settings;
 mod simulate;
 mod summary;
-mod types;
 mod window;
 
 use pyo3::prelude::*;
@@ -36,8 +35,6 @@ mod _core {
     use super::simulate::simulate;
     #[pymodule_export]
     use super::summary::{Summary, summarise};
-    #[pymodule_export]
-    use super::types::{TypesPosterior, fit_types};
     #[pymodule_export]
     use super::window::{Window, resolve_window, synonyms};
     use super::*;

@@ -557,12 +557,6 @@ impl Posterior {
 }
 
 impl Posterior {
-    /// Of one type, or of a ratio of two: what the fit said is said of all types together.
-    pub fn view(file: ModelFile) -> Self {
-        let summary = FitSummary { events: file.event_count, ..FitSummary::default() };
-        Self { file, summary }
-    }
-
     fn of(file: ModelFile) -> PyResult<Self> {
         errors::refuse_clocks(file.posterior.window().axes(), &format!("the model of {}", file.source))?;
         let mut summary = FitSummary::deserialize(&file.summary).map_err(|error| {
