@@ -554,7 +554,7 @@ pub struct FitArgs {
     #[arg(
         long = "type",
         value_name = "COLUMN",
-        conflicts_with_all = ["covariate", "update"],
+        conflicts_with_all = ["covariate", "categorical", "spline", "update"],
         long_help = "Column that names the type of each event: species, cases and controls. Two to ten types, fitted together on a lattice with the log link: the logarithm \
         of the rate of each is a constant, a field that all share, and a field of its own. `predict` then has the rate of each, ratios between them and the \
         probability of a type at a place, with intervals that know that types were learned from events too."
@@ -573,7 +573,7 @@ pub struct FitArgs {
     #[arg(
         long,
         value_name = "COLUMN",
-        conflicts_with_all = ["covariate", "update", "types"],
+        conflicts_with_all = ["covariate", "categorical", "spline", "update", "types"],
         long_help = "Column of numbers that were measured at the events, as prevalence at survey sites, or in the table of --measured at places of their own. They are fitted together with the rate, \
         on a lattice with the log link: a value is a constant, a slope times the logarithm of the rate, a field of its own, and noise. The slope says whether places are chosen where values are high; \
         `predict --of COLUMN` then has a map that knows how they were chosen."

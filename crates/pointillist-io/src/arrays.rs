@@ -507,7 +507,7 @@ mod tests {
     fn dates_count_from_the_first_midnight_of_events_or_window() {
         let noon = 43_200_000_000;
         let columns = [Coordinates::Instants(&[86_400_000_000 + noon, 3 * 86_400_000_000])];
-        let (points, times) = points_of_columns(&columns, TimeUnit::Days).unwrap();
+        let (points, times) = points_of_columns(&columns, TimeUnit::Days, None).unwrap();
         assert_eq!((points.coordinates(), times[0].unwrap().origin_unix_seconds), (&[0.5, 2.0][..], 86_400.0));
         let words = WindowWords {
             parts: vec![WindowPart::Text("1970-01-01T12:00Z,1970-01-05".into())],

@@ -92,7 +92,6 @@ impl TypesPosterior {
     }
 
     fn of_file(model: ModelFile) -> PyResult<Self> {
-        errors::refuse_clocks(model.posterior.window().axes(), &format!("the model of {}", model.source))?;
         let summary = TypesSummary::deserialize(&model.summary).map_err(|error| {
             errors::input(format!("the summary of {} makes no sense ({error}); fit again", model.source))
         })?;

@@ -311,7 +311,8 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         self.loose = 0.0;
         let level = self.kind.level_as(&before.nodes, before.margin.clone(), Detail::Nodes, None)?;
         let sites = level.sites_of(self.kind.source, |places, _| (before.f)(places))?;
-        let choice = format!("{} nodes, as before", describe(&level.nodes));
+        let why = if self.kind.wanted.varies { "as without a local scale" } else { "as before" };
+        let choice = format!("{} nodes, {why}", describe(&level.nodes));
         let theta = self.kind.held(&before.theta);
         Ok((self.climb(Start { level, theta, sites, curvature: Curvature::near() })?, choice))
     }
