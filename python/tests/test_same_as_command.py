@@ -383,7 +383,7 @@ def test_types(command: Command, tmp_path: Path, options: list[str], latent: int
     ratio = again.ratio("oak", "ash").rate(places)
     assert said["ratio_mean"].tolist() == ratio.mean.tolist() and said["ratio_q0.95"].tolist() == ratio.quantile(0.95).tolist()
     said = columns(command("predict", tmp_path / "model.json", "--at", tmp_path / "places.csv", "--of", "ash"))
-    assert said["rate_mean"].tolist() == again.of("ash").rate(places).mean.tolist()
+    assert said["mean"].tolist() == again.of("ash").rate(places).mean.tolist()
     text = command("predict", tmp_path / "model.json", "--at", tmp_path / "places.csv", "--shares")
     said_shares = [row for row in csv.DictReader(io.StringIO(text))]
     shares = again.shares(places)
