@@ -173,9 +173,10 @@ class TypesPosterior:
             return self.of(of).plot(ax, **how)
         if self._core.window.dims > 1:
             raise SettingError(f"a map shows one type; name it, as in plot({self.names[0]!r}), or a ratio, as in plot('{self.names[0]}/{self.names[1]}')")
+        drawn: Axes = ax
         for name in self.names:
-            ax = self.of(name).plot(ax, label=name, **{"events": False, **how})
-        return ax
+            drawn = self.of(name).plot(drawn, label=name, **{"events": False, **how})
+        return drawn
 
     def to_json(self) -> str:
         """The model file, as the command writes it."""

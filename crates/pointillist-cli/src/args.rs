@@ -580,7 +580,7 @@ pub struct FitArgs {
     )]
     pub value: Option<String>,
     /// Table of measurements at places of their own, with columns named after the axes; their column is --value
-    #[arg(long, value_name = "FILE", requires = "value")]
+    #[arg(long, value_name = "FILE")]
     pub measured: Option<String>,
     /// Table of covariates on a grid, with columns named after the axes, or some of them, and one column per covariate; or a GeoTIFF; repeatable
     #[arg(

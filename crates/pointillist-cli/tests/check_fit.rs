@@ -72,7 +72,7 @@ fn clusters_that_no_rate_explains_are_seen_in_pairs() {
         assert!(p.as_f64().unwrap() < 0.05 && pairs["nearness"] == nearness, "{pairs}");
     }
     let text = folder.run("check clusters.json --fit").good().out;
-    assert!(text.contains("clusters that the rate does not explain"), "{text}");
+    assert!(text.contains("that the rate does not explain") && text.contains("has no memory"), "{text}");
     let text = folder.run("check lone.json --fit").good().out;
     assert!(text.contains("events keep a distance") && text.contains("less than half as many"), "{text}");
 }

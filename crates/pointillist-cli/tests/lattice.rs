@@ -83,7 +83,8 @@ fn lattices_that_are_none() {
     folder.run("fit p.csv --nodes 9x9 --kernel se").refused(&["--nodes", "--kernel", "leave one"]);
     folder.run("fit p.csv --basis lattice --inducing 9x9").refused(&["--basis lattice", "--inducing"]);
     folder.run("fit p.csv --basis inducing --smoothness 2").refused(&["--smoothness", "--basis inducing"]);
-    folder.run("fit p.csv --vary on").refused(&["--vary on", "line", "leave it out"]);
+    folder.write("space.csv", "x,y,z\n0,0,0\n1,1,1\n0.2,0.7,0.4\n0.6,0.1,0.9\n0.5,0.4,0.3\n");
+    folder.run("fit space.csv --vary on").refused(&["--vary on", "line or in a plane", "leave it out"]);
     folder.run("fit coal --vary on --average off").refused(&["--vary on", "--average off"]);
     folder.run("fit coal --vary on --smoothness 1").refused(&["--vary on", "--smoothness 1"]);
     folder.run("fit coal --vary on --basis inducing").refused(&["--vary", "--basis inducing"]);

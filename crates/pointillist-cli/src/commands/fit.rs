@@ -45,6 +45,11 @@ pub fn run(args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(column) = &args.value {
         return measured::fit(column, args, context);
     }
+    if let Some(table) = &args.measured {
+        return Err(
+            format!("--measured {table} needs the name of the column that was measured; give --value COLUMN").into()
+        );
+    }
     let mut fitted = fit_given(args, context)?;
     fitted.model.command = Some(context.typed.command().into());
     // Numbers that must not leave are found before the model is written.

@@ -49,6 +49,9 @@ impl Chosen {
     /// The model of one type, for who knows no more.
     pub fn one(self, path: &str) -> Result<ModelFile, Failure> {
         match self {
+            Self::One(ModelFile { measured: Some(measured), .. }) => {
+                Err(io::ModelFileError::Measured { file: path.into(), name: measured.name }.into())
+            }
             Self::One(model) => Ok(model),
             Self::Ratio(model) => {
                 Err(format!("{path}: of {} nothing is known but its values; ask `predict` or `plot`", model.source)
