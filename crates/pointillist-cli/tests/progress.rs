@@ -30,7 +30,7 @@ fn progress_names_stages_never_goes_back_and_ends_with_ctrl_c() {
     let place = |i: usize| format!("{},{}\n", (i as f64 * 0.618_034).fract(), (i as f64 * 0.414_214).fract());
     folder.write("many.csv", "x,y\n".to_string() + &(0..20_000).map(place).collect::<String>());
     let (mut screen, line) = terminal();
-    let mut command = folder.command("fit many.csv --window 0,1,0,1 --nodes 90x90 -o m.json");
+    let mut command = folder.stoppable("fit many.csv --window 0,1,0,1 --nodes 90x90 -o m.json");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::from(line)).spawn().unwrap();
     // Only the child holds the end that is written to, so that reading ends with it.
     drop(command);

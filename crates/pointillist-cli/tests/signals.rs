@@ -16,7 +16,7 @@ fn many(count: usize) -> String {
 }
 
 fn start(folder: &Folder, arguments: &str) -> Child {
-    folder.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    folder.stoppable(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn send(child: &Child, signal: &str) {

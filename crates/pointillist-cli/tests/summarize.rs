@@ -367,7 +367,7 @@ fn a_full_disk_is_said() {
 fn a_pass_that_is_ended_leaves_nothing() {
     for (signal, code) in [("-KILL", None), ("-INT", Some(130))] {
         let folder = Folder::new();
-        let mut command = folder.command(&format!("summarize - {WINDOW} -o part.summary"));
+        let mut command = folder.stoppable(&format!("summarize - {WINDOW} -o part.summary"));
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // More than one batch, so that the pass is under way when the last byte has gone in; and it waits for more.
         let mut input = child.stdin.take().unwrap();

@@ -491,7 +491,7 @@ fn a_reader_that_has_enough_is_no_failure() {
 fn ctrl_c_ends_a_fit_and_leaves_nothing() {
     let folder = Folder::new();
     let mut child = folder
-        .command("fit quakes --inducing 25x25 -o model.json")
+        .stoppable("fit quakes --inducing 25x25 -o model.json")
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()

@@ -90,6 +90,25 @@ impl Folder {
         command
     }
 
+    /// The same for a process that is to be sent signals: who runs the tests may ignore them (`nohup`, a shell's `&`), and a child would inherit that.
+    #[cfg(unix)]
+    pub fn stoppable(&self, arguments: &str) -> Command {
+        use std::os::unix::process::CommandExt;
+        let heed = || {
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                // SAFETY: `signal` may be called between fork and exec.
+                if unsafe { libc::signal(signal, libc::SIG_DFL) } == libc::SIG_ERR {
+                    return Err(std::io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        };
+        let mut command = self.command(arguments);
+        // SAFETY: the closure calls nothing but `signal`.
+        unsafe { command.pre_exec(heed) };
+        command
+    }
+
     /// Runs the command with these arguments, separated by blanks; 'quotes' hold together.
     pub fn run(&self, arguments: &str) -> Run {
         Run::new(self.command(arguments).output().unwrap())
