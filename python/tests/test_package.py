@@ -149,7 +149,8 @@ def test_one_bad_set_of_many() -> None:
 
 
 LONG = """
-import numpy as np, pointillist as pt
+import signal, numpy as np, pointillist as pt
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests may ignore it
 points = np.random.default_rng(0).uniform(0, 1, (4000, 2))
 print("ready", flush=True)
 try:
