@@ -485,7 +485,7 @@
     const of_threshold = element("label", { hidden: true }, "Threshold", bar, bar_text);
     const clock = element("input", { type: "range", id: "time", min: 0, max: nt - 1, step: 1, value: 0, oninput: () => { slice = Number(clock.value); update(); } });
     const clock_text = element("output", { htmlFor: "time" });
-    if (nt > 1) controls.append(element("label", {}, "Time", clock, clock_text));
+    if (nt > 1) controls.append(element("label", {}, data.axes[2].time ? "Time" : data.axes[2].name, clock, clock_text));
     const dots = element("input", { type: "checkbox", id: "events", checked: true, onchange: () => redraw() });
     if (points) controls.append(element("label", {}, dots, "Events"));
     const logs = element("input", { type: "checkbox", id: "log", onchange: () => { log = logs.checked; update(); } });
