@@ -127,6 +127,7 @@ class Posterior:
     source: str
     event_count: int
     weights: list[float]
+    curve_points: int
     covariates: list[str]
     def with_set(self, texts: list[str]) -> Posterior: ...
     events: _Floats | None

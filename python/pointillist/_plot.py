@@ -34,8 +34,8 @@ CURVE, EVENTS, INK, GROUND = "#1b5e9e", "#c2502e", "#2b2f36", "#eef0f3"
 BANDS = ((0.05, 0.95, "90 %", 0.18), (0.25, 0.75, "50 %", 0.32))
 #: Exceedance goes both ways from one half; all others go one way.
 COLOURS = {"mean": "viridis", "quantile": "viridis", "sd": "cividis", "exceed": "PuOr_r"}
-#: Points of a curve, and cells on the longer side of a map.
-CURVE_POINTS, MAP_CELLS = 600, 200
+#: Cells on the longer side of a map.
+MAP_CELLS = 200
 #: Colours go by the root where half of the values lie below the first of these parts of the largest, by the logarithm below the second.
 SKEWED, VERY_SKEWED = 0.08, 0.01
 #: Colours by the logarithm span no more than this.
@@ -149,7 +149,7 @@ def plot(
     if at is not None and dims < 3:
         raise SettingError("at= is the place on a third axis, which this window has not; leave it out")
     if dims == 1:
-        return _curve(posterior, new_axes(ax, "plot"), show, level, events, count or CURVE_POINTS, color, label)
+        return _curve(posterior, new_axes(ax, "plot"), show, level, events, count or posterior._core.curve_points, color, label)
     return _map(posterior, new_axes(ax, "plot", (6.4, 5.4)), show, level, events, count or MAP_CELLS, at, cmap, colorbar)
 
 

@@ -380,3 +380,56 @@ fn forecasts_and_events_know_the_hour_that_clocks_leave_out() {
     let fit = "fit spring.csv --clip --time-zone Europe/Lisbon --window 2026-03-29T01:00,2026-03-29T02:00";
     folder.run(fit).refused(&["--window", "never show"]);
 }
+
+/// Events of some days in a square, more about noon and in the east than else.
+fn days_in_a_square(days: f64, most: f64) -> String {
+    let mut random = Random(31);
+    let times = random.times(days, most, |t| most / 70.0 * peak_at(12.0, t));
+    let mut row = |t: &f64| {
+        // The more of x there is, the more events.
+        let (x, y) = (random.next().sqrt(), random.next());
+        format!("{x:.4},{y:.4},{}\n", march(*t))
+    };
+    "x,y,time\n".to_string() + &times.iter().map(|t| row(t)).collect::<String>()
+}
+
+#[test]
+fn a_cycle_on_a_map_goes_up_and_down_and_differs_from_place_to_place() {
+    let folder = Folder::new();
+    folder.write("log.csv", days_in_a_square(2.0, 200.0));
+    let fit = "fit log.csv --columns x,y,time --window 0,1,0,1,2024-03-01,2024-03-03 --average off --cycle day";
+    let fitted = folder.run(&format!("{fit} --inducing 3x3x14 -o m.json --json")).good();
+    assert!(!fitted.err.contains("the kernel leaves"), "{}", fitted.err);
+    let kernel = fitted.json()["kernel"].as_str().unwrap().to_string();
+    assert_eq!(kernel.matches("se(x,y,time)").count(), 2, "{kernel}");
+    folder
+        .write("at.csv", "x,y,time\n0.1,0.5,2024-03-02T12:00Z\n0.9,0.5,2024-03-02T12:00Z\n0.9,0.5,2024-03-02T00:00Z\n");
+    let mean = column(&folder.run("predict m.json --at at.csv").good().out, "mean");
+    assert!(mean[1] > 2.0 * mean[0] && mean[1] > 2.0 * mean[2], "{mean:?}");
+    let parts = folder.run("predict m.json --components --at at.csv").good().out;
+    assert!(column(&parts, "day")[1] > column(&parts, "day")[2], "{parts}");
+    // So many points as four weeks of days need on a map nobody has time for.
+    let long = fit.replace("2024-03-03", "2024-03-29");
+    folder.run(&format!("{long} -o n.json")).refused(&["--cycle day", "a shorter window", "--inducing", "4x4x24"]);
+    // Six maps in two days are eight hours apart.
+    let said = folder.run("plot m.json -o maps.svg").good().err;
+    assert!(said.contains("on `time` what is shown lies 0.333333 days apart") && said.contains("--at-times"), "{said}");
+    assert!(!folder.run("plot m.json --times 8 -o maps.svg").good().err.contains("apart"));
+    // The slider of a page has so many times that a day is seen.
+    assert!(!folder.run("report m.json --cells 10 -o page.html").good().err.contains("apart"));
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    assert!(page.contains("\"cells\":[10,10,16]") && !page.contains("lies 0."), "{}", &page[page.len() / 2..]);
+}
+
+#[test]
+fn a_kernel_that_leaves_an_axis_out_says_so() {
+    let folder = Folder::new();
+    folder.write("log.csv", days_in_a_square(2.0, 70.0));
+    let fit = "fit log.csv --columns x,y --window 0,1,0,1 --average off --inducing 4x4 -o m.json";
+    let said = folder.run(&format!("{fit} --kernel 'se(x)'")).good().err;
+    assert!(said.contains("the kernel leaves `y` out") && said.contains("multiply its terms by se(y)"), "{said}");
+    for kernel in ["se", "se(x) + se(y)", "se(x)*constant(y)"] {
+        let said = folder.run(&format!("{fit} --kernel '{kernel}'")).good().err;
+        assert!(!said.contains("the kernel leaves"), "{kernel}: {said}");
+    }
+}

@@ -271,7 +271,11 @@ fn a_geotiff_adds_up_to_the_count() {
         .good();
     for name in ["border", "box"] {
         let count = folder.run(&format!("count {name}.json --json")).good().json();
-        folder.run(&format!("predict {name}.json --grid 300x310 --exceed 0.01 -o {name}.tif")).good();
+        // A coastline and peaks are more than the usual cells can follow, which is said.
+        let usual = folder.run(&format!("predict {name}.json -o usual.tif")).good().err;
+        assert_eq!(usual.contains("the cells add up to"), name == "border", "{usual}");
+        let fine = folder.run(&format!("predict {name}.json --grid 300x310 --exceed 0.01 -o {name}.tif")).good().err;
+        assert!(!fine.contains("the cells add up to"), "{fine}");
         let bytes = folder.read(&format!("{name}.tif"));
         let (mean, width, height) = band(&bytes, 0);
         assert_eq!((width, height), (300, 310));
@@ -636,4 +640,37 @@ fn what_are_no_degrees_is_refused_with_its_line() {
     let ring = json!([[[5, 46], [8, 46], [8, 91], [5, 46]]]);
     folder.write("border.geojson", json!({"type": "Polygon", "coordinates": ring}).to_string());
     folder.run("count m.json --in border.geojson").refused(&["border.geojson", "position 3", "91 is no latitude"]);
+}
+
+/// Older GeoJSON names its reference system: metres are no degrees, and a plane is taken as it is.
+#[test]
+fn a_border_in_another_system_is_refused_on_the_globe() {
+    let folder = Folder::new();
+    let border = |crs: &str, ring: &str| {
+        let crs = format!(r#""crs":{{"type":"name","properties":{{"name":"{crs}"}}}}"#);
+        format!(r#"{{"type":"Polygon",{crs},"coordinates":[{ring}]}}"#)
+    };
+    let degrees = "[[7,46],[9,46],[9,48],[7,48],[7,46]]";
+    let metres = "[[0,0],[9000,0],[9000,8000],[0,8000],[0,0]]";
+    let rows = |across: f64, up: f64| {
+        let row = |i: usize| format!("{},{}\n", across + 0.03 * i as f64, up + 0.03 * ((i * 7) % 30) as f64);
+        (0..30).map(row).collect::<String>()
+    };
+    folder.write("globe.csv", "lon,lat\n".to_string() + &rows(7.1, 46.1));
+    folder.write("plane.csv", "x,y\n".to_string() + &rows(4000.0, 4000.0));
+    folder.write("metres.geojson", border("urn:ogc:def:crs:EPSG::3857", metres));
+    // Small numbers could be degrees, so that nothing else would tell.
+    folder.write("small.geojson", border("urn:ogc:def:crs:EPSG::2056", degrees));
+    folder.write("same.geojson", border("urn:ogc:def:crs:OGC:1.3:CRS84", degrees));
+    let fit = |table: &str, window: &str| {
+        folder.run(&format!(
+            "fit {table} --window {window} --nodes 8x8 --smoothness 2 --link log --average off -q -o m.json"
+        ))
+    };
+    fit("globe.csv", "small.geojson").refused(&["small.geojson is in urn:ogc:def:crs:EPSG::2056", "ogr2ogr"]);
+    fit("globe.csv", "metres.geojson").refused(&["metres.geojson"]);
+    fit("plane.csv", "metres.geojson").good();
+    fit("globe.csv", "same.geojson").good();
+    folder.run("count m.json --in small.geojson").refused(&["small.geojson is in urn:ogc:def:crs:EPSG::2056"]);
+    folder.run("count m.json --in same.geojson").good();
 }

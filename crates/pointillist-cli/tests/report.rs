@@ -44,6 +44,25 @@ fn the_command_of_a_page_can_be_pasted() {
     assert!(again.contains(command));
 }
 
+/// A line has 16 places in each period, as in `plot` and `predict`; where it cannot have so many, page and command say so.
+#[test]
+fn a_line_of_a_page_does_not_take_a_cycle_for_a_slower_one() {
+    let folder = Folder::new();
+    let places = |period: f64| {
+        let kernel = format!("--kernel 'se(year, lengthscale=30!)*periodic(year, period={period}!, lengthscale=1!)'");
+        assert_ne!(folder.run(&format!("fit coal --average off --inducing 20 {kernel} -q -o m.json")).code, 2);
+        let said = folder.run("report m.json -o p.html").good().err;
+        let page = text(&folder, "p.html");
+        let places = page.split("\"stretches\":[[").nth(1).unwrap().split(']').next().unwrap();
+        let places: usize = places.split(',').nth(2).unwrap().parse().unwrap();
+        (places, said.contains("too few for its period"), page.contains("too few for its period"))
+    };
+    // The window has 111.02 years.
+    assert_eq!(places(1.0), (1777, false, false));
+    assert_eq!(places(50.0), (601, false, false));
+    assert_eq!(places(0.05), (20_000, true, true));
+}
+
 #[test]
 fn names_and_titles_are_text() {
     let folder = Folder::new();

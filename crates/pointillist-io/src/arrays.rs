@@ -120,7 +120,7 @@ impl WindowWords {
         warnings: &mut Vec<Message>,
     ) -> Result<Window, InputError> {
         let pair = self.pair(axes)?;
-        let north_first = pair.map_or(On::any(axes).north_first, Pair::is_north_first);
+        let north_first = pair.map(Pair::is_north_first).or(On::any(axes).north_first);
         let on = On { axes, dates_only: dates, north_first };
         let is_own = around.is_some();
         let said_by = if is_own { SaidBy::Events } else { SaidBy::User };

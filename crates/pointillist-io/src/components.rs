@@ -9,6 +9,7 @@ use super::window::time_axis;
 use crate::message;
 use pointillist::kernel::{Kernel, Part};
 use pointillist::parts::{PartAtPlaces, PartOfF};
+use pointillist::watch::PartWatch;
 use pointillist::{Axis, Error, Points, Posterior, Window};
 
 /// What the trend is called.
@@ -197,10 +198,11 @@ pub fn profile(
     (part, cycle): (&PartOfF, &Cycle),
     count: usize,
     probabilities: &[f64],
+    watch: &PartWatch<'_>,
 ) -> Result<(Vec<f64>, PartAtPlaces), Error> {
     let parts: Vec<f64> = (0..=count).map(|i| i as f64 / count as f64).collect();
     let places = parts.iter().map(|at| cycle.places(*at, posterior.window())).collect::<Result<Vec<_>, _>>()?;
-    Ok((parts, posterior.part(part, &places, probabilities)?))
+    Ok((parts, posterior.part_watched(part, &places, probabilities, watch)?))
 }
 
 #[cfg(test)]

@@ -171,7 +171,7 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     let pair = degrees(&axes, &table.names, &table.time, dataset, settings)?;
     // A number would be taken for a count of days since a midnight that nobody was told of.
     let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
-    let on = On { axes: &axes, dates_only: &dates_only, north_first: pair.is_some_and(Pair::is_north_first) };
+    let on = On { axes: &axes, dates_only: &dates_only, north_first: pair.map(Pair::is_north_first) };
     let mut warnings: Vec<Message> =
         skipped(table.skipped, table.counting).into_iter().chain(notes(&table, &settings.rows)).collect();
     let trials = settings.trials.as_ref().map(|path| observed::trials(path, on)).transpose()?;

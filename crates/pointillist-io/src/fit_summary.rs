@@ -518,6 +518,7 @@ impl Summary {
         warnings.extend(report.warnings.iter().map(|warning| with_dates(warning, report, window)));
         let components = ComponentSummary::of(all);
         warnings.extend(ComponentSummary::of_bursts(&components, &report.priors, window.axes()));
+        warnings.extend(posterior.kernel().and_then(|kernel| left_out(&kernel, &axes)));
         Self {
             elbo: report.bound.total(),
             elbo_parts: Parts {
@@ -811,6 +812,20 @@ fn varying(posterior: &Posterior) -> Posterior {
     let mut components = (0..posterior.weights().len()).filter_map(|number| posterior.component(number));
     let found = components.find(|one| one.lattice().is_none_or(|lattice| !lattice.is_constant()));
     found.unwrap_or_else(|| posterior.clone())
+}
+
+/// A warning where no term of a kernel names an axis: along it the answer is flat whatever the events say.
+fn left_out(kernel: &Kernel, axes: &[&str]) -> Option<String> {
+    let is_named = |axis: usize| kernel.terms.iter().flat_map(|term| &term.parts).any(|part| part.axis == axis);
+    let out: Vec<usize> = (0..axes.len()).filter(|&axis| !is_named(axis)).collect();
+    let names = out.iter().map(|&axis| format!("`{}`", axes[axis])).collect::<Vec<_>>().join(" and ");
+    let remedy = out.iter().map(|&axis| format!("se({})", axes[axis])).collect::<Vec<_>>().join("*");
+    (!out.is_empty()).then(|| {
+        format!(
+            "the kernel leaves {names} out, so the rate is the same all along {}; multiply its terms by {remedy}, unless that is meant",
+            if out.len() == 1 { "it" } else { "them" }
+        )
+    })
 }
 
 /// So many weights are said one by one.

@@ -4,10 +4,19 @@
 //! over, and so are names and properties unless regions are read ([`read_features`]). A walk over plain JSON is shorter than what a
 //! crate for all of GeoJSON would need around it, and it can say where a mistake is.
 
+use super::input_error::shortened;
 use serde_json::Value;
 
 /// Bytes of memory for each byte of a document that is walked as plain JSON.
 pub const GROWTH: u64 = 16;
+
+/// The polygons of a border, and the reference system that its document names if that is not longitude and latitude.
+pub struct Border {
+    /// The rings of each polygon.
+    pub polygons: Vec<Vec<Ring>>,
+    /// The reference system.
+    pub crs: Option<String>,
+}
 
 /// A closed line of positions.
 pub type Ring = Vec<[f64; 2]>;
@@ -55,14 +64,14 @@ pub(super) fn properties(feature: &Value) -> Vec<(String, Value)> {
 }
 
 /// The rings of each polygon in the document, in order; `file` stands for it in messages.
-pub fn read_polygons(file: &str, bytes: &[u8]) -> Result<Vec<Vec<Ring>>, String> {
+pub fn read_polygons(file: &str, bytes: &[u8]) -> Result<Border, String> {
     let document = document(file, bytes)?;
     let mut found = Found { file, polygons: Vec::new(), others: Vec::new() };
     found.walk(&document)?;
     if found.polygons.is_empty() {
         return Err(found.nothing());
     }
-    Ok(found.polygons)
+    Ok(Border { polygons: found.polygons, crs: other_crs(&document) })
 }
 
 pub(super) fn document(file: &str, bytes: &[u8]) -> Result<Value, String> {
@@ -74,6 +83,24 @@ pub(super) fn document(file: &str, bytes: &[u8]) -> Result<Value, String> {
         let (line, column) = (error.line(), error.column());
         format!("{file} is not JSON (line {line}, column {column}); a border is a GeoJSON file with polygons")
     })
+}
+
+/// How the reference system of all GeoJSON is called where older files name it.
+const WGS84: [&str; 7] = ["CRS84", "CRS84H", "EPSG::4326", "EPSG:4326", "CRS:84", "WGS84", "WGS 84"];
+/// Other degrees on the globe, those of North America and of Europe, which lie within two metres of these.
+const NEARLY_WGS84: [&str; 4] = ["EPSG::4269", "EPSG:4269", "EPSG::4258", "EPSG:4258"];
+
+/// The reference system that a file names, if it is not longitude and latitude.
+pub fn named_crs(file: &str, bytes: &[u8]) -> Result<Option<String>, String> {
+    Ok(other_crs(&document(file, bytes)?))
+}
+
+/// The reference system that a document names, as older files may, if it is not longitude and latitude.
+pub(super) fn other_crs(document: &Value) -> Option<String> {
+    let crs = &document["crs"];
+    let named = [&crs["properties"]["name"], &crs["properties"]["href"], crs].into_iter().find_map(Value::as_str)?;
+    let is_known = WGS84.iter().chain(&NEARLY_WGS84).any(|known| named.trim().to_uppercase().ends_with(known));
+    (!is_known).then(|| shortened(named))
 }
 
 /// What the walk has met.
@@ -175,11 +202,11 @@ mod tests {
         r#"{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[0,1],[0,0]]],[[[5,5],[6,5],[5,6],[5,5]]]]}"#;
 
     fn read(text: &str) -> Vec<Vec<Ring>> {
-        read_polygons("border.geojson", text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
+        read_polygons("border.geojson", text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}")).polygons
     }
 
     fn refused(text: &str, words: &[&str]) {
-        let sentence = read_polygons("border.geojson", text.as_bytes()).unwrap_err();
+        let sentence = read_polygons("border.geojson", text.as_bytes()).err().expect(text);
         assert!(sentence.contains("border.geojson") && !sentence.contains('\n'), "{sentence}");
         assert!(words.iter().all(|word| sentence.contains(word)), "{words:?}: {sentence}");
     }

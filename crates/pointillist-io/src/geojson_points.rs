@@ -2,7 +2,7 @@
 //!
 //! The table is made as text and read as any other, so that conditions, trials and dates in properties work as they do in CSV.
 
-use super::geojson::{document, position, properties};
+use super::geojson::{document, other_crs, position, properties};
 use super::input_error::{InputError, shortened};
 use super::message::Message;
 use super::model_file::is_json;
@@ -24,9 +24,6 @@ const TYPES: [&str; 9] = [
     "Polygon",
     "MultiPolygon",
 ];
-/// How the reference system of all GeoJSON is called where older files name it.
-const WGS84: [&str; 7] = ["CRS84", "CRS84H", "EPSG::4326", "EPSG:4326", "CRS:84", "WGS84", "WGS 84"];
-
 /// What a model file has among its first bytes, and no GeoJSON document.
 const FORMAT: &[u8] = b"\"pointillist-";
 const HEAD: usize = 64;
@@ -64,7 +61,13 @@ pub struct Flat {
 /// The points of a document, if it is GeoJSON; `source` stands for it in messages.
 pub fn flat(source: &str, bytes: &[u8]) -> Result<Option<Flat>, InputError> {
     let Some(documents) = documents(source, bytes)? else { return Ok(None) };
-    documents.iter().try_for_each(|document| check_crs(source, document))?;
+    let system = documents.iter().find_map(other_crs);
+    if let Some(name) = system {
+        return Err(message![
+            "{source} is in {name}; events in GeoJSON are in longitude and latitude (EPSG:4326): convert it"
+        ]
+        .into());
+    }
     let members: Vec<&Value> = documents.iter().flat_map(members).collect();
     let mut rows = Vec::new();
     for (number, member) in members.iter().enumerate() {
@@ -126,21 +129,6 @@ struct Row {
     feature: u64,
     at: [f64; 2],
     properties: Vec<(String, Value)>,
-}
-
-/// Refuses coordinates of another system, which older files may have.
-fn check_crs(source: &str, document: &Value) -> Result<(), Message> {
-    let crs = &document["crs"];
-    let named = [&crs["properties"]["name"], &crs["properties"]["href"], crs].into_iter().find_map(Value::as_str);
-    match named.filter(|name| !WGS84.iter().any(|known| name.trim().to_uppercase().ends_with(known))) {
-        None => Ok(()),
-        Some(name) => {
-            let name = shortened(name);
-            Err(message![
-                "{source} is in {name}; events in GeoJSON are in longitude and latitude (EPSG:4326): convert it"
-            ])
-        }
-    }
 }
 
 /// The positions of a feature or a geometry.

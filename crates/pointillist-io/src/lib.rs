@@ -52,6 +52,7 @@ mod parquet;
 mod pattern;
 mod plain;
 pub mod regions;
+pub mod sampling;
 mod source;
 pub mod spec;
 mod stream;

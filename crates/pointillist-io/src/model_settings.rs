@@ -411,6 +411,15 @@ impl FitSettings {
             };
             return message![Setting::Nodes.given(text), " {requirement}", remedy].into();
         }
+        if let ("inducing points", AUTO, Some(text)) = (setting.as_str(), asked.as_str(), &self.cycle) {
+            return message![
+                Setting::Cycle.given(text),
+                " {requirement}, a shorter window, or on a map fewer points than it would choose with ",
+                Setting::Inducing,
+                ", as in 4x4x24"
+            ]
+            .into();
+        }
         if setting == "basis" {
             return message![Setting::Basis.given(asked), " {requirement}"].into();
         }
@@ -495,7 +504,7 @@ impl FitSettings {
     }
 }
 
-/// A trend, and for each cycle one that repeats itself and slowly changes, on the axis of time.
+/// A trend, and for each cycle one that repeats itself and slowly changes, on the axis of time. On a map each of them may differ from place to place.
 fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
     let Some((axis, unit)) = clock(axes) else {
         return Err(message![
@@ -505,8 +514,9 @@ fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
             " t=hours)"
         ]);
     };
-    let name = &axis.name;
-    let mut terms = vec![format!("se({name})")];
+    let name = quoted(&axis.name);
+    let changing = axes.iter().map(|axis| format!("se({})", quoted(&axis.name))).collect::<Vec<_>>().join("*");
+    let mut terms = vec![changing.clone()];
     let mut lengths = Vec::new();
     for cycle in text.split(',').map(str::trim) {
         let Some(length) = cycle_seconds(cycle) else {
@@ -519,9 +529,14 @@ fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
             return Err(message![Setting::Cycle.given(text), ": `{cycle}` is there twice; name each cycle once"]);
         }
         lengths.push(length);
-        terms.push(format!("se({name})*periodic({name}, period={}!)", length / unit.seconds()));
+        terms.push(format!("{changing}*periodic({name}, period={}!)", length / unit.seconds()));
     }
     Ok(terms.join(" + "))
+}
+
+/// The name of an axis as a kernel takes it, whatever letters are in it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// The kernel asked for; a mistake is shown where it stands.
@@ -646,6 +661,31 @@ mod tests {
         {
             assert!(fixed(text).is_err_and(|said| said.to_string().starts_with("`fix = ")), "{text}");
         }
+    }
+
+    #[test]
+    fn every_term_of_a_kernel_with_cycles_changes_over_all_axes() {
+        let axis = |name: &str, unit: Option<&str>| Axis {
+            name: name.into(),
+            unit: unit.map(String::from),
+            ..Axis::default()
+        };
+        let axes = [axis("x", None), axis("y", None), axis("time of day", Some("hours"))];
+        let settings = FitSettings { cycle: Some("day,week".into()), ..Default::default() };
+        let text = settings.kernel_text(&axes).unwrap().unwrap();
+        let kernel = kernel(&text, &axes).unwrap();
+        let with = |factor: Factor| -> Vec<Vec<usize>> {
+            let axes_of = |term: &pointillist::kernel::TermExpression| {
+                term.parts.iter().filter(|part| part.factor == factor).map(|part| part.axis).collect()
+            };
+            kernel.terms.iter().map(axes_of).collect()
+        };
+        assert_eq!(with(Factor::SquaredExponential), vec![vec![0, 1, 2]; 3]);
+        assert_eq!(with(Factor::Periodic), [vec![], vec![2], vec![2]]);
+        // On a line as it always was.
+        let text = settings.kernel_text(&axes[2..]).unwrap().unwrap();
+        let se = "se(\"time of day\")";
+        assert!(text.starts_with(&format!("{se} + {se}*periodic(\"time of day\", period=24!) + ")), "{text}");
     }
 
     #[test]

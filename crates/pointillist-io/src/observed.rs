@@ -7,7 +7,7 @@ use super::exposure::{choose_columns, exposure_table};
 use super::geography::{
     is_east, no_degrees, onto_map, outward, refuse_long_way, rings_inward, row_inward, row_outward,
 };
-use super::geojson::{self, Feature, Ring, read_features, read_polygons, ring_name};
+use super::geojson::{self, Feature, Ring, named_crs, read_features, read_polygons, ring_name};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::source::Opened;
@@ -104,8 +104,9 @@ fn border(given: Given<'_>, file: &str, ends: &[&str], on: On<'_>) -> Result<Win
 
 /// The same with the bytes of the file at hand.
 pub fn border_of(given: Given<'_>, file: &str, bytes: &[u8], ends: &[&str], on: On<'_>) -> Result<Window, InputError> {
-    let rings = read_polygons(source_name(file), bytes).map_err(Message::from)?;
-    within(given, file, rings, ends, on)
+    let border = read_polygons(source_name(file), bytes).map_err(Message::from)?;
+    refuse_other_crs(file, border.crs.as_deref(), on)?;
+    within(given, file, border.polygons, ends, on)
 }
 
 /// The regions of each feature of a file of borders, with its properties.
@@ -115,6 +116,7 @@ pub fn features(given: Given<'_>, axes: &[Axis]) -> Result<Vec<(Feature, Window)
     let (file, ends) = if Path::new(text).is_file() { (text, &[][..]) } else { (parts[0], &parts[1..]) };
     let bytes = border_bytes(given, file)?;
     let features = read_features(source_name(file), &bytes).map_err(Message::from)?;
+    refuse_other_crs(file, named_crs(file, &bytes).map_err(Message::from)?.as_deref(), On::any(axes))?;
     let several = features.len() > 1;
     let window = |(number, feature): (usize, Feature)| {
         let place = if several { format!("{file}, feature {}", number + 1) } else { file.to_string() };
@@ -122,6 +124,14 @@ pub fn features(given: Given<'_>, axes: &[Axis]) -> Result<Vec<(Feature, Window)
         Ok((feature, window))
     };
     features.into_iter().enumerate().map(window).collect()
+}
+
+/// Refuses a border that says that it is in another system than the degrees of the axes. On a plane it is taken to be in that of the events.
+fn refuse_other_crs(file: &str, crs: Option<&str>, on: On<'_>) -> Result<(), Message> {
+    let (Some(crs), Some(_)) = (crs, on.north_first) else { return Ok(()) };
+    Err(message![
+        "{file} is in {crs}, and the axes are degrees: convert the border to longitude and latitude (EPSG:4326), as with ogr2ogr -t_srs EPSG:4326"
+    ])
 }
 
 /// What lies inside rings, and between `ends` on the axes after the second.
@@ -147,7 +157,7 @@ fn within(
         };
         return Err(message![given.message(), " {why}"].into());
     }
-    let rings = if on.north_first { turned(rings) } else { rings };
+    let rings = if on.north_first == Some(true) { turned(rings) } else { rings };
     refuse_no_degrees(file, &rings, on.axes)?;
     if let Some(east) = on.axes[..2].iter().position(is_east) {
         refuse_long_way(file, &rings, east)?;

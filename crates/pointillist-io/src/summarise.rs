@@ -217,7 +217,7 @@ impl Tables {
                 None => TimeAxis::epoch(unit),
             };
             let time: Vec<_> = dates.iter().enumerate().map(|(r, &is_date)| is_date.then(|| start(r))).collect();
-            let north_first = self.pair(settings)?.is_some_and(Pair::is_north_first);
+            let north_first = self.pair(settings)?.map(Pair::is_north_first);
             let on = On { axes: &self.axes(&time)?, dates_only: &dates, north_first };
             return Ok((observed::union(Setting::Window, &settings.window, on)?, time));
         }

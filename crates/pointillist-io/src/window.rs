@@ -93,13 +93,13 @@ pub struct On<'a> {
     pub axes: &'a [Axis],
     /// On which only dates are; none of them where it is shorter.
     pub dates_only: &'a [bool],
-    /// Whether the first two are latitude and longitude: borders have them the other way round.
-    pub north_first: bool,
+    /// If the first two are degrees on the globe, whether they are latitude and longitude: borders have them the other way round.
+    pub north_first: Option<bool>,
 }
 
-/// Whether axes on the globe begin with north.
-fn is_north_first(axes: &[Axis]) -> bool {
-    axes.first().and_then(|axis| axis.globe).is_some_and(|globe| globe.direction == Direction::North)
+/// If the first axis is on the globe, whether it goes north.
+fn is_north_first(axes: &[Axis]) -> Option<bool> {
+    axes.first().and_then(|axis| axis.globe).map(|globe| globe.direction == Direction::North)
 }
 
 impl<'a> On<'a> {
@@ -111,7 +111,7 @@ impl<'a> On<'a> {
     /// The axes from this one on.
     pub fn after(self, first: usize) -> Self {
         let dates_only = self.dates_only.get(first..).unwrap_or_default();
-        Self { axes: &self.axes[first..], dates_only, north_first: false }
+        Self { axes: &self.axes[first..], dates_only, north_first: None }
     }
 
     /// Whether only dates are understood on an axis.
@@ -232,7 +232,7 @@ mod tests {
 
     fn parse(text: &str, axes: &[Axis], dates_only: &[bool]) -> Result<Window, Message> {
         let ends: Vec<&str> = text.split(',').collect();
-        parse_box(Given { setting: Setting::Window, text }, &ends, On { axes, dates_only, north_first: false })
+        parse_box(Given { setting: Setting::Window, text }, &ends, On { axes, dates_only, north_first: None })
     }
 
     #[test]

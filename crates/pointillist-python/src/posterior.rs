@@ -16,6 +16,7 @@ use pointillist_io::components::{Component, components};
 use pointillist_io::covariates::{CovariateSettings, CovariateSource, read_covariates, set};
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
 use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen_in_each};
+use pointillist_io::sampling::LineSampling;
 use pointillist_io::update::{Names, added, as_before};
 use pointillist_io::{FitSettings, Message, ModelFile, Reference, SummaryFile, show_window, write_atomically};
 use pointillist_rivals::check::check;
@@ -327,6 +328,12 @@ impl Posterior {
     #[getter]
     fn event_count(&self) -> usize {
         self.file.event_count
+    }
+
+    /// How many places along a line show all that the model can carry, and no waves that are not there.
+    #[getter]
+    fn curve_points(&self) -> usize {
+        LineSampling::of(self.posterior()).points
     }
 
     #[getter]

@@ -461,6 +461,10 @@
     const names = { mean: "mean", sd: "standard deviation", q05: "5 % quantile", q50: "median", q95: "95 % quantile", exceed: "probability that the rate exceeds a threshold" };
     let layer = "mean", slice = 0, threshold = data.exceed ? data.exceed.thresholds.length >> 1 : 0, log = false, cursor = null, view = { x: x0, y: y0, w: x1 - x0, h: y1 - y0 };
 
+    // Over time the page opens where the rate is highest: the first slice may be a night.
+    let highest = -Infinity;
+    layers.mean.forEach((v, cell) => { if (v > highest) { highest = v; slice = Math.floor(cell / area); } });
+
     const valueAt = (name, cell) => {
       if (name !== "exceed") return layers[name][slice * area + cell];
       return Number.isFinite(layers.mean[slice * area + cell]) ? exceed[(threshold * nt + slice) * area + cell] / 200 : NaN;
@@ -483,9 +487,9 @@
     const bar = element("input", { type: "range", id: "threshold", min: 0, max: exceed ? data.exceed.thresholds.length - 1 : 0, step: 1, value: threshold, oninput: () => { threshold = Number(bar.value); update(); } });
     const bar_text = element("output", { htmlFor: "threshold" });
     const of_threshold = element("label", { hidden: true }, "Threshold", bar, bar_text);
-    const clock = element("input", { type: "range", id: "time", min: 0, max: nt - 1, step: 1, value: 0, oninput: () => { slice = Number(clock.value); update(); } });
+    const clock = element("input", { type: "range", id: "time", min: 0, max: nt - 1, step: 1, value: slice, oninput: () => { slice = Number(clock.value); update(); } });
     const clock_text = element("output", { htmlFor: "time" });
-    if (nt > 1) controls.append(element("label", {}, "Time", clock, clock_text));
+    if (nt > 1) controls.append(element("label", {}, data.axes[2].time ? "Time" : data.axes[2].name, clock, clock_text));
     const dots = element("input", { type: "checkbox", id: "events", checked: true, onchange: () => redraw() });
     if (points) controls.append(element("label", {}, dots, "Events"));
     const logs = element("input", { type: "checkbox", id: "log", onchange: () => { log = logs.checked; update(); } });

@@ -16,14 +16,15 @@ pub fn lead(model: &ModelFile, summary: Option<&Summary>) -> String {
     format!("{events}, {reach}")
 }
 
-/// All of it.
-pub fn card(model: &ModelFile, summary: Option<&Summary>, spelling: &impl Spelling) -> String {
+/// All of it, with a warning about the page itself.
+pub fn card(model: &ModelFile, summary: Option<&Summary>, of_page: Option<String>, spelling: &impl Spelling) -> String {
     let of_types = summary.is_none().then(|| TypesSummary::deserialize(&model.summary).ok()).flatten();
-    let (warnings, rows) = match (summary, of_types) {
+    let (mut warnings, rows) = match (summary, of_types) {
         (Some(summary), _) => (summary.warnings.clone(), summary.rows(spelling)),
         (None, Some(types)) => (types.warnings.clone(), types.rows()),
         (None, None) => return String::new(),
     };
+    warnings.extend(of_page);
     let mut html = String::new();
     if !warnings.is_empty() {
         html += "<section aria-label=\"Warnings\">\n<h2>What to know before trusting it</h2>\n";

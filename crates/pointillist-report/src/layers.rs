@@ -6,14 +6,14 @@ use pointillist::window::Span;
 use pointillist::{Axis, Points, Posterior, Rate, Result, Window};
 use pointillist_io::fit_summary::rate_unit;
 use pointillist_io::geography::outward;
+use pointillist_io::sampling::{LineSampling, along, shortest_period, step, too_far_apart};
 use pointillist_io::{KeptEvents, ModelFile, time_axis};
 use serde_json::{Map, Value, json};
 
-/// Places along a line, and the most where a lattice has many nodes.
-const LINE_PLACES: usize = 801;
-const MOST_LINE_PLACES: usize = 4000;
-/// Slices of time of a map over time, and cells in all.
+/// Slices of time of a map over time, where what repeats itself asks for more the most of them and how many of them show it, and cells in all.
 const SLICES: usize = 16;
+const MOST_SLICES: usize = 48;
+const SLICES_PER_PERIOD: f64 = 8.0;
 const CELLS_IN_TIME: f64 = 50_000.0;
 /// Thresholds that a reader can choose from, and how far down they go.
 const THRESHOLDS: usize = 15;
@@ -87,18 +87,12 @@ fn packed(layers: &[(String, Vec<f64>)]) -> Value {
 fn line(model: &ModelFile, data: &mut Map<String, Value>, watch: &PartWatch<'_>) -> Result<()> {
     let posterior = &model.posterior;
     let stretches = posterior.window().stretches();
-    let total: f64 = stretches.iter().map(|(lo, hi)| hi - lo).sum();
-    let unknowns = posterior.lattice().map_or(0, |lattice| lattice.nodes[0]);
-    let count = LINE_PLACES.max(4 * unknowns).min(MOST_LINE_PLACES) as f64;
-    let part = |(lo, hi): &(f64, f64)| ((count * (hi - lo) / total).round() as usize).max(2);
-    let places: Vec<f64> = stretches
-        .iter()
-        .flat_map(|one| Points::grid(&[one.0], &[one.1], &[part(one)]).coordinates().to_vec())
-        .collect();
+    let places = along(&stretches, LineSampling::of(posterior).points);
     let quantiles = [("q05", 0.05), ("q25", 0.25), ("q75", 0.75), ("q95", 0.95)];
-    let layers = rates(posterior, &Points::line(&places)?, &quantiles, watch)?;
+    let layers = rates(posterior, &Points::line(&places.concat())?, &quantiles, watch)?;
     data.insert("kind".into(), "line".into());
-    data.insert("stretches".into(), stretches.iter().map(|one| json!([one.0, one.1, part(one)])).collect());
+    let told = stretches.iter().zip(&places).map(|(one, places)| json!([one.0, one.1, places.len()]));
+    data.insert("stretches".into(), told.collect());
     data.insert("gaps".into(), stretches.windows(2).map(|pair| json!([pair[0].1, pair[1].0])).collect());
     data.insert("layers".into(), packed(&layers));
     let ends = (stretches[0].0, stretches[stretches.len() - 1].1);
@@ -146,7 +140,7 @@ fn map(model: &ModelFile, wanted: usize, data: &mut Map<String, Value>, watch: &
     let spans = window.bounding_box();
     let stretch = stretch(window);
     let aspect = spans[1].length() * stretch / spans[0].length();
-    let cells = cells(wanted, aspect, window.dims());
+    let cells = cells(wanted, aspect, slices(posterior));
     // Centres of cells: x fastest, then y, then time.
     let centre = |r: usize, i: usize| spans[r].lo + spans[r].length() * (i as f64 + 0.5) / cells[r] as f64;
     let total: usize = cells.iter().product();
@@ -192,17 +186,31 @@ fn map(model: &ModelFile, wanted: usize, data: &mut Map<String, Value>, watch: &
     Ok(())
 }
 
+/// Into how many slices the third axis is cut, if there is one: so many that a cycle is seen as one.
+fn slices(posterior: &Posterior) -> Option<usize> {
+    let span = *posterior.window().bounding_box().get(2)?;
+    let needed =
+        shortest_period(posterior, 2).map_or(0.0, |period| (SLICES_PER_PERIOD * span.length() / period).ceil());
+    Some(SLICES.max(needed.min(MOST_SLICES as f64) as usize))
+}
+
+/// What to know of a page because its model repeats itself more often than the page can show.
+pub fn warning(posterior: &Posterior) -> Option<String> {
+    match slices(posterior) {
+        Some(slices) => too_far_apart(posterior, 2, step(posterior.window(), 2, slices)),
+        None => LineSampling::warning(posterior),
+    }
+}
+
 /// Cells on each axis, about as wide as high.
-fn cells(wanted: usize, aspect: f64, dims: usize) -> Vec<usize> {
-    let in_plane = match dims {
-        2 => (wanted * wanted) as f64,
-        _ => ((wanted * wanted) as f64).min(CELLS_IN_TIME / SLICES as f64),
+fn cells(wanted: usize, aspect: f64, slices: Option<usize>) -> Vec<usize> {
+    let in_plane = match slices {
+        None => (wanted * wanted) as f64,
+        Some(slices) => ((wanted * wanted) as f64).min(CELLS_IN_TIME / slices as f64),
     };
     let wide = (in_plane / aspect).sqrt().clamp(4.0, in_plane / 4.0);
     let mut cells = vec![wide.round() as usize, ((in_plane / wide).round() as usize).max(4)];
-    if dims > 2 {
-        cells.push(SLICES);
-    }
+    cells.extend(slices);
     cells
 }
 
@@ -240,10 +248,12 @@ mod tests {
 
     #[test]
     fn cells_are_about_square() {
-        assert_eq!(cells(200, 1.0, 2), [200, 200]);
-        assert_eq!(cells(100, 4.0, 2), [50, 200]);
-        let in_time = cells(200, 1.0, 3);
-        assert!(in_time.iter().product::<usize>() <= 51_000 && in_time[2] == SLICES, "{in_time:?}");
+        assert_eq!(cells(200, 1.0, None), [200, 200]);
+        assert_eq!(cells(100, 4.0, None), [50, 200]);
+        for slices in [SLICES, MOST_SLICES] {
+            let in_time = cells(200, 1.0, Some(slices));
+            assert!(in_time.iter().product::<usize>() <= 51_000 && in_time[2] == slices, "{in_time:?}");
+        }
     }
 
     #[test]

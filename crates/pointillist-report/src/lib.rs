@@ -50,13 +50,18 @@ pub fn page(model: &ModelFile, settings: &Settings, spelling: &impl Spelling, wa
     let parts = [
         ("title", escaped(&title)),
         ("lead", escaped(&card::lead(model, summary.as_ref()))),
-        ("card", card::card(model, summary.as_ref(), spelling)),
+        ("card", card::card(model, summary.as_ref(), warning(model), spelling)),
         ("version", env!("CARGO_PKG_VERSION").into()),
         ("style", STYLE.into()),
         ("data", data),
         ("script", SCRIPT.into()),
     ];
     Ok(filled(&parts))
+}
+
+/// What to know of the page of a model beside what its fit said.
+pub fn warning(model: &ModelFile) -> Option<String> {
+    layers::warning(&model.posterior)
 }
 
 /// The page with its parts. Each place is filled once, so that nothing in a part is taken for a place.

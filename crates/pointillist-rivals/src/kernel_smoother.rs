@@ -27,8 +27,10 @@ use pointillist::Events;
 use pointillist::Points;
 use pointillist::Window;
 use pointillist::internals::{self, Climb, Scaling};
+use pointillist::watch::PartWatch;
 use pointillist::{Error, Result};
 use std::f64::consts::{LN_2, PI};
+use std::ops::ControlFlow;
 
 /// Bounds of a fitted bandwidth, in sides of the window.
 const BOUNDS: (f64, f64) = (1e-4, 10.0);
@@ -41,6 +43,9 @@ const STARTS: usize = 3;
 /// The climb ends when a step gains less (in nats), or after this many evaluations.
 const GAIN: f64 = 1e-8;
 const EVALUATIONS: usize = 100;
+/// Which part of the work the scan is, about, and how many evaluations a climb usually has.
+const SCANNED: f64 = 0.3;
+const USUAL_CLIMB: f64 = 10.0;
 /// Sums below this have no inverse to make a gradient of.
 const LEAST_SUM: f64 = 1e-280;
 
@@ -75,6 +80,11 @@ pub struct KernelSmoother {
 impl KernelSmoother {
     /// Smooths events with the bandwidths of the largest leave-one-out log-likelihood, between 1e-4 and 10 sides of the window's box.
     pub fn fit(events: &Events, edges: EdgeCorrection) -> Result<Self> {
+        Self::fit_watched(events, edges, &|_| ControlFlow::Continue(()))
+    }
+
+    /// [`KernelSmoother::fit`], telling `watch` about which part of the work is done.
+    pub fn fit_watched(events: &Events, edges: EdgeCorrection, watch: &PartWatch<'_>) -> Result<Self> {
         let (scaling, inner) = Inner::new(events, edges)?;
         if events.len() < 2 {
             return Err(Error::setting(
@@ -83,7 +93,7 @@ impl KernelSmoother {
                 "a bandwidth is chosen by leaving one event out: needs two or more",
             ));
         }
-        let bandwidth = inner.best_bandwidth()?;
+        let bandwidth = inner.best_bandwidth(watch)?;
         let mut smoother = Self::assembled(events, scaling, inner, bandwidth);
         smoother.warnings = smoother.bounds_met();
         Ok(smoother)
@@ -322,13 +332,21 @@ impl Inner {
     }
 
     /// Scans common bandwidths, then climbs from the best of them.
-    fn best_bandwidth(&self) -> Result<Vec<f64>> {
+    fn best_bandwidth(&self, watch: &PartWatch<'_>) -> Result<Vec<f64>> {
         let dims = self.points.dims();
         let mut best: Option<(f64, Vec<f64>)> = None;
-        for start in self.starts() {
+        let starts = self.starts(&|done| watch(SCANNED * done))?;
+        for (number, start) in starts.iter().copied().enumerate() {
+            let mut evaluations = 0.0;
             let bounds = vec![(BOUNDS.0.ln(), BOUNDS.1.ln()); dims];
             let climb = Climb { gain: GAIN, most_evaluations: EVALUATIONS, first_step: 0.3 };
-            let evaluate = |x: &[f64], gradient: &mut [f64]| Ok(self.loo(&exp(x), Some(gradient)));
+            let evaluate = |x: &[f64], gradient: &mut [f64]| {
+                // How many there will be nobody knows, but it gets nearer to the end.
+                let climbed = (number as f64 + evaluations / (evaluations + USUAL_CLIMB)) / starts.len() as f64;
+                evaluations += 1.0;
+                go_on(watch(SCANNED + (1.0 - SCANNED) * climbed))?;
+                Ok(self.loo(&exp(x), Some(gradient)))
+            };
             let Some((top, x)) = internals::maximise(vec![start; dims], &bounds, climb, evaluate)? else { continue };
             if best.as_ref().is_none_or(|(value, _)| top > *value) {
                 best = Some((top, exp(&x)));
@@ -339,9 +357,10 @@ impl Inner {
     }
 
     /// The logarithms of common bandwidths that are better than those before and after, the best first.
-    fn starts(&self) -> Vec<f64> {
+    fn starts(&self, watch: &PartWatch<'_>) -> Result<Vec<f64>> {
         let mut scan: Vec<(f64, f64)> = vec![];
         for power in SCAN {
+            go_on(watch(f64::from(power - SCAN.start()) / f64::from(SCAN.end() - SCAN.start() + 1)))?;
             let log_bandwidth = -f64::from(power) * LN_2;
             let value = self.loo(&vec![log_bandwidth.exp(); self.points.dims()], None).unwrap_or(f64::NEG_INFINITY);
             if value == f64::NEG_INFINITY {
@@ -354,7 +373,7 @@ impl Inner {
         let mut peaks: Vec<(f64, f64)> = (0..scan.len()).filter(is_peak).map(|i| scan[i]).collect();
         peaks.sort_by(|a, b| b.0.total_cmp(&a.0));
         peaks.truncate(STARTS);
-        peaks.into_iter().map(|(_, start)| start).collect()
+        Ok(peaks.into_iter().map(|(_, start)| start).collect())
     }
 
     /// Whether there is no event without another one at the same place.
@@ -363,6 +382,10 @@ impl Inner {
         rows.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         rows.chunk_by(|a, b| a == b).all(|same| same.len() > 1)
     }
+}
+
+fn go_on(said: ControlFlow<()>) -> Result<()> {
+    if said.is_break() { Err(Error::Cancelled) } else { Ok(()) }
 }
 
 fn exp(logs: &[f64]) -> Vec<f64> {

@@ -1,11 +1,14 @@
 //! The components of a rate, each apart: as columns of `predict`, and as the panels of `plot`.
 
-use super::figure::{self, along};
+use super::figure;
+use super::meter::shown;
 use super::summary::rate_unit;
 use super::{Failure, spec};
 use crate::io::components::{Component, Cycle, components, profile};
+use crate::io::sampling::along;
 use crate::io::{Column, ModelFile};
 use pointillist::parts::{PartAtPlaces, PartOfF};
+use pointillist::watch::PartWatch;
 use pointillist::{Points, Posterior};
 use pointillist_plot::{Band, Curve, CurveFigure, Figure, StackFigure};
 
@@ -15,13 +18,24 @@ const TREND_PLACES: usize = 300;
 
 /// f at points, and each component of it.
 pub fn columns(posterior: &Posterior, points: &Points, quantiles: &str) -> Result<Vec<Column>, Failure> {
+    shown("the components", |watch| columns_watched(posterior, points, quantiles, watch))
+}
+
+fn columns_watched(
+    posterior: &Posterior,
+    points: &Points,
+    quantiles: &str,
+    watch: &PartWatch<'_>,
+) -> Result<Vec<Column>, Failure> {
     let probabilities = spec::quantiles(quantiles)?;
     let components = components(posterior)?;
     let places = points.rows().map(|row| Points::new(points.dims(), row.to_vec())).collect::<Result<Vec<_>, _>>()?;
     let whole = PartOfF { terms: (0..posterior.term_count()).collect(), constant: true };
     let mut columns = vec![Column::Numbers("f".into(), posterior.part(&whole, &places, &[])?.mean)];
-    for Component { name, part, .. } in components {
-        let at = posterior.part(&part, &places, &probabilities)?;
+    let count = components.len() as f64;
+    for (number, Component { name, part, .. }) in components.into_iter().enumerate() {
+        let told = |done: f64| watch((number as f64 + done) / count);
+        let at = posterior.part_watched(&part, &places, &probabilities, &told)?;
         columns.push(Column::Numbers(name.clone(), at.mean));
         columns.push(Column::Numbers(format!("{name}_sd"), at.sd));
         let named = probabilities.iter().zip(at.quantiles);
@@ -39,21 +53,31 @@ pub fn picture(model: &ModelFile, band: (f64, f64), title: Option<String>) -> Re
             .to_string()
             .into());
     }
-    let panel = |component: &Component| match &component.cycle {
-        Some(cycle) => of_cycle(posterior, component, cycle, band),
-        None => of_trend(posterior, component, band),
+    let panel = |(number, component): (usize, &Component), watch: &PartWatch<'_>| {
+        let told = |done: f64| watch((number as f64 + done) / components.len() as f64);
+        match &component.cycle {
+            Some(cycle) => of_cycle(posterior, component, cycle, band, &told),
+            None => of_trend(posterior, component, band, &told),
+        }
     };
-    let panels = components.iter().map(panel).collect::<Result<_, Failure>>()?;
+    let panels = shown(figure::DRAWING, |watch| {
+        components.iter().enumerate().map(|one| panel(one, watch)).collect::<Result<_, Failure>>()
+    })?;
     let title = title.unwrap_or_else(|| format!("Components of {}", model.source));
     Ok(Figure::Stack(StackFigure { title, panels }))
 }
 
 /// What does not repeat itself, over the window.
-fn of_trend(posterior: &Posterior, component: &Component, band: (f64, f64)) -> Result<CurveFigure, Failure> {
+fn of_trend(
+    posterior: &Posterior,
+    component: &Component,
+    band: (f64, f64),
+    watch: &PartWatch<'_>,
+) -> Result<CurveFigure, Failure> {
     let stretches = posterior.window().stretches();
     let places = along(&stretches, TREND_PLACES);
     let points = places.concat().iter().map(|x| Points::line(&[*x])).collect::<Result<Vec<_>, _>>()?;
-    let at = posterior.part(&component.part, &points, &[band.0, band.1])?;
+    let at = posterior.part_watched(&component.part, &points, &[band.0, band.1], watch)?;
     let (x_label, calendar) = figure::line_axis(&posterior.window().axes()[0]);
     let x = figure::with_gaps(&stretches, &places);
     let gaps = stretches.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect();
@@ -67,8 +91,9 @@ fn of_cycle(
     component: &Component,
     cycle: &Cycle,
     band: (f64, f64),
+    watch: &PartWatch<'_>,
 ) -> Result<CurveFigure, Failure> {
-    let (parts, at) = profile(posterior, (&component.part, cycle), CYCLE_PLACES, &[band.0, band.1])?;
+    let (parts, at) = profile(posterior, (&component.part, cycle), CYCLE_PLACES, &[band.0, band.1], watch)?;
     let axis = &posterior.window().axes()[0];
     let (labels, x_label) = match cycle.named {
         Some(named) => {

@@ -1,25 +1,23 @@
 //! From a posterior to the numbers of a figure.
 
 use super::Failure;
+use super::meter::shown;
 use super::quantity::Quantity;
 use super::summary::rate_unit;
+use crate::io::sampling::{LineSampling, along, step, too_far_apart};
 use crate::io::{self, KeptEvents, ModelFile, TimeAxis};
-use pointillist::kernel::Part;
 use pointillist::report::Bin;
+use pointillist::watch::PartWatch;
 use pointillist::window::{Piece, Span};
-use pointillist::{Axis, Points, Posterior, Window};
+use pointillist::{Axis, Error, Points, Posterior, Window};
 use pointillist_plot::{Anomaly, Band, Calendar, Curve, CurveFigure, Figure, MapFigure, Mark, PanelsFigure};
+use std::ops::ControlFlow;
 
-/// Positions along a curve.
-const CURVE_POINTS: usize = 601;
-/// More than that nobody can see, ...
-const MOST_CURVE_POINTS: usize = 4000;
-/// ... unless the curve goes up and down many times: fewer points would show waves that are not there.
-const MOST_PERIODIC_POINTS: usize = 20_000;
-const POINTS_PER_PERIOD: f64 = 16.0;
 /// Cells along each side of a map, and of one among several.
 const MAP_CELLS: usize = 100;
 const PANEL_CELLS: usize = 60;
+/// What is said while a figure is made.
+pub const DRAWING: &str = "the figure";
 /// Points predicted at a time: bounds the memory, which grows with points times inducing points.
 pub const BLOCK: usize = 4096;
 
@@ -106,12 +104,16 @@ impl Times {
 
 /// The figure of a model with the events it keeps.
 pub fn of_model(model: &ModelFile, look: &Look) -> Result<Figure, Failure> {
+    shown(DRAWING, |watch| of_model_watched(model, look, watch))
+}
+
+fn of_model_watched(model: &ModelFile, look: &Look, watch: &PartWatch<'_>) -> Result<Figure, Failure> {
     let events = model.events.as_ref();
     let title = look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source));
     match (model.posterior.window().dims(), &look.times) {
-        (1, _) => Ok(Figure::Curve(curves(model, &[], look)?)),
-        (2, _) => Ok(Figure::Map(plane(&model.posterior, None, MAP_CELLS, look, title, events)?)),
-        (3, Some(times)) => panels(&model.posterior, events, times, look, title),
+        (1, _) => Ok(Figure::Curve(curves(model, &[], look, watch)?)),
+        (2, _) => Ok(Figure::Map(plane(&model.posterior, None, MAP_CELLS, look, (title, events), watch)?)),
+        (3, Some(times)) => panels(&model.posterior, events, times, look, title, watch),
         (dims, _) => {
             Err(format!("a figure shows up to three axes, and this model has {dims}; use predict --at or --grid")
                 .into())
@@ -120,15 +122,25 @@ pub fn of_model(model: &ModelFile, look: &Look) -> Result<Figure, Failure> {
 }
 
 /// The curve of a model on a line, and over it those of others with their names.
-pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) -> Result<CurveFigure, Failure> {
+pub fn overlaid(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) -> Result<CurveFigure, Failure> {
+    shown(DRAWING, |watch| curves(model, others, look, watch))
+}
+
+fn curves(
+    model: &ModelFile,
+    others: &[(String, ModelFile)],
+    look: &Look,
+    watch: &PartWatch<'_>,
+) -> Result<CurveFigure, Failure> {
+    let part = |number: usize| move |done: f64| watch((number as f64 + done) / (1 + others.len()) as f64);
     let posterior = &model.posterior;
     let (window, axis) = (posterior.window(), &posterior.window().axes()[0]);
     let time = io::time_axis(axis);
     let (x_label, calendar) = line_axis(axis);
     let stretches = window.stretches();
-    let mut curves = vec![curve(posterior, look)?];
-    for (name, other) in others {
-        let mut over = curve(&other.posterior, look)?;
+    let mut curves = vec![curve(posterior, look, &part(0))?];
+    for (number, (name, other)) in others.iter().enumerate() {
+        let mut over = curve(&other.posterior, look, &part(number + 1))?;
         let shift = shift_onto(time, io::time_axis(&other.posterior.window().axes()[0]));
         over.x.iter_mut().for_each(|x| *x += shift);
         over.label = name.clone();
@@ -220,11 +232,11 @@ fn shift_onto(axis: Option<TimeAxis>, other: Option<TimeAxis>) -> f64 {
 }
 
 /// The curve of a posterior on a line.
-fn curve(posterior: &Posterior, look: &Look) -> Result<Curve, Failure> {
+fn curve(posterior: &Posterior, look: &Look, watch: &PartWatch<'_>) -> Result<Curve, Failure> {
     let stretches = posterior.window().stretches();
-    let places = along(&stretches, sampling(posterior).0);
+    let places = along(&stretches, LineSampling::of(posterior).points);
     let points = Points::line(&places.concat())?;
-    let [values, lower, upper] = values_and_band(posterior, &points, look)?;
+    let [values, lower, upper] = values_and_band(posterior, &points, look, watch)?;
     [&values, &lower, &upper].into_iter().try_for_each(|values| refuse_non_numbers(values))?;
     let interrupted = |values: &[f64]| interrupted(values, &places);
     let band = Band { lower: interrupted(&lower), upper: interrupted(&upper), label: band_name(look.band) };
@@ -237,16 +249,21 @@ fn curve(posterior: &Posterior, look: &Look) -> Result<Curve, Failure> {
 }
 
 /// What is shown at points, and the ends of the band, in one pass where it can be one; without a band its ends are those of the curve.
-fn values_and_band(posterior: &Posterior, points: &Points, look: &Look) -> Result<[Vec<f64>; 3], Failure> {
+fn values_and_band(
+    posterior: &Posterior,
+    points: &Points,
+    look: &Look,
+    watch: &PartWatch<'_>,
+) -> Result<[Vec<f64>; 3], Failure> {
     if !look.show.has_band() {
-        let values = look.show.values(posterior, points)?;
+        let values = look.show.values(posterior, points, watch)?;
         return Ok([values.clone(), values.clone(), values]);
     }
     let middle = if let Quantity::Quantile(p) = look.show { Some(p) } else { None };
     let probabilities: Vec<f64> = [look.band.0, look.band.1].into_iter().chain(middle).collect();
     let mut all = [vec![], vec![], vec![]];
-    for block in points.coordinates().chunks(BLOCK) {
-        let (rate, quantiles) = posterior.rate_and_quantiles(&Points::line(block)?, &probabilities)?;
+    for (block, watch) in blocks(points, watch) {
+        let (rate, quantiles) = posterior.rate_and_quantiles_watched(&block?, &probabilities, &watch)?;
         let mut quantiles = quantiles.into_iter();
         let (lower, upper) = (quantiles.next().unwrap_or_default(), quantiles.next().unwrap_or_default());
         for (all, here) in all.iter_mut().zip([quantiles.next().unwrap_or(rate.mean), lower, upper]) {
@@ -256,43 +273,22 @@ fn values_and_band(posterior: &Posterior, points: &Points, look: &Look) -> Resul
     Ok(all)
 }
 
-/// How many points a curve has, and how many it would need not to show waves that are not there.
-fn sampling(posterior: &Posterior) -> (usize, usize) {
-    // Fine enough for the shortest wave that the inducing points or the lattice can carry, ...
-    let unknowns = posterior.inducing().map_or_else(|| posterior.lattice().map_or(0, |l| l.nodes[0]), |z| z.len());
-    let usual = CURVE_POINTS.max(8 * unknowns).min(MOST_CURVE_POINTS);
-    // ... and for what repeats itself.
-    let length: f64 = posterior.window().stretches().iter().map(|(lo, hi)| hi - lo).sum();
-    let needed = shortest_period(posterior).map_or(0.0, |period| (POINTS_PER_PERIOD * length / period).ceil());
-    let needed = needed.min(1e15) as usize;
-    (usual.max(needed.min(MOST_PERIODIC_POINTS)), needed)
-}
-
 /// How many points a line needs not to show waves that are not there; none with more axes.
 pub fn points_needed(posterior: &Posterior) -> usize {
-    if posterior.window().dims() == 1 { sampling(posterior).1 } else { 0 }
+    if posterior.window().dims() == 1 { LineSampling::of(posterior).needed } else { 0 }
 }
 
-/// The shortest period of the kernels of a posterior, on its first axis.
-fn shortest_period(posterior: &Posterior) -> Option<f64> {
-    let components = (0..posterior.weights().len()).filter_map(|number| posterior.component(number));
-    let kernels = components.filter_map(|component| component.kernel());
-    let parts = kernels.flat_map(|kernel| kernel.terms.into_iter().flat_map(|term| term.parts));
-    let period = |part: Part| {
-        let number = part.factor.parameters().iter().position(|parameter| parameter.name == "period")?;
-        part.parameters.get(number).copied().filter(|period| part.axis == 0 && *period > 0.0)
-    };
-    parts.filter_map(period).min_by(f64::total_cmp)
-}
-
-/// A warning if the curve of a posterior cannot be drawn as finely as its period asks for.
-pub fn coarse_curve(posterior: &Posterior) -> Option<String> {
-    let (points, needed) = sampling(posterior);
-    (posterior.window().dims() == 1 && needed > points).then(|| {
-        format!(
-            "the curve has {points} points, too few for its period (it needs {needed}): what looks like slow waves may be none;              fit a shorter window, or ask predict for a part"
-        )
-    })
+/// A warning if a figure cannot show what a model repeats as it is: a curve of too few points, or maps at times too far apart.
+pub fn aliasing(posterior: &Posterior, times: Option<&Times>) -> Option<String> {
+    match times {
+        Some(Times::Even(count)) if posterior.window().dims() == 3 => {
+            let said = too_far_apart(posterior, 2, step(posterior.window(), 2, *count))?;
+            Some(format!(
+                "{said}; choose times within one period with --at-times, or ask for more of them with --times"
+            ))
+        }
+        _ => LineSampling::warning(posterior),
+    }
 }
 
 /// A rate that is infinite or none cannot be drawn.
@@ -301,16 +297,6 @@ fn refuse_non_numbers(rates: &[f64]) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(io::OutputError::NotFinite { name: "rate".into() }.into()),
     }
-}
-
-/// About `count` places along the stretches, by their lengths, both ends of each among them.
-pub fn along(stretches: &[(f64, f64)], count: usize) -> Vec<Vec<f64>> {
-    let total: f64 = stretches.iter().map(|(lo, hi)| hi - lo).sum();
-    let places = |&(lo, hi): &(f64, f64)| {
-        let count = ((count as f64 * (hi - lo) / total).round() as usize).max(2);
-        Points::grid(&[lo], &[hi], &[count]).coordinates().to_vec()
-    };
-    stretches.iter().map(places).collect()
 }
 
 /// The places, and one in the middle of each gap.
@@ -337,7 +323,8 @@ pub fn interrupted(values: &[f64], places: &[Vec<f64>]) -> Vec<f64> {
 
 /// A map of the rate of a posterior on a plane.
 pub fn map(posterior: &Posterior, events: Option<&KeptEvents>, title: String) -> Result<Figure, Failure> {
-    Ok(Figure::Map(plane(posterior, None, MAP_CELLS, &Look::default(), title, events)?))
+    let look = Look::default();
+    shown(DRAWING, |watch| Ok(Figure::Map(plane(posterior, None, MAP_CELLS, &look, (title, events), watch)?)))
 }
 
 /// A map over the first two axes, at a place of the third if there is one.
@@ -346,8 +333,8 @@ fn plane(
     third: Option<f64>,
     cells: usize,
     look: &Look,
-    title: String,
-    events: Option<&KeptEvents>,
+    (title, events): (String, Option<&KeptEvents>),
+    watch: &PartWatch<'_>,
 ) -> Result<MapFigure, Failure> {
     let window = posterior.window();
     let (spans, axes) = (window.bounding_box(), window.axes());
@@ -357,7 +344,7 @@ fn plane(
     let (x, y) = (centres(0), centres(1));
     let coordinates = y.iter().flat_map(|&y| x.iter().flat_map(move |&x| [x, y].into_iter().chain(third)));
     let points = Points::new(window.dims(), coordinates.collect())?;
-    let values = look.show.values(posterior, &points)?;
+    let values = look.show.values(posterior, &points, watch)?;
     refuse_non_numbers(&values)?;
     Ok(MapFigure {
         title,
@@ -394,16 +381,18 @@ fn panels(
     times: &Times,
     look: &Look,
     title: String,
+    watch: &PartWatch<'_>,
 ) -> Result<Figure, Failure> {
     let window = posterior.window();
     let (span, axis) = (window.bounding_box()[2], &window.axes()[2]);
     let places = times.places(span.lo, span.hi);
     let names = place_names(axis, &places);
-    let panel = |(&place, name): (&f64, String)| {
-        let near = events.map(|events| nearest(events, place, &places));
-        plane(posterior, Some(place), PANEL_CELLS, look, name, near.transpose()?.as_ref())
+    let panel = |(number, (&place, name)): (usize, (&f64, String))| {
+        let near = events.map(|events| nearest(events, place, &places)).transpose()?;
+        let part = |done: f64| watch((number as f64 + done) / places.len() as f64);
+        plane(posterior, Some(place), PANEL_CELLS, look, (name, near.as_ref()), &part)
     };
-    let panels = places.iter().zip(names).map(panel).collect::<Result<_, Failure>>()?;
+    let panels = places.iter().zip(names).enumerate().map(panel).collect::<Result<_, Failure>>()?;
     Ok(Figure::Panels(PanelsFigure { title, columns: look.columns, panels }))
 }
 
@@ -445,13 +434,16 @@ fn border(window: &Window, third: Option<f64>) -> Vec<Vec<[f64; 2]>> {
     window.pieces().iter().filter(is_there).flat_map(|piece| piece.polygons().concat()).collect()
 }
 
-/// `work` on one block of points after another.
-pub fn in_blocks(points: &Points, work: impl Fn(&Points) -> Result<Vec<f64>, Failure>) -> Result<Vec<f64>, Failure> {
-    let mut all = Vec::with_capacity(points.len());
-    for block in points.coordinates().chunks(BLOCK * points.dims()) {
-        all.extend(work(&Points::new(points.dims(), block.to_vec())?)?);
-    }
-    Ok(all)
+/// Points in blocks, each with what is told of the part of all of them that is done.
+pub fn blocks<'a>(
+    points: &'a Points,
+    watch: &'a PartWatch<'_>,
+) -> impl Iterator<Item = (Result<Points, Error>, impl Fn(f64) -> ControlFlow<()> + Sync + 'a)> {
+    let (dims, count) = (points.dims(), points.len().div_ceil(BLOCK) as f64);
+    let chunks = points.coordinates().chunks(BLOCK * dims).enumerate();
+    chunks.map(move |(number, block)| {
+        (Points::new(dims, block.to_vec()), move |done: f64| watch((number as f64 + done) / count))
+    })
 }
 
 /// An axis with its unit, unless its name says it.

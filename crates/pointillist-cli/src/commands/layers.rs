@@ -1,5 +1,6 @@
 //! Results as layers of a map, for geographic information systems: GeoTIFF and GeoJSON.
 
+use super::summary::brief;
 use super::{Context, Failure, spec};
 use crate::io::geography::{self, outward, rings_outward};
 use crate::io::geotiff::{Crs, Raster, WGS84, geotiff};
@@ -11,6 +12,8 @@ use std::path::Path;
 
 /// Cells along each side, if nothing is said.
 const USUAL_CELLS: usize = 50;
+/// By which part the sum over the cells may differ from what is expected without a word.
+const COARSE: f64 = 0.005;
 
 /// What a file of results is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +155,23 @@ impl<'a> Cells<'a> {
         centre[self.axes[0]] = 0.5 * (west + east);
         centre[self.axes[1]] = 0.5 * (south + north);
         centre
+    }
+
+    /// Says so where the mean rates, the first of the columns, do not add up over the cells to what is expected in the window.
+    pub fn warn_if_coarse(&self, columns: &[Column], context: &Context) -> Result<(), Failure> {
+        let window = self.model.posterior.window();
+        let is_by_area = window.exposure().is_none() && window.pieces().iter().all(|piece| piece.repeats == 1.0);
+        let (Some(Column::Numbers(_, rates)), true) = (columns.first(), is_by_area) else { return Ok(()) };
+        let sum = rates.iter().sum::<f64>() * self.size()[0] * self.size()[1];
+        let expected = self.model.posterior.expected(window)?;
+        if (sum - expected).abs() > COARSE * expected {
+            context.warn(&format!(
+                "the cells add up to {} events, and {} are expected: they are too coarse for the border or the peaks; ask for more with --grid",
+                brief(sum),
+                brief(expected)
+            ));
+        }
+        Ok(())
     }
 
     /// A GeoTIFF of columns that have a row for each of the points: as many as there are units are in these, and the others have none.

@@ -4,7 +4,6 @@
 //! a part of the whole command, which has stages of different lengths ([`plan`]); it never falls. Whatever else is written takes the line away first ([`say`], [`hide`]).
 
 use super::Context;
-use pointillist::Result;
 use pointillist::watch::PartWatch;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -148,7 +147,7 @@ pub fn show(what: &str, part: f64) {
 }
 
 /// The next stage: work that says how far it is.
-pub fn shown<T>(what: &str, work: impl FnOnce(&PartWatch<'_>) -> Result<T>) -> Result<T> {
+pub fn shown<T, E>(what: &str, work: impl FnOnce(&PartWatch<'_>) -> Result<T, E>) -> Result<T, E> {
     stage(what);
     let found = work(&|part| {
         show(what, part);

@@ -53,6 +53,9 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
         look.title.get_or_insert_with(|| format!("Rate of {}", model.source));
         look.unit = Some(model.source.clone());
     }
+    if let Some(warning) = look.times.as_ref().and_then(|times| figure::aliasing(&model.posterior, Some(times))) {
+        context.warn(&warning);
+    }
     if args.figure.mark_anomalies {
         look.anomalies = anomalies(args, &model, context)?;
     }
@@ -176,12 +179,12 @@ fn overlaid(
         }
     }
     let posteriors = others.iter().map(|(_, other)| &other.posterior).chain([&model.posterior]);
-    if let Some(warning) = posteriors.into_iter().find_map(figure::coarse_curve) {
+    if let Some(warning) = posteriors.into_iter().find_map(|posterior| figure::aliasing(posterior, None)) {
         context.warn(&warning);
     }
     let axis = &model.posterior.window().axes()[0];
     look.marks = plot_options::marks(&args.figure, axis, figure::ends(model, &others))?;
-    let mut figure = figure::curves(model, &others, &look)?;
+    let mut figure = figure::overlaid(model, &others, &look)?;
     if !others.is_empty()
         && let Some(first) = figure.curves.first_mut()
     {
@@ -196,7 +199,11 @@ fn format(path: &Path) -> Result<Format, Failure> {
         Some("svg") => Ok(Format::Svg),
         Some("pdf") => Ok(Format::Pdf),
         Some("png") => Ok(Format::Png),
-        Some("html") => Err(format!("{}: .html is not in this version; use .svg, .pdf or .png", path.display()).into()),
+        Some("html" | "htm") => Err(format!(
+            "{}: a page is written by `report`, from a model; a figure is .svg, .pdf or .png",
+            path.display()
+        )
+        .into()),
         _ => Err(format!("{}: the name of a figure must end in .svg, .pdf or .png", path.display()).into()),
     }
 }

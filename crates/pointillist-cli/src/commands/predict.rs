@@ -70,7 +70,12 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
         let columns = apart(answers(&cells.points)?, posterior.window(), context);
         let bytes = match format {
             // Rates come first, and what is higher than a threshold has a probability, which has no unit.
-            Format::GeoTiff => cells.geotiff(&columns, &vec![unit; columns.len() - thresholds.len()], context)?,
+            Format::GeoTiff => {
+                if !unit.is_empty() && !args.components {
+                    cells.warn_if_coarse(&columns, context)?;
+                }
+                cells.geotiff(&columns, &vec![unit; columns.len() - thresholds.len()], context)?
+            }
             _ => cells.geojson(&columns, context)?.into_bytes(),
         };
         context.emit_file(path, &bytes)?;

@@ -1,7 +1,8 @@
 //! What of a rate a figure shows: its mean, how uncertain it is, a quantile, or the probability that it is high.
 
 use super::Failure;
-use super::figure::in_blocks;
+use super::figure::blocks;
+use pointillist::watch::PartWatch;
 use pointillist::{Points, Posterior};
 
 /// What of a rate is shown.
@@ -72,15 +73,19 @@ impl Quantity {
     }
 
     /// Its values at points.
-    pub fn values(self, posterior: &Posterior, points: &Points) -> Result<Vec<f64>, Failure> {
-        in_blocks(points, |block| {
-            Ok(match self {
-                Self::Mean => posterior.rate(block)?.mean,
-                Self::Sd => posterior.rate(block)?.sd,
-                Self::Quantile(p) => posterior.quantiles(block, &[p])?.pop().unwrap_or_default(),
-                Self::Exceed(rate) => posterior.exceedance(block, rate)?,
-            })
-        })
+    pub fn values(self, posterior: &Posterior, points: &Points, watch: &PartWatch<'_>) -> Result<Vec<f64>, Failure> {
+        let mut all = Vec::with_capacity(points.len());
+        for (block, watch) in blocks(points, watch) {
+            let block = block?;
+            let with = |probabilities: &[f64]| posterior.rate_and_quantiles_watched(&block, probabilities, &watch);
+            all.extend(match self {
+                Self::Mean => with(&[])?.0.mean,
+                Self::Sd => with(&[])?.0.sd,
+                Self::Quantile(p) => with(&[p])?.1.pop().unwrap_or_default(),
+                Self::Exceed(rate) => posterior.exceedance_watched(&block, rate, &watch)?,
+            });
+        }
+        Ok(all)
     }
 }
 

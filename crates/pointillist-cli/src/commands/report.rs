@@ -15,6 +15,9 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<Outcome, Failure> {
     io::check_target(&args.output)?;
     let model = Chosen::read(&args.model, args.of.as_deref())?.one(&args.model)?;
     let settings = Settings { title: args.title.clone(), cells: args.cells.into() };
+    if let Some(warning) = pointillist_report::warning(&model) {
+        context.warn(&warning);
+    }
     let html = shown("the page", |watch| page(&model, &settings, &Options, watch))?;
     io::write_atomically(&args.output, html.as_bytes())?;
     if context.json() {

@@ -1,5 +1,6 @@
 //! `simulate`: events from an intensity that is a formula, that of a model, or drawn itself.
 
+use super::meter::{self, shown};
 use super::summary::brief;
 use super::types::{self, Chosen};
 use super::{Context, Failure, Outcome, predict, spec};
@@ -22,6 +23,8 @@ const NAMES: [&str; 3] = ["x", "y", "t"];
 const DRAW: &str = "draw";
 /// The column of the intensity in the file of --truth.
 const RATE: &str = "rate";
+/// What is said while the intensity is looked at, before events are drawn from it.
+const LOOKING: &str = "looking at the intensity";
 /// What to say if no intensity is given.
 const NOTHING: &str = "there is nothing to draw from; give --intensity with a formula, as in \
     --intensity '5*sin(x^2) + 6' --window 0,5, --sgcp with parameters, or --model with a model file";
@@ -113,6 +116,7 @@ fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result
         let pointing = error.pointing(formula).replace('\n', "\n  ");
         format!("--intensity: {error}\n  {pointing}")
     })?;
+    meter::stage(LOOKING);
     let simulation =
         Simulation::new(&window, |point| intensity.at(point)).map_err(|error| fault(error, window.axes()))?;
     // Where the quadrature has no answer, what the draws will cost has one.
@@ -137,6 +141,7 @@ fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result
         }
         chosen => chosen.one(model)?.posterior,
     };
+    meter::stage(LOOKING);
     let expected = posterior.expected(posterior.window())?;
     check_size(expected, args.draws, posterior.window())?;
     let events = drawn(posterior.window(), Some(expected), args.draws, context, |draw| {
@@ -147,6 +152,7 @@ fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result
 
 fn from_mean(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
     let posterior = ModelFile::read(model)?.posterior;
+    meter::stage(LOOKING);
     let window = posterior.window();
     let expected = posterior.expected(window)?;
     check_size(expected, args.draws, window)?;
@@ -160,6 +166,7 @@ fn from_sgcp(parameters: &str, args: &SimulateArgs, context: &Context) -> Result
     let window = place("--sgcp", args, context)?;
     let parameters = spec::sgcp(parameters, window.axes())?;
     let (grid, nowhere) = (grid(args, &window, context)?, Points::new(window.dims(), vec![])?);
+    meter::stage("an intensity and its events");
     let sgcp::Simulated { rate, sets } =
         sgcp::draw(&window, &parameters, grid.as_ref().unwrap_or(&nowhere), args.draws, context.seed())
             .map_err(sgcp_fault)?;
@@ -197,11 +204,15 @@ fn drawn(
     draw: impl Fn(u64) -> Result<Points, Failure>,
 ) -> Result<Vec<Column>, Failure> {
     let (mut numbers, mut coordinates) = (Vec::new(), Vec::new());
-    for number in 0..draws as u64 {
-        let points = draw(number)?;
-        numbers.extend(std::iter::repeat_n(number + 1, points.len()));
-        coordinates.extend_from_slice(points.coordinates());
-    }
+    shown("sets of events", |watch| {
+        for number in 0..draws as u64 {
+            let points = draw(number)?;
+            numbers.extend(std::iter::repeat_n(number + 1, points.len()));
+            coordinates.extend_from_slice(points.coordinates());
+            let _ = watch((number + 1) as f64 / draws as f64);
+        }
+        Ok::<_, Failure>(())
+    })?;
     let several = if draws == 1 { String::new() } else { format!(" in {draws} draws") };
     let of = expected.map_or(String::new(), |mean| format!("; expected: {} a draw", brief(mean)));
     context.note(&format!("{}{several}{of}", spec::plural(numbers.len(), "event", "events")));
@@ -266,11 +277,8 @@ fn place(option: &str, args: &SimulateArgs, context: &Context) -> Result<Window,
     if !dates_only.contains(&true) {
         context.refuse_idle(Mode::NoDates)?;
     }
-    let plain = observed::union(
-        Setting::Window,
-        &args.window,
-        On { axes: &axes, dates_only: &dates_only, north_first: false },
-    )?;
+    let plain =
+        observed::union(Setting::Window, &args.window, On { axes: &axes, dates_only: &dates_only, north_first: None })?;
     refuse_no_degrees(&plain)?;
     let looks = Looks { repeats: args.repeats.unwrap_or(1), exposure: args.exposure.as_deref() };
     let mut warnings = Vec::new();

@@ -1,7 +1,7 @@
 //! `smooth`: kernel smoothing, scored and predicted as the model is.
 
 use super::summary::{brief, rate_unit};
-use super::{Context, Failure, Outcome, input, json_line, predict, spec};
+use super::{Context, Failure, Outcome, input, json_line, meter, predict, spec};
 use crate::args::{EdgeName, SmoothArgs};
 use crate::io::{self, Column};
 use crate::options::Mode;
@@ -41,8 +41,11 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
         EdgeName::None => (EdgeCorrection::None, "none"),
     };
     let smoother = match &args.bandwidth {
-        Some(bandwidth) => KernelSmoother::with_bandwidth(events, edges, bandwidth)?,
-        None => KernelSmoother::fit(events, edges)?,
+        Some(bandwidth) => {
+            meter::stage("sums over the events");
+            KernelSmoother::with_bandwidth(events, edges, bandwidth)?
+        }
+        None => meter::shown("bandwidths", |watch| KernelSmoother::fit_watched(events, edges, watch))?,
     };
     smoother.warnings.iter().for_each(|warning| context.warn(warning));
     let held_out = input::held_out_of_rival(rival, events.window(), context)?;
@@ -61,6 +64,7 @@ pub fn run(args: &SmoothArgs, context: &Context) -> Result<Outcome, Failure> {
     if rival.asks_for_rates() {
         let points = predict::place(&rival.place, None, (events.window(), 0), MOST_POINTS, context)?;
         let mut columns = predict::coordinates(&points, events.window());
+        meter::stage("the smoothed rate");
         let mean = Column::Numbers("mean".into(), smoother.rate(&points)?);
         let answers = std::iter::once(mean).chain(predict::inside(&points, &[events.window()])).collect();
         columns.extend(predict::apart(answers, events.window(), context));

@@ -16,7 +16,7 @@ use crate::kernel::{self, Kernel, Term};
 use crate::numerics::linalg::{self, Matrix};
 use crate::numerics::special::{normal_cdf, normal_quantile};
 use crate::terms::Marginals;
-use crate::watch::{Work, unwatched};
+use crate::watch::{PartWatch, Work, unwatched};
 
 /// Places per axis over which averages over the window are taken, on a line, in a plane and in space, and with more axes.
 const PLACES: [usize; 4] = [200, 15, 6, 4];
@@ -74,6 +74,17 @@ impl Posterior {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn part(&self, part: &PartOfF, places: &[Points], probabilities: &[f64]) -> Result<PartAtPlaces> {
+        self.part_watched(part, places, probabilities, &unwatched)
+    }
+
+    /// [`Posterior::part`], telling `watch` which part of the work is done.
+    pub fn part_watched(
+        &self,
+        part: &PartOfF,
+        places: &[Points],
+        probabilities: &[f64],
+        watch: &PartWatch<'_>,
+    ) -> Result<PartAtPlaces> {
         check_probabilities(probabilities)?;
         places.iter().try_for_each(|points| self.check_dims(points))?;
         let count = self.term_count();
@@ -86,11 +97,14 @@ impl Posterior {
         let inner: Vec<Points> = places.iter().map(|points| self.scaling.points_inward(points)).collect();
         let all = self.scaling.points_inward(&self.all_over());
         let (mut own, mut with_rest) = (Vec::new(), Vec::new());
+        let passes = self.components.len() * if part.constant { 1 } else { 2 };
+        let work = Work::new(places.len() * (passes + probabilities.len()), watch);
         for component in &self.components {
             let Some(field) = component.inducing() else { return Err(no_terms()) };
             let apart = Apart::new(field, part, &all)?;
-            let with_others = apart.at(Reference::OthersAveraged, &inner);
-            let marginals = if part.constant { with_others.clone() } else { apart.at(Reference::OwnAverage, &inner) };
+            let with_others = apart.at(Reference::OthersAveraged, &inner, &work)?;
+            let marginals =
+                if part.constant { with_others.clone() } else { apart.at(Reference::OwnAverage, &inner, &work)? };
             with_rest.push((component.weight, component.formula(), with_others));
             let (scale, shift) = component.formula().outward(self.scaling.volume());
             let shift = if part.constant { shift } else { 0.0 };
@@ -99,7 +113,6 @@ impl Posterior {
             own.push((component.weight, mean, sd));
         }
         let known = Known { parts: with_rest, volume: self.scaling.volume(), count: places.len() };
-        let work = Work::new(places.len() * probabilities.len(), &unwatched);
         let (rate, rate_quantiles) = (known.rate(), known.quantiles(probabilities, &work)?);
         let (mean, sd) = (0..places.len()).map(|n| mixed(&own, n)).unzip();
         let of = |p: &f64| (0..places.len()).map(|n| mixed_quantile(&own, n, *p)).collect();
@@ -167,7 +180,7 @@ impl<'a> Apart<'a> {
     }
 
     /// Mean and variance, averaged over the points of each place.
-    fn at(&self, beside: Reference, places: &[Points]) -> Marginals {
+    fn at(&self, beside: Reference, places: &[Points], work: &Work<'_>) -> Result<Marginals> {
         let (field, all) = (self.field, self.all);
         let size = field.locations.len();
         let (averaged, sign, constant, offset) = match beside {
@@ -194,10 +207,12 @@ impl<'a> Apart<'a> {
             let residual = (prior - linalg::dot(&features, &features)).max(0.0);
             features.extend(field.constant.map(|_| constant));
             let turned = linalg::lower_transposed_times(&field.q.root, &features);
-            (offset + linalg::dot(&features, &field.q.mean), linalg::dot(&turned, &turned) + residual)
+            work.advance(1)?;
+            Ok((offset + linalg::dot(&features, &field.q.mean), linalg::dot(&turned, &turned) + residual))
         };
-        let (mean, variance) = places.iter().enumerate().map(of_place).unzip();
-        Marginals { mean, variance }
+        let found = places.iter().enumerate().map(of_place).collect::<Result<Vec<_>>>()?;
+        let (mean, variance) = found.into_iter().unzip();
+        Ok(Marginals { mean, variance })
     }
 }
 
