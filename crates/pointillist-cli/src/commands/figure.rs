@@ -5,6 +5,7 @@ use super::quantity::Quantity;
 use super::summary::rate_unit;
 use crate::io::{self, KeptEvents, ModelFile, TimeAxis};
 use pointillist::kernel::Part;
+use pointillist::measurements::MeasuredPosterior;
 use pointillist::report::Bin;
 use pointillist::window::{Piece, Span};
 use pointillist::{Axis, Points, Posterior, Window};
@@ -45,6 +46,8 @@ pub struct Look {
     pub columns: usize,
     /// What is shown, where it is no rate of the model's unit.
     pub unit: Option<String>,
+    /// What was measured, if that is shown in place of a rate.
+    pub values: Option<MeasuredPosterior>,
 }
 
 impl Default for Look {
@@ -60,6 +63,7 @@ impl Default for Look {
             times: None,
             columns: 3,
             unit: None,
+            values: None,
         }
     }
 }
@@ -67,7 +71,39 @@ impl Default for Look {
 impl Look {
     /// What the numbers are.
     fn label(&self, window: &Window) -> String {
-        self.show.label(&self.unit.clone().unwrap_or_else(|| rate_unit(window)))
+        match &self.values {
+            Some(values) => self.show.label_of_values(values.name()),
+            None => self.show.label(&self.unit.clone().unwrap_or_else(|| rate_unit(window))),
+        }
+    }
+
+    /// The heading, of which the file is a part.
+    fn heading(&self, source: &str) -> String {
+        let what = self.values.as_ref().map_or("Intensity", |values| values.name());
+        self.title.clone().unwrap_or_else(|| format!("{what} of {source}"))
+    }
+
+    /// The numbers at points.
+    fn numbers(&self, posterior: &Posterior, points: &Points) -> Result<Vec<f64>, Failure> {
+        match &self.values {
+            Some(values) => self.show.measured(values, points),
+            None => self.show.values(posterior, points),
+        }
+    }
+
+    /// Means and quantiles at points.
+    fn mean_and_quantiles(
+        &self,
+        posterior: &Posterior,
+        points: &Points,
+        probabilities: &[f64],
+    ) -> Result<(Vec<f64>, Vec<Vec<f64>>), Failure> {
+        if let Some(values) = &self.values {
+            let found = values.values(points, probabilities)?;
+            return Ok((found.mean, found.quantiles));
+        }
+        let (rate, quantiles) = posterior.rate_and_quantiles(points, probabilities)?;
+        Ok((rate.mean, quantiles))
     }
 }
 
@@ -107,7 +143,7 @@ impl Times {
 /// The figure of a model with the events it keeps.
 pub fn of_model(model: &ModelFile, look: &Look) -> Result<Figure, Failure> {
     let events = model.events.as_ref();
-    let title = look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source));
+    let title = look.heading(&model.source);
     match (model.posterior.window().dims(), &look.times) {
         (1, _) => Ok(Figure::Curve(curves(model, &[], look)?)),
         (2, _) => Ok(Figure::Map(plane(&model.posterior, None, MAP_CELLS, look, title, events)?)),
@@ -138,7 +174,7 @@ pub fn curves(model: &ModelFile, others: &[(String, ModelFile)], look: &Look) ->
     let gaps = if others.is_empty() { &stretches[..] } else { &[] };
     let events = model.events.as_ref();
     Ok(CurveFigure {
-        title: look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source)),
+        title: look.heading(&model.source),
         x_label: look.x_label.clone().unwrap_or(x_label),
         y_label: look.y_label.clone().unwrap_or_else(|| look.label(window)),
         curves,
@@ -239,17 +275,17 @@ fn curve(posterior: &Posterior, look: &Look) -> Result<Curve, Failure> {
 /// What is shown at points, and the ends of the band, in one pass where it can be one; without a band its ends are those of the curve.
 fn values_and_band(posterior: &Posterior, points: &Points, look: &Look) -> Result<[Vec<f64>; 3], Failure> {
     if !look.show.has_band() {
-        let values = look.show.values(posterior, points)?;
+        let values = look.numbers(posterior, points)?;
         return Ok([values.clone(), values.clone(), values]);
     }
     let middle = if let Quantity::Quantile(p) = look.show { Some(p) } else { None };
     let probabilities: Vec<f64> = [look.band.0, look.band.1].into_iter().chain(middle).collect();
     let mut all = [vec![], vec![], vec![]];
     for block in points.coordinates().chunks(BLOCK) {
-        let (rate, quantiles) = posterior.rate_and_quantiles(&Points::line(block)?, &probabilities)?;
+        let (mean, quantiles) = look.mean_and_quantiles(posterior, &Points::line(block)?, &probabilities)?;
         let mut quantiles = quantiles.into_iter();
         let (lower, upper) = (quantiles.next().unwrap_or_default(), quantiles.next().unwrap_or_default());
-        for (all, here) in all.iter_mut().zip([quantiles.next().unwrap_or(rate.mean), lower, upper]) {
+        for (all, here) in all.iter_mut().zip([quantiles.next().unwrap_or(mean), lower, upper]) {
             all.extend(here);
         }
     }
@@ -357,7 +393,7 @@ fn plane(
     let (x, y) = (centres(0), centres(1));
     let coordinates = y.iter().flat_map(|&y| x.iter().flat_map(move |&x| [x, y].into_iter().chain(third)));
     let points = Points::new(window.dims(), coordinates.collect())?;
-    let values = look.show.values(posterior, &points)?;
+    let values = look.numbers(posterior, &points)?;
     refuse_non_numbers(&values)?;
     Ok(MapFigure {
         title,

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::figure::in_blocks;
+use pointillist::measurements::MeasuredPosterior;
 use pointillist::{Points, Posterior};
 
 /// What of a rate is shown.
@@ -61,6 +62,11 @@ impl Quantity {
         }
     }
 
+    /// The same of values that were measured, which are called so.
+    pub fn label_of_values(self, name: &str) -> String {
+        if self == Self::Mean { name.into() } else { format!("{} of {name}", self.name()) }
+    }
+
     /// Whether it lies in a band of quantiles.
     pub fn has_band(self) -> bool {
         matches!(self, Self::Mean | Self::Quantile(_))
@@ -69,6 +75,24 @@ impl Quantity {
     /// Whether it is a probability.
     pub fn is_probability(self) -> bool {
         matches!(self, Self::Exceed(_))
+    }
+
+    /// What it is of values that were measured, at points.
+    pub fn measured(self, posterior: &MeasuredPosterior, points: &Points) -> Result<Vec<f64>, Failure> {
+        in_blocks(points, |block| {
+            Ok(match self {
+                Self::Mean => posterior.values(block, &[])?.mean,
+                Self::Sd => posterior.values(block, &[])?.sd,
+                Self::Quantile(p) => posterior.values(block, &[p])?.quantiles.pop().unwrap_or_default(),
+                Self::Exceed(_) => {
+                    let name = posterior.name();
+                    return Err(format!(
+                        "--show exceed is of rates, and {name} is no rate; give a quantile, or leave --of out"
+                    )
+                    .into());
+                }
+            })
+        })
     }
 
     /// Its values at points.
