@@ -966,7 +966,7 @@ pub struct SimulateArgs {
 pub struct PlotArgs {
     /// Model file, or events (a file, `-` or a bundled set), which are fitted first
     pub subject: String,
-    /// Of a model with types: the one that is meant, or two for the ratio of their rates, as in cases/controls
+    /// Of a model with types: the one that is meant, or two for the ratio of their rates, as in cases/controls; with measurements: what was measured
     #[arg(long, value_name = "TYPE")]
     pub of: Option<String>,
     /// Write the figure here, as .svg, .pdf or .png

@@ -75,6 +75,12 @@ fn clusters_that_no_rate_explains_are_seen_in_pairs() {
     assert!(text.contains("that the rate does not explain") && text.contains("has no memory"), "{text}");
     let text = folder.run("check lone.json --fit").good().out;
     assert!(text.contains("events keep a distance") && text.contains("less than half as many"), "{text}");
+    // The page says the same of the same events.
+    for (name, is_said) in [("clusters", true), ("lone", false)] {
+        folder.run(&format!("report {name}.json -o {name}.html")).good();
+        let page = String::from_utf8(folder.read(&format!("{name}.html"))).unwrap();
+        assert_eq!(page.contains("has no memory: in it no event brings about another"), is_said, "{name}");
+    }
 }
 
 /// Bursts on a line, which the rate follows: whatever is said of their pairs, it is not that they keep a distance.

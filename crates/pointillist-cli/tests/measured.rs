@@ -63,8 +63,88 @@ fn what_cannot_be_done_with_values_is_refused() {
     refused("fit events.csv --columns t --measured apart.csv --window 0,10", "--value");
     refused("predict model.json --of depth", "and ph");
     refused("predict model.json --of ph --exceed 3 --at places.csv", "--exceed is of rates");
-    for verb in ["check --fit model.json", "score model.json events.csv --columns t", "report model.json -o page.html"]
-    {
-        refused(verb, "is a model of events and of ph beside them");
+    refused("plot model.json --of ph --show exceed=3 -o line.svg", "--show exceed is of rates, and ph is no rate");
+    refused("plot model.json --of ph --mark-anomalies -o line.svg", "--mark-anomalies is of rates, and ph is no rate");
+    refused("plot model.json --of ph --with model.json -o line.svg", "--with is of rates, and ph is no rate");
+    refused("check model.json events.csv --columns t", "the exact posterior of both cannot be sampled; add --fit");
+    for verb in [
+        "count model.json --of ph",
+        "sample model.json --of ph",
+        "report model.json --of ph -o page.html",
+        "score model.json events.csv --columns t --of ph",
+        "check --fit model.json --of ph",
+        "contrast model.json --of ph --in 0,5 --in 5,10",
+    ] {
+        refused(verb, "of ph its values are known, to `predict` and `plot`; leave --of out for the rate of the events");
     }
+}
+
+#[test]
+fn without_of_every_verb_answers_for_the_rate_of_the_events() {
+    let folder = folder();
+    folder.run(&format!("{FIT} -o model.json -q")).good();
+    folder.run("fit events.csv --columns t --window 0,10 --nodes 24 --link log -o rate.json -q").good();
+    let score = folder.run("score model.json events.csv --columns t --json").good().json();
+    let alone = folder.run("score rate.json events.csv --columns t --json").good().json();
+    let of = |score: &serde_json::Value| score["l_p"].as_f64().unwrap();
+    assert!((of(&score) - of(&alone)).abs() < 0.05 * of(&alone).abs(), "{score} {alone}");
+    assert_eq!(folder.run("check model.json --fit --json").good().json()["events"], 80);
+    let halves = folder.run("contrast model.json --in 0,5 --in 5,10 --json").good().json();
+    assert!(halves["probability"].as_f64().unwrap() > 0.95, "{halves}");
+    let (_, rows) = folder.run("predict model.json --over rate.json --grid 20").good().csv();
+    // The same events: the ratio is near 1.
+    assert!(rows.iter().all(|row| (row[2].parse::<f64>().unwrap().ln()).abs() < 0.7), "{rows:?}");
+    folder.run("contrast model.json rate.json --in 0,5").good();
+    folder.run("plot model.json --with rate.json -o both.svg").good();
+    folder.run("report model.json -o page.html").good();
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    for part in ["80 from events.csv", "places are chosen where ph is high", "with the link", " of ph</td>", "noise"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let (head, _) = folder.run("sample model.json --draws 2 --at places.csv").good().csv();
+    assert_eq!(head, ["t", "draw1", "draw2"]);
+    for verb in ["sample model.json --events --draws 100 --seed 1", "simulate --model model.json --draws 100 --seed 1"]
+    {
+        let rows = folder.run(verb).good().csv().1.len() as f64 / 100.0;
+        assert!((rows - 80.0).abs() < 4.0, "{verb}: {rows}");
+    }
+}
+
+/// Draws of events with their values: as many as are expected, the same events as of the rate alone, and values that a new fit takes for what they are.
+#[test]
+fn drawn_events_have_values_that_follow_the_rate_as_the_model_says() {
+    let folder = folder();
+    let said = folder.run(&format!("{FIT} -o model.json --json")).good().json();
+    let (head, rows) = folder.run("sample model.json --events --draws 3 --seed 2").good().csv();
+    assert_eq!(head, ["draw", "t", "ph"]);
+    assert_eq!(rows, folder.run("simulate --model model.json --draws 3 --seed 2").good().csv().1);
+    folder.run("simulate --model model.json --seed 5 -o again.csv").good();
+    let again = String::from_utf8(folder.read("again.csv")).unwrap();
+    assert!(again.starts_with("t,ph\n"), "{again}");
+    let refitted = folder.run("fit again.csv --value ph --window 0,10 --nodes 24 --json").good().json();
+    let of = |said: &serde_json::Value, key: &str| said["slope"][key].as_f64().unwrap();
+    assert!(of(&refitted, "q0.95") > of(&said, "q0.05") && of(&refitted, "q0.05") < of(&said, "q0.95"), "{refitted}");
+}
+
+#[test]
+fn values_are_drawn_as_a_line_with_its_band_and_as_a_map() {
+    let folder = folder();
+    folder.run(&format!("{FIT} -o model.json -q")).good();
+    folder.run("plot model.json --of ph -o line.svg").good();
+    let line = String::from_utf8(folder.read("line.svg")).unwrap();
+    assert!(line.contains("ph of events.csv") && line.contains("90 % credible band"), "{line}");
+    // The axis reaches from band to band, of which all are above 5.
+    assert!(line.contains(">6<") && !line.contains(">0.0<") && !line.contains(">1<"), "{line}");
+    let mut table = "x,y,level\n".to_string();
+    for i in 0..60 {
+        let (x, y) = (f64::from(i * 7 % 60) / 60.0, (f64::from(i) / 60.0).powi(2));
+        table += &format!("{x},{y},{}\n", -3.0 - x);
+    }
+    folder.write("plane.csv", table);
+    folder.run("fit plane.csv --value level --window 0,1,0,1 --nodes 8x8 -o plane.json -q").good();
+    folder.run("plot plane.json --of level -o map.svg").good();
+    let map = String::from_utf8(folder.read("map.svg")).unwrap();
+    assert!(map.contains("level of plane.csv") && map.contains("−3"), "{map}");
+    folder.run("plot plane.json --of level --show sd -o sd.svg").good();
+    assert!(String::from_utf8(folder.read("sd.svg")).unwrap().contains("standard deviation of level"));
 }

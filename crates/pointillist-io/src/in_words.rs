@@ -5,6 +5,10 @@ use super::geography::outward;
 use super::window::{place, time_axis};
 use pointillist::{Axis, Points, Posterior, Window};
 
+/// The model's limit, for whoever sees clusters that the rate does not explain.
+pub const NO_MEMORY: &str = "This model has no memory: in it no event brings about another. If events do here (aftershocks, contagion, bursts), its bands of counts and forecasts are too narrow, and a \
+                             self-exciting (Hawkes) model is called for.";
+
 /// Places looked at along each axis, on a line, in a plane and in space.
 const PLACES: [usize; 3] = [512, 80, 16];
 /// A rate that varies by less than this factor is called the same throughout.

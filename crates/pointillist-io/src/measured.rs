@@ -2,13 +2,12 @@
 
 use super::TypeLabels;
 use super::events::{RowSettings, labelled_points};
-use super::fit_summary::{brief, rate_unit};
+use super::fit_summary::brief;
 use super::input_error::InputError;
-use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile};
+use super::joint_summary::{self, FieldSummary, JointSummary, Row, SaysJointly, three};
+use super::model_file::ModelFile;
 use super::spec::plural;
 use super::table::source_name;
-use super::types::{FamilySummary, FieldSummary, three};
-use super::window::show_window;
 use crate::message;
 use pointillist::measurements::{MeasuredFit, MeasuredPosterior, MeasuredReport, Measurements};
 use pointillist::{Axis, Error, Events, Window};
@@ -64,42 +63,15 @@ pub struct MeasuredSummary {
     pub slope: SlopeSummary,
     /// By how much the log evidence is higher with a link between values and rate than without.
     pub link: f64,
-    /// Ways in which the two may belong together.
-    pub families: Vec<FamilySummary>,
     /// Posterior mean and standard deviation of the standard deviation of noise.
     pub noise: (f64, f64),
-    /// What is known of the fields.
-    pub fields: Vec<FieldSummary>,
-    /// Number of events, …
-    pub events: usize,
-    /// … how many are expected, …
+    /// How many events are expected, …
     pub expected: f64,
     /// … and the mean rate.
     pub mean_rate: f64,
-    /// The unit of rates.
-    pub unit: String,
-    /// The unit of ranges, where all axes share one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range_unit: Option<String>,
-    /// Where events were looked for.
-    pub window: String,
-    /// Nodes of the lattice on each axis.
-    pub nodes: Vec<usize>,
-    /// Smoothness of the fields.
-    pub smoothness: usize,
-    /// Components of the average.
-    pub components: usize,
-    /// Whether the answer can be relied on.
-    pub converged: bool,
-    /// Why the fit stopped.
-    pub stop: String,
-    /// Evaluations of bounds.
-    pub evaluations: usize,
-    /// Wall time of the fit; absent in model files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<f64>,
-    /// What the user should know.
-    pub warnings: Vec<String>,
+    /// How they belong together, and how the fit went.
+    #[serde(flatten)]
+    pub joint: JointSummary,
 }
 
 /// What is known of the slope.
@@ -123,6 +95,20 @@ pub struct SlopeSummary {
     pub positive: f64,
 }
 
+impl SaysJointly for MeasuredSummary {
+    fn joint(&self) -> &JointSummary {
+        &self.joint
+    }
+
+    fn text(&self, source: &str) -> String {
+        let at = if self.at_events { "at the events" } else { "at places of their own" };
+        let events = plural(self.joint.events, "event", "events");
+        let values = plural(self.values, "value", "values");
+        let head = format!("{source}: {events} and {values} of {} {at}, {}", self.value, self.joint.window);
+        joint_summary::text(&head, self.rows())
+    }
+}
+
 impl MeasuredSummary {
     fn new(
         fit: &MeasuredReport,
@@ -130,19 +116,6 @@ impl MeasuredSummary {
         (events, window): (usize, &Window),
         warnings: Vec<String>,
     ) -> Self {
-        let family = |(tried, weight): (&pointillist::report::Tried, &f64)| FamilySummary {
-            name: tried.name.clone(),
-            log_evidence: tried.outcome.as_ref().ok().copied(),
-            failed: tried.outcome.as_ref().err().cloned(),
-            weight: *weight,
-        };
-        let field = |field: &pointillist::types::FieldReport| FieldSummary {
-            name: field.name.clone(),
-            ranges: field.ranges.clone(),
-            sd: field.sd,
-        };
-        let axes = window.axes();
-        let range_unit = axes[0].unit.clone().filter(|unit| axes.iter().all(|axis| axis.unit.as_ref() == Some(unit)));
         let [low, median, high] = fit.slope.quantiles;
         Self {
             value: measurements.name().into(),
@@ -157,23 +130,10 @@ impl MeasuredSummary {
                 positive: fit.slope.positive,
             },
             link: fit.link,
-            families: fit.tried.iter().zip(&fit.weights).map(family).collect(),
             noise: fit.noise,
-            fields: fit.fields.iter().map(field).collect(),
-            events,
             expected: fit.expected,
             mean_rate: fit.expected / window.measure(),
-            unit: rate_unit(window),
-            range_unit,
-            window: show_window(window),
-            nodes: fit.nodes.clone(),
-            smoothness: fit.smoothness.alpha(),
-            components: fit.components,
-            converged: fit.stop.converged(),
-            stop: fit.stop.as_str().into(),
-            evaluations: fit.evaluations,
-            seconds: Some(fit.seconds),
-            warnings,
+            joint: JointSummary::new(&fit.joint, events, window, warnings),
         }
     }
 
@@ -194,46 +154,17 @@ impl MeasuredSummary {
         format!("{said}: {numbers}; log evidence {:+.1} with the link", self.link)
     }
 
-    /// For people.
-    pub fn text(&self, source: &str) -> String {
-        let at = if self.at_events { "at the events" } else { "at places of their own" };
-        let mut lines = vec![format!(
-            "{source}: {} and {} of {} {at}, {}",
-            plural(self.events, "event", "events"),
-            plural(self.values, "value", "values"),
-            self.value,
-            self.window
-        )];
-        let mut line = |name: &str, text: String| lines.push(format!("  {name:<12} {text}"));
-        line("link", self.in_words());
-        let families = self.families.iter().map(|family| {
-            let evidence = family.log_evidence.map_or("not found".into(), |evidence| format!("{evidence:.4}"));
-            format!("{} {:.0} % (log evidence {evidence})", family.name, 100.0 * family.weight)
-        });
-        line("together", families.collect::<Vec<_>>().join(", "));
-        line("rate", format!("{} {} on average", brief(self.mean_rate), self.unit));
-        let unit = self.range_unit.as_deref().map_or(String::new(), |unit| format!(" {unit}"));
-        for FieldSummary { name, ranges, sd } in &self.fields {
-            let mut ranges: Vec<String> =
-                ranges.iter().map(|(mean, sd)| format!("{} ± {}{unit}", three(*mean), three(*sd))).collect();
-            ranges.dedup();
-            let (of, called) = match name.as_str() {
-                "own" => (self.value.clone(), "own field"),
-                _ => ("the logarithm of the rate".into(), "rate's field"),
-            };
-            line(called, format!("sd {} ± {} of {of}, range {}", three(sd.0), three(sd.1), ranges.join(" by ")));
-        }
-        line("noise", format!("sd {} ± {} of {}", three(self.noise.0), three(self.noise.1), self.value));
-        let nodes = self.nodes.iter().map(usize::to_string).collect::<Vec<_>>().join("×");
-        let (smoothness, components) = (self.smoothness, self.components);
-        line("model", format!("an average of {components}: log link, smoothness {smoothness}, {nodes} nodes"));
-        let seconds = self.seconds.map_or(String::new(), |seconds| match seconds {
-            few if few < 1.0 => format!(", {:.0} ms", 1000.0 * few),
-            many => format!(", {many:.1} s"),
-        });
-        let stop = if self.converged { "converged" } else { "NOT CONVERGED" };
-        line("stop", format!("{stop}; {} evaluations{seconds}", self.evaluations));
-        lines.join("\n") + "\n"
+    /// Its lines: what each is about, and what there is to say.
+    pub fn rows(&self) -> Vec<Row> {
+        let of_field = |field: &FieldSummary| match field.name.as_str() {
+            "own" => ("own field".to_string(), self.joint.field(field, &self.value)),
+            _ => ("rate's field".to_string(), self.joint.field(field, "the logarithm of the rate")),
+        };
+        let rate = format!("{} {} on average", brief(self.mean_rate), self.joint.unit);
+        let noise = format!("sd {} ± {} of {}", three(self.noise.0), three(self.noise.1), self.value);
+        let first = [("link".to_string(), self.in_words()), self.joint.together(), ("rate".into(), rate)];
+        let fields = self.joint.fields.iter().map(of_field);
+        first.into_iter().chain(fields).chain([("noise".into(), noise)]).chain(self.joint.ending()).collect()
     }
 }
 
@@ -261,24 +192,12 @@ impl FittedMeasured {
         source: String,
         warnings: Vec<String>,
     ) -> Self {
-        let (report, posterior) = (&fit.report, &fit.posterior);
         let seen = (events.len(), events.window());
-        let summary = MeasuredSummary::new(report, (measurements, at_events), seen, warnings);
-        let is_kept = events.len() <= MOST_EVENTS;
-        // A file must not depend on how long a fit took.
-        let said = MeasuredSummary { seconds: None, ..summary.clone() };
-        let model = ModelFile {
-            source,
-            summary: serde_json::to_value(said).unwrap_or_default(),
-            posterior: posterior.rate().clone(),
-            event_count: events.len(),
-            events: is_kept.then(|| KeptEvents { points: events.points().clone(), trials: None }),
-            cells: None,
-            types: None,
-            measured: Some(posterior.state().clone()),
-            reference: Default::default(),
-            command: None,
-        };
+        let summary = MeasuredSummary::new(&fit.report, (measurements, at_events), seen, warnings);
+        let said =
+            MeasuredSummary { joint: JointSummary { seconds: None, ..summary.joint.clone() }, ..summary.clone() };
+        let model = joint_summary::model_file(source, &said, fit.posterior.rate(), events);
+        let model = ModelFile { measured: Some(fit.posterior.state().clone()), ..model };
         Self { model, summary }
     }
 }

@@ -102,8 +102,6 @@ pub enum ModelFileError {
     CutShort { file: String },
     /// Of several types, where one rate is asked for.
     Types { file: String, names: Vec<String> },
-    /// Of events and measurements, where what is asked for is not known.
-    Measured { file: String, name: String },
     /// Of another version.
     Version { file: String, found: u64 },
     /// It says it is a model, but makes no sense.
@@ -135,9 +133,6 @@ impl ModelFileError {
                      or fit one type by itself"
                 ]
             }
-            Self::Measured { file, name } => message![
-                "{file} is a model of events and of {name} beside them, and what is asked for is not known of those; predict, count, plot, sample and show are"
-            ],
             Self::CutShort { file } => message!["{file} is cut short; copy it again, or fit again"],
             Self::Version { file, found } => message![
                 "{file} was made by another version of pointillist (model format {found}, this one reads {VERSION}); fit again, or use that \
@@ -233,10 +228,9 @@ impl ModelFile {
     /// The model in `bytes`; `file` stands for it in messages. One of several types is refused.
     pub fn from_bytes(file: &str, bytes: &[u8]) -> Result<Self, ModelFileError> {
         let model = Self::any_from_bytes(file, bytes)?;
-        match (&model.types, &model.measured) {
-            (Some(types), _) => Err(ModelFileError::Types { file: file.into(), names: types.names.clone() }),
-            (_, Some(measured)) => Err(ModelFileError::Measured { file: file.into(), name: measured.name.clone() }),
-            _ => Ok(model),
+        match &model.types {
+            Some(types) => Err(ModelFileError::Types { file: file.into(), names: types.names.clone() }),
+            None => Ok(model),
         }
     }
 

@@ -1,14 +1,14 @@
 //! Models of several types of events: what is asked of which type, and what a fit of them has to say.
 
 use super::TypeLabels;
-use super::fit_summary::{brief, rate_unit};
+use super::fit_summary::brief;
+use super::joint_summary::{self, FieldSummary, JointSummary, Row, SaysJointly};
 use super::message::{Message, Setting};
-use super::model_file::{KeptEvents, KeptTypes, MOST_EVENTS, ModelFile};
+use super::model_file::{KeptEvents, KeptTypes, ModelFile};
 use super::spec::plural;
-use super::window::show_window;
 use crate::message;
-use pointillist::types::{FieldReport, Latent, Loading, TypesFit, TypesPosterior, TypesReport};
-use pointillist::{Error, Events, Points, Posterior, Window};
+use pointillist::types::{Latent, Loading, TypesFit, TypesPosterior, TypesReport};
+use pointillist::{Error, Events, Points, Window};
 use serde::{Deserialize, Serialize};
 
 /// Between the two types of a ratio.
@@ -111,39 +111,12 @@ pub fn latent(text: &str) -> Result<Latent, Message> {
 pub struct TypesSummary {
     /// The types.
     pub types: Vec<TypeSummary>,
-    /// Ways in which they may belong together.
-    pub families: Vec<FamilySummary>,
-    /// What is known of the fields.
-    pub fields: Vec<FieldSummary>,
     /// The loads of latent fields, if types are outputs of those.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loadings: Vec<LoadingSummary>,
-    /// Events of all types.
-    pub events: usize,
-    /// The unit of rates.
-    pub unit: String,
-    /// The unit of ranges, where all axes share one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range_unit: Option<String>,
-    /// Where events were looked for.
-    pub window: String,
-    /// Nodes of the lattice on each axis.
-    pub nodes: Vec<usize>,
-    /// Smoothness of the fields.
-    pub smoothness: usize,
-    /// Components of the average.
-    pub components: usize,
-    /// Whether the answer can be relied on.
-    pub converged: bool,
-    /// Why the fit stopped.
-    pub stop: String,
-    /// Evaluations of bounds.
-    pub evaluations: usize,
-    /// Wall time of the fit; absent in model files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<f64>,
-    /// What the user should know.
-    pub warnings: Vec<String>,
+    /// How they belong together, and how the fit went.
+    #[serde(flatten)]
+    pub joint: JointSummary,
 }
 
 /// One type.
@@ -158,22 +131,6 @@ pub struct TypeSummary {
     pub expected: f64,
     /// The mean rate.
     pub mean_rate: f64,
-}
-
-/// A way in which types may belong together.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FamilySummary {
-    /// `shared and own`, `shared alone` or `own alone`.
-    pub name: String,
-    /// About its log evidence, …
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub log_evidence: Option<f64>,
-    /// … or why there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed: Option<String>,
-    /// Its probability.
-    pub weight: f64,
 }
 
 /// The load of a type on a latent field.
@@ -192,16 +149,15 @@ pub struct LoadingSummary {
     pub interval: Option<(f64, f64)>,
 }
 
-/// A kind of field: posterior means and standard deviations.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FieldSummary {
-    /// `shared` or `own`.
-    pub name: String,
-    /// The range along each axis.
-    pub ranges: Vec<(f64, f64)>,
-    /// Its standard deviation, of the logarithm of a rate.
-    pub sd: (f64, f64),
+impl SaysJointly for TypesSummary {
+    fn joint(&self) -> &JointSummary {
+        &self.joint
+    }
+
+    fn text(&self, source: &str) -> String {
+        let (count, events) = (self.types.len(), plural(self.joint.events, "event", "events"));
+        joint_summary::text(&format!("{source}: {events} of {count} types, {}", self.joint.window), self.rows())
+    }
 }
 
 impl TypesSummary {
@@ -213,96 +169,32 @@ impl TypesSummary {
             expected: fit.expected[k],
             mean_rate: fit.expected[k] / measure,
         };
-        let family = |(tried, weight): (&pointillist::report::Tried, &f64)| FamilySummary {
-            name: tried.name.clone(),
-            log_evidence: tried.outcome.as_ref().ok().copied(),
-            failed: tried.outcome.as_ref().err().cloned(),
-            weight: *weight,
-        };
-        let field = |FieldReport { name, ranges, sd }: &FieldReport| FieldSummary {
-            name: name.clone(),
-            ranges: ranges.clone(),
-            sd: *sd,
-        };
         let loading = |Loading { kind, field, value, interval, .. }: &Loading| LoadingSummary {
             kind: names[*kind].clone(),
             field: field + 1,
             value: *value,
             interval: *interval,
         };
-        let axes = window.axes();
-        let range_unit = axes[0].unit.clone().filter(|unit| axes.iter().all(|axis| axis.unit.as_ref() == Some(unit)));
+        let warnings = warnings.into_iter().chain(fit.warnings.clone()).collect();
         Self {
             types: names.iter().enumerate().map(one).collect(),
-            families: fit.tried.iter().zip(&fit.weights).map(family).collect(),
-            fields: fit.fields.iter().map(field).collect(),
             loadings: fit.loadings.iter().map(loading).collect(),
-            events: counts.iter().sum(),
-            unit: rate_unit(window),
-            range_unit,
-            window: show_window(window),
-            nodes: fit.nodes.clone(),
-            smoothness: fit.smoothness.alpha(),
-            components: fit.components,
-            converged: fit.stop.converged(),
-            stop: fit.stop.as_str().into(),
-            evaluations: fit.evaluations,
-            seconds: Some(fit.seconds),
-            warnings: warnings.into_iter().chain(fit.warnings.clone()).collect(),
+            joint: JointSummary::new(&fit.joint, counts.iter().sum(), window, warnings),
         }
-    }
-
-    /// For people.
-    pub fn text(&self, source: &str) -> String {
-        let head = format!(
-            "{source}: {} of {} types, {}\n",
-            plural(self.events, "event", "events"),
-            self.types.len(),
-            self.window
-        );
-        let width = self.types.iter().map(|one| one.name.chars().count()).max().unwrap_or(0).max(12);
-        let line = |(name, text): (String, String)| format!("  {name:<width$} {text}\n");
-        head + &self.rows().into_iter().map(line).collect::<String>()
     }
 
     /// Its lines: what each is about, and what there is to say.
-    pub fn rows(&self) -> Vec<(String, String)> {
-        let mut lines = vec![];
-        let mut line = |name: &str, text: String| lines.push((name.to_string(), text));
-        for one in &self.types {
-            let (rate, unit) = (brief(one.mean_rate), &self.unit);
-            line(&one.name, format!("{}, {rate} {unit} on average", plural(one.events, "event", "events")));
-        }
-        let families = self.families.iter().map(|family| {
-            let evidence = family.log_evidence.map_or("not found".into(), |evidence| format!("{evidence:.4}"));
-            format!("{} {:.0} % (log evidence {evidence})", family.name, 100.0 * family.weight)
-        });
-        line("together", families.collect::<Vec<_>>().join(", "));
-        for field in &self.fields {
-            let unit = self.range_unit.as_deref().map_or(String::new(), |unit| format!(" {unit}"));
-            let mut ranges: Vec<String> =
-                field.ranges.iter().map(|(mean, sd)| format!("{} ± {}{unit}", three(*mean), three(*sd))).collect();
-            ranges.dedup();
-            let (mean, sd) = field.sd;
-            let ranges = ranges.join(" by ");
-            match self.loadings.is_empty() {
-                true => line(
-                    &format!("{} field", field.name),
-                    format!("sd {} ± {} of the logarithm of a rate, range {ranges}", three(mean), three(sd)),
-                ),
-                false => line(&field.name, format!("{}; range {ranges}", self.loads_of(&field.name))),
-            }
-        }
-        let nodes = self.nodes.iter().map(usize::to_string).collect::<Vec<_>>().join("×");
-        let (smoothness, components) = (self.smoothness, self.components);
-        line("model", format!("an average of {components}: log link, smoothness {smoothness}, {nodes} nodes"));
-        let seconds = self.seconds.map_or(String::new(), |seconds| match seconds {
-            few if few < 1.0 => format!(", {:.0} ms", 1000.0 * few),
-            many => format!(", {many:.1} s"),
-        });
-        let stop = if self.converged { "converged" } else { "NOT CONVERGED" };
-        line("stop", format!("{stop}; {} evaluations{seconds}", self.evaluations));
-        lines
+    pub fn rows(&self) -> Vec<Row> {
+        let of_type = |one: &TypeSummary| {
+            let (rate, unit) = (brief(one.mean_rate), &self.joint.unit);
+            (one.name.clone(), format!("{}, {rate} {unit} on average", plural(one.events, "event", "events")))
+        };
+        let of_field = |field: &FieldSummary| match self.loadings.is_empty() {
+            true => (format!("{} field", field.name), self.joint.field(field, "the logarithm of a rate")),
+            false => (field.name.clone(), format!("{}; {}", self.loads_of(&field.name), self.joint.ranges_of(field))),
+        };
+        let types = self.types.iter().map(of_type).chain([self.joint.together()]);
+        types.chain(self.joint.fields.iter().map(of_field)).chain(self.joint.ending()).collect()
     }
 
     /// The loads on a latent field, each with its interval.
@@ -314,15 +206,6 @@ impl TypesSummary {
         });
         told.collect::<Vec<_>>().join(", ")
     }
-}
-
-/// Three digits.
-pub(super) fn three(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let digits = (2 - value.abs().log10().floor() as i32).max(0) as usize;
-    format!("{value:.digits$}")
 }
 
 /// A model of types just fitted, and what there is to say.
@@ -341,24 +224,10 @@ impl FittedTypes {
         let counts: Vec<usize> =
             (0..names.len()).map(|kind| kinds.iter().filter(|own| **own == kind).count()).collect();
         let summary = TypesSummary::new(&fit.report, &names, &counts, events.window(), warnings);
-        let is_kept = events.len() <= MOST_EVENTS;
-        let kept = is_kept.then(|| KeptEvents { points: events.points().clone(), trials: None });
-        let kinds = if is_kept { kinds } else { vec![] };
-        // A file must not depend on how long a fit took.
-        let said = TypesSummary { seconds: None, ..summary.clone() };
-        let posterior: Posterior = fit.posterior.joint().clone();
-        let model = ModelFile {
-            source,
-            summary: serde_json::to_value(said).unwrap_or_default(),
-            posterior,
-            event_count: events.len(),
-            events: kept,
-            cells: None,
-            types: Some(KeptTypes { names, counts, kinds }),
-            measured: None,
-            reference: Default::default(),
-            command: None,
-        };
+        let said = TypesSummary { joint: JointSummary { seconds: None, ..summary.joint.clone() }, ..summary.clone() };
+        let model = joint_summary::model_file(source, &said, fit.posterior.joint(), events);
+        let kinds = if model.events.is_some() { kinds } else { vec![] };
+        let model = ModelFile { types: Some(KeptTypes { names, counts, kinds }), ..model };
         Self { model, summary }
     }
 }

@@ -270,7 +270,8 @@
       followed: "There are fewer pairs than such events have, since the rate follows the events closely: they tell little",
     }[nearness];
     const close = closest.amiss ? ` ${closest.seen} pairs are within ${apart(closest.distance)} of each other, where ${short(closest.expected)} are usual: duplicates?` : "";
-    panel("pairs", `Pairs of events within a distance, over what is expected, with an envelope of 95 %. ${words}`, `Pairs of events within a distance (K function), over the mean of sets of independent events at the mean rate; shaded: 95 % of the sets. ${words}.${close}`, (c, width, height) => {
+    const memory = data.pairs.memory ? " " + data.pairs.memory : "";
+    panel("pairs", `Pairs of events within a distance, over what is expected, with an envelope of 95 %. ${words}`, `Pairs of events within a distance (K function), over the mean of sets of independent events at the mean rate; shaded: 95 % of the sets. ${words}.${memory}${close}`, (c, width, height) => {
       const yTicks = numberTicks(low - pad, high + pad, 5), x1 = distances[distances.length - 1], x0 = distances[0];
       const box = { left: widest(c, yTicks) + 14, right: width - 12, top: 28, bottom: height - 46 };
       const toX = v => box.left + (box.right - box.left) * (v - x0) / (x1 - x0), toY = v => box.bottom - (box.bottom - box.top) * (v - low + pad) / (high - low + 2 * pad);

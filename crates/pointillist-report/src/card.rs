@@ -2,6 +2,8 @@
 
 use super::escaped;
 use pointillist_io::fit_summary::Summary;
+use pointillist_io::joint_summary::Row;
+use pointillist_io::measured::MeasuredSummary;
 use pointillist_io::types::TypesSummary;
 use pointillist_io::{ModelFile, Spelling, show_window};
 use serde::Deserialize;
@@ -16,14 +18,21 @@ pub fn lead(model: &ModelFile, summary: Option<&Summary>) -> String {
     format!("{events}, {reach}")
 }
 
+/// The warnings and the lines of a fit of whatever kind.
+fn said(model: &ModelFile, summary: Option<&Summary>, spelling: &impl Spelling) -> Option<(Vec<String>, Vec<Row>)> {
+    if let Some(summary) = summary {
+        return Some((summary.warnings.clone(), summary.rows(spelling)));
+    }
+    // All fields of these summaries may be missing: the model says which of them it is.
+    match model.measured {
+        Some(_) => MeasuredSummary::deserialize(&model.summary).ok().map(|of| (of.joint.warnings.clone(), of.rows())),
+        None => TypesSummary::deserialize(&model.summary).ok().map(|of| (of.joint.warnings.clone(), of.rows())),
+    }
+}
+
 /// All of it, with a warning about the page itself.
 pub fn card(model: &ModelFile, summary: Option<&Summary>, of_page: Option<String>, spelling: &impl Spelling) -> String {
-    let of_types = summary.is_none().then(|| TypesSummary::deserialize(&model.summary).ok()).flatten();
-    let (mut warnings, rows) = match (summary, of_types) {
-        (Some(summary), _) => (summary.warnings.clone(), summary.rows(spelling)),
-        (None, Some(types)) => (types.warnings.clone(), types.rows()),
-        (None, None) => return String::new(),
-    };
+    let Some((mut warnings, rows)) = said(model, summary, spelling) else { return String::new() };
     warnings.extend(of_page);
     let mut html = String::new();
     if !warnings.is_empty() {

@@ -1,8 +1,9 @@
 //! Whether the events look like events of the model, as numbers of a page: counts in bins beside their bands, and pairs beside those of drawn sets.
 
-use pointillist::report::{Bin, Pairs};
+use pointillist::report::{Bin, Nearness, Pairs};
 use pointillist::watch::PartWatch;
 use pointillist::{Points, Posterior, Result};
+use pointillist_io::NO_MEMORY;
 use serde_json::{Map, Value, json};
 
 /// The seed of draws: the page of a model is the same every time, and its bins are those that the command lists.
@@ -44,6 +45,7 @@ fn told(pairs: &Pairs) -> Value {
         "seen": part(&mut pairs.seen.iter().copied()),
         "lower": part(&mut pairs.envelope.iter().map(|ends| ends.0)),
         "upper": part(&mut pairs.envelope.iter().map(|ends| ends.1)),
+        "memory": matches!(pairs.nearness(), Nearness::Closer(_)).then_some(NO_MEMORY),
         "p": pairs.p, "p_fewer": pairs.p_fewer, "nearness": pairs.nearness().name(),
         "most_within": rounded(pairs.most_within), "fewest_within": rounded(pairs.fewest_within),
         "closest": { "distance": rounded(pairs.closest.distance), "seen": pairs.closest.seen, "expected": rounded(pairs.closest.expected), "amiss": pairs.closest.is_amiss() }

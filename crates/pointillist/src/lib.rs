@@ -103,7 +103,7 @@ pub mod estimates {
 
 /// Events of several types in one window: see [`Model::fit_types`].
 pub mod types {
-    pub use crate::infer::{FieldReport, Latent, Loading, TypesFit, TypesReport, by_type};
+    pub use crate::infer::{FieldReport, JointReport, Latent, Loading, TypesFit, TypesReport, by_type};
     pub use crate::posterior::{ShareOfType, TypesPosterior};
 }
 

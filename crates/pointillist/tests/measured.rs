@@ -92,6 +92,14 @@ fn drawn_with(seed: u64, (range, level): (f64, f64), (slope, own, noise): (f64, 
     }
 }
 
+/// The times of its events alone: a set of few has no values to speak of.
+fn drawn_events(seed: u64, (range, level): (f64, f64)) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let f = Fields::new(range).draw(&mut rng);
+    let _ = Fields::new(3.0).draw(&mut rng);
+    events_of(level, &f, &mut rng)
+}
+
 fn middles() -> Points {
     Points::line(&(0..CELLS).map(|i| (i as f64 + 0.5) * SIDE / CELLS as f64).collect::<Vec<_>>()).unwrap()
 }
@@ -121,7 +129,9 @@ fn mean(values: &[f64]) -> f64 {
 /// Places of measurement are chosen where values are high: a map that does not know it is too high, the joint one is not, and its band holds the truth.
 fn preferential(sets: u64) -> ([f64; 2], f64) {
     let (mut bias, mut inside) = ([0.0; 2], 0.0);
-    for set in 0..sets {
+    let with_few = |set: &u64| drawn_events(100 + set, (2.0, 0.9)).len() < 5;
+    let all: Vec<u64> = (0..).filter(|set| !with_few(set)).take(sets as usize).collect();
+    for set in all {
         let drawn = drawn_with(100 + set, (2.0, 0.9), (1.0, 0.0, 0.3), true);
         let fit = model(&[50]).fit_measured(&drawn.events, &drawn.values).unwrap();
         let at = fit.posterior.values(&middles(), &[0.05, 0.95]).unwrap();
@@ -190,7 +200,7 @@ fn evidence_is_for_a_link_where_there_is_one_and_against_it_where_there_is_none(
     assert!((report.noise.0 - 0.3).abs() < 0.12, "{:?}", report.noise);
     let MeasuredFit { report, .. } = fit(7, (-0.8, 0.0, 0.3), true);
     assert!(report.link > 1.0 && report.slope.quantiles[2] < 0.0, "{report:?}");
-    assert!((report.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12 && report.tried.len() == 3);
+    assert!((report.joint.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12 && report.joint.tried.len() == 3);
     // Without a link a 90 % interval still misses 0 in one set of ten.
     let (mut hold, mut mean) = (0, 0.0);
     for number in 0..10 {
@@ -238,6 +248,35 @@ fn a_state_gives_the_same_values_and_noise_makes_new_ones_wider() {
     short.noise.pop();
     assert!(MeasuredPosterior::new(fit.posterior.rate().clone(), short).is_err());
     assert!(fit.posterior.values(&Points::line(&[11.0]).unwrap(), &[0.5]).is_err());
+}
+
+/// Draws of events with values: counts are those expected, values at the events have the mean that the rate gives them, noise is what it is said to be, and
+/// fits to draws find slope and noise again.
+#[test]
+fn draws_of_events_and_values_have_the_moments_of_the_posterior() {
+    // So many events that a slope is known well.
+    let drawn = drawn_with(11, (2.0, 4.0), (0.8, 0.0, 0.1), true);
+    let fit = model(&[40]).fit_measured(&drawn.events, &drawn.values).unwrap();
+    let sets: Vec<(Points, Vec<f64>)> = (0..100).map(|draw| fit.posterior.sample_events(3, draw).unwrap()).collect();
+    assert_eq!(sets[0], fit.posterior.sample_events(3, 0).unwrap());
+    assert_eq!(sets[1].0, fit.posterior.rate().sample_events(3, 1).unwrap());
+    let count = sets.iter().map(|(points, _)| points.len() as f64).sum::<f64>() / sets.len() as f64;
+    assert!((count / fit.report.expected - 1.0).abs() < 0.03, "{count} {}", fit.report.expected);
+    // Those of the fit were chosen by the same rate.
+    let seen = mean(drawn.values.values());
+    let new = mean(&sets.iter().flat_map(|(_, values)| values.clone()).collect::<Vec<f64>>());
+    assert!((new - seen).abs() < 0.1, "{new} {seen}");
+    let (mut slope, mut noise, again) = (0.0, 0.0, 4);
+    for (points, values) in sets.into_iter().take(again) {
+        let events = Events::new(points.clone(), drawn.events.window().clone()).unwrap();
+        let report =
+            model(&[40]).fit_measured(&events, &Measurements::new("y", points, values).unwrap()).unwrap().report;
+        slope += report.slope.mean / again as f64;
+        noise += report.noise.0 / again as f64;
+    }
+    let truth = (fit.report.slope.mean, fit.report.noise.0);
+    assert!((slope - truth.0).abs() < 0.25 * truth.0, "{slope} {truth:?}");
+    assert!((noise / truth.1 - 1.0).abs() < 0.2, "{noise} {truth:?}");
 }
 
 #[test]

@@ -81,8 +81,8 @@ fn the_expected_number_of_each_type_is_near_its_events_and_parts_add_up() {
             // The count is that of the same intensity, over what was looked at.
             assert!((own.count(&window).unwrap().mean / whole - 1.0).abs() < 0.02);
         }
-        let total: f64 = report.weights.iter().sum();
-        assert!((total - 1.0).abs() < 1e-12 && report.tried.len() == 3);
+        let total: f64 = report.joint.weights.iter().sum();
+        assert!((total - 1.0).abs() < 1e-12 && report.joint.tried.len() == 3);
     }
 }
 
@@ -164,13 +164,13 @@ fn evidence_tells_what_types_share() {
     let alike = vec![thinned(&window, 24.0, wave(0.0), &mut rng), thinned(&window, 24.0, wave(0.0), &mut rng)];
     let other = vec![alike[0].clone(), thinned(&window, 24.0, wave(std::f64::consts::PI), &mut rng)];
     let evidence = |fit: &TypesFit, name: &str| {
-        let found = fit.report.tried.iter().find(|tried| tried.name == name).unwrap();
+        let found = fit.report.joint.tried.iter().find(|tried| tried.name == name).unwrap();
         *found.outcome.as_ref().unwrap()
     };
     let fit = model(&[48]).fit_types(&named(alike)).unwrap();
-    assert!(evidence(&fit, "shared alone") > evidence(&fit, "own alone") + 2.0, "{:?}", fit.report.tried);
+    assert!(evidence(&fit, "shared alone") > evidence(&fit, "own alone") + 2.0, "{:?}", fit.report.joint.tried);
     let fit = model(&[48]).fit_types(&named(other)).unwrap();
-    assert!(evidence(&fit, "own alone") > evidence(&fit, "shared alone") + 5.0, "{:?}", fit.report.tried);
+    assert!(evidence(&fit, "own alone") > evidence(&fit, "shared alone") + 5.0, "{:?}", fit.report.joint.tried);
 }
 
 /// Units and the order of types change nothing but themselves.
@@ -195,7 +195,7 @@ fn a_change_of_units_or_of_order_changes_no_more() {
         assert!((ratios[0][n] / same_ratios[0][n] - 1.0).abs() < 2e-3, "{ratios:?} {same_ratios:?}");
     }
     let units = types.iter().map(|(_, events)| events.len() as f64 * 1000f64.ln()).sum::<f64>();
-    for (a, b) in one.report.tried.iter().zip(&other.report.tried) {
+    for (a, b) in one.report.joint.tried.iter().zip(&other.report.joint.tried) {
         let (a, b) = (a.outcome.as_ref().unwrap(), b.outcome.as_ref().unwrap());
         assert!((a - b - units).abs() < 0.02, "{a} {b} {units}");
     }
@@ -382,6 +382,8 @@ fn coverage_of_200_sets() {
             [found.rates, found.ratios, found.shares, found.plug_in].map(|part| 100.0 * Coverage::part(part));
         println!("{dims} axes: rates {rates:.1} %, ratios {ratios:.1} %, shares {shares:.1} %, plug-in {plug_in:.1} %");
         missed.extend([rates, ratios, shares].into_iter().filter(|part| !(86.0..=94.0).contains(part)));
+        // What takes the lower rate for known does not hold the truth.
+        assert!(plug_in < 86.0, "{plug_in}");
     }
     assert!(missed.is_empty(), "{missed:?}");
 }
@@ -458,17 +460,91 @@ fn the_number_of_latent_fields_is_told_by_evidence() {
         events: vec![300.0, 220.0, 150.0],
     };
     let fit = model(&[32]).fit_outputs(&own.draw(5), Latent::Auto).unwrap();
-    let evidence: Vec<f64> = fit.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
-    assert!(evidence[1] > evidence[0] + 5.0, "{:?}", fit.report.tried);
+    let evidence: Vec<f64> = fit.report.joint.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
+    assert!(evidence[1] > evidence[0] + 5.0, "{:?}", fit.report.joint.tried);
     let of_one = model(&[32]).fit_outputs(&one_response().draw(5), Latent::Auto).unwrap();
-    let evidence: Vec<f64> = of_one.report.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
-    assert!(evidence[0] > evidence[1], "{:?}", of_one.report.tried);
-    let total: f64 = fit.report.weights.iter().sum();
+    let evidence: Vec<f64> = of_one.report.joint.tried.iter().map(|tried| *tried.outcome.as_ref().unwrap()).collect();
+    assert!(evidence[0] > evidence[1], "{:?}", of_one.report.joint.tried);
+    let total: f64 = fit.report.joint.weights.iter().sum();
     assert!((total - 1.0).abs() < 1e-12);
     for bad in [0, 4] {
         let said = model(&[32]).fit_outputs(&own.draw(5), Latent::Fields(bad)).unwrap_err().to_string();
         assert!(said.contains("give 1 to 3"), "{said}");
     }
+}
+
+/// How often 90 % intervals of loads hold the truth.
+#[derive(Default, Debug)]
+struct LoadsHeld {
+    inside: usize,
+    all: usize,
+    /// Loads without an interval.
+    unknown: usize,
+    /// Sets in which the numbers of events have the order of the types: with several fields, and where the first load has a prior of its own, others do not count.
+    sets: usize,
+}
+
+impl LoadsHeld {
+    fn add(&mut self, outputs: &Outputs, types: &[(String, Events)]) {
+        let mut order = [0, 1, 2];
+        order.sort_by_key(|k| std::cmp::Reverse(types[*k].1.len()));
+        self.sets += 1;
+        let fit = model(&[40]).fit_outputs(types, Latent::Fields(outputs.ranges.len())).unwrap();
+        for load in &fit.report.loadings {
+            let truth = outputs.truth(load.kind, load.field, order[load.field]);
+            let Some((low, high)) = load.interval else {
+                self.unknown += 1;
+                continue;
+            };
+            self.all += 1;
+            self.inside += usize::from(low <= truth && truth <= high);
+        }
+    }
+
+    fn tell(&self, name: &str) {
+        let LoadsHeld { all, sets, unknown, .. } = self;
+        println!("{name}: loads {:.1} % of {all} in {sets} sets; {unknown} without an interval", self.percent());
+    }
+
+    fn percent(&self) -> f64 {
+        100.0 * self.inside as f64 / self.all as f64
+    }
+}
+
+fn are_in_order(types: &[(String, Events)]) -> bool {
+    types.windows(2).all(|pair| pair[0].1.len() >= pair[1].1.len())
+}
+
+/// One field whose range and loads are drawn from what is believed of them before events are seen: P(range < 0.02 sides) = 5 %, the first load is
+/// |N(0, 1)|, and the others are N(0, 1) times as high.
+fn believed(seed: u64) -> Outputs {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let range = (20f64.ln() * 0.2f64.sqrt() / -rng.random::<f64>().ln()).powi(2);
+    let z = standard_normal(&mut rng, 3);
+    let first = z[0].abs();
+    Outputs {
+        ranges: vec![range],
+        loads: vec![vec![first], vec![first * z[1]], vec![first * z[2]]],
+        events: vec![400.0, 200.0, 130.0],
+    }
+}
+
+fn held_where_believed(sets: u64) -> LoadsHeld {
+    let mut held = LoadsHeld::default();
+    for seed in 0..sets {
+        let outputs = believed(7000 + seed);
+        let types = outputs.draw(8000 + seed);
+        if are_in_order(&types) && types[2].1.len() > 1 {
+            held.add(&outputs, &types);
+        }
+    }
+    held
+}
+
+#[test]
+fn intervals_of_loads_that_are_drawn_from_their_prior_hold_them() {
+    let held = held_where_believed(30);
+    assert!((70.0..=100.0).contains(&held.percent()) && held.sets >= 10, "{held:?}");
 }
 
 /// `cargo test --release -p pointillist --test all types::coverage_of_loadings -- --ignored --nocapture`
@@ -480,33 +556,28 @@ fn coverage_of_loadings_in_200_sets() {
         loads: vec![vec![0.9, 0.0], vec![0.6, 0.7], vec![-0.5, 0.8]],
         events: vec![900.0, 300.0, 100.0],
     };
-    let mut missed = vec![];
-    for outputs in [one_response(), two] {
-        let (mut inside, mut all, mut sets, mut unknown) = (0, 0, 0, 0);
-        let fields = outputs.ranges.len();
+    let mut every = vec![];
+    for (name, outputs) in [("1 latent", one_response()), ("2 latent", two)] {
+        let mut held = LoadsHeld::default();
         for seed in 0..200 {
             let types = outputs.draw(3000 + seed);
-            let mut order = [0, 1, 2];
-            order.sort_by_key(|k| std::cmp::Reverse(types[*k].1.len()));
             // With two fields loads are told in the order of the numbers of events, which chance may turn.
-            if fields > 1 && order != [0, 1, 2] {
-                continue;
-            }
-            sets += 1;
-            let fit = model(&[40]).fit_outputs(&types, Latent::Fields(fields)).unwrap();
-            for load in &fit.report.loadings {
-                let truth = outputs.truth(load.kind, load.field, order[load.field]);
-                let Some((low, high)) = load.interval else {
-                    unknown += 1;
-                    continue;
-                };
-                all += 1;
-                inside += usize::from(low <= truth && truth <= high);
+            if outputs.ranges.len() == 1 || are_in_order(&types) {
+                held.add(&outputs, &types);
             }
         }
-        let part = 100.0 * f64::from(inside as u32) / f64::from(all);
-        println!("{fields} latent: loads {part:.1} % of {all} in {sets} sets; {unknown} without an interval");
-        missed.extend(Some(part).filter(|part| !(86.0..=94.0).contains(part)));
+        held.tell(name);
+        every.push(held);
     }
-    assert!(missed.is_empty(), "{missed:?}");
+    assert!(every.iter().all(|held| (86.0..=94.0).contains(&held.percent())), "{every:?}");
+}
+
+/// The same where loads and range are drawn from what is believed of them: if intervals hold these as often as they say, what fixed loads miss is the
+/// distance between them and the prior.
+#[test]
+#[ignore = "200 sets of a latent field that is drawn from the prior"]
+fn coverage_of_loadings_drawn_from_the_prior() {
+    let held = held_where_believed(200);
+    held.tell("1 latent, drawn from the prior");
+    assert!((86.0..=94.0).contains(&held.percent()), "{held:?}");
 }

@@ -45,6 +45,10 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<Outcome, Failure> {
         );
     }
     let model = ModelFile::read(&args.model)?;
+    if let Some(measured) = &model.measured {
+        let (path, name) = (&args.model, &measured.name);
+        return Err(format!("{path} was learned from events and {name}, and the exact posterior of both cannot be sampled; add --fit to look at the fit alone").into());
+    }
     let posterior = &model.posterior;
     let events = input::events_in(path, args.columns.as_deref(), posterior.window(), args.clip, &args.rows, context)?;
     if events.len() != model.event_count {

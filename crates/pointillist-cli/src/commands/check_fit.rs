@@ -6,7 +6,7 @@ use super::summary::{ComponentSummary, GoodnessSummary, Summary, brief};
 use super::types::Chosen;
 use super::{Context, Failure, Outcome, input, json_line, spec};
 use crate::args::CheckArgs;
-use crate::io::{self, Column, ModelFile, Written};
+use crate::io::{self, Column, ModelFile, NO_MEMORY, Written};
 use pointillist::report::{Bin, Closest, Goodness, Nearness, Pairs};
 use pointillist::window::Span;
 use pointillist::{Axis, Points, Posterior, Window};
@@ -20,10 +20,6 @@ const MOST_SHOWN: usize = 12;
 const MOST_NAMED: usize = 3;
 /// A bin as far out as the least likely one, in fewer than this part of such sets, is pointed at even where it may be chance.
 const WORTH_A_LOOK: f64 = 0.2;
-
-/// The model's limit.
-const MEMORY: &str = "This model has no memory: in it no event brings about another. If events do here (aftershocks, contagion, bursts), its bands of counts and forecasts are too narrow, and a \
-                      self-exciting (Hawkes) model is called for.";
 
 /// About how long counts at several scales, pairs and bins take, beside each other.
 const STAGES: [f64; 3] = [1.0, 3.0, 3.0];
@@ -330,7 +326,7 @@ impl Told {
         }
         match self.pairs.as_ref().map(|pairs| pairs.nearness) {
             Some(Nearness::Closer(within)) => advice.push(format!(
-                "events come in clusters within {} that the rate does not explain. {MEMORY} Places that were counted twice, or a rate with peaks narrower than the lattice shows, look the same: try \
+                "events come in clusters within {} that the rate does not explain. {NO_MEMORY} Places that were counted twice, or a rate with peaks narrower than the lattice shows, look the same: try \
                  more nodes, or --smoothness 1 on a line",
                 apart(within, axes)
             )),
@@ -340,7 +336,7 @@ impl Told {
             _ => {}
         }
         if let Some(bursts) = &self.bursts {
-            advice.push(format!("{bursts}. {MEMORY}"));
+            advice.push(format!("{bursts}. {NO_MEMORY}"));
         }
         advice.extend(self.surprises());
         if advice.is_empty() {

@@ -130,10 +130,10 @@ impl Asked<'_> {
     fn two_models(&self, first: &str, second: &str) -> Result<(Report, f64), Failure> {
         let of = self.args.of.as_deref();
         let read = |path: &str| -> Result<ModelFile, Failure> {
-            match TypesModel::of(&ModelFile::read_any(path)?) {
-                Some(_) => Chosen::read(path, of)?.one(path),
-                None => Ok(ModelFile::read(path)?),
-            }
+            let model = ModelFile::read_any(path)?;
+            // Of two models one may have types.
+            let knows_more = model.types.is_some() || model.measured.is_some();
+            Chosen::new(path, model, of.filter(|_| knows_more))?.one(path)
         };
         let files = [read(first)?, read(second)?];
         let [one, other] = files.each_ref().map(|file| &file.posterior);

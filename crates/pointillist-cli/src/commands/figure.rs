@@ -6,6 +6,7 @@ use super::quantity::Quantity;
 use super::summary::rate_unit;
 use crate::io::sampling::{LineSampling, along, step, too_far_apart};
 use crate::io::{self, KeptEvents, ModelFile, TimeAxis};
+use pointillist::measurements::MeasuredPosterior;
 use pointillist::report::Bin;
 use pointillist::watch::PartWatch;
 use pointillist::window::{Piece, Span};
@@ -43,6 +44,8 @@ pub struct Look {
     pub columns: usize,
     /// What is shown, where it is no rate of the model's unit.
     pub unit: Option<String>,
+    /// What was measured, if that is shown in place of a rate.
+    pub values: Option<MeasuredPosterior>,
 }
 
 impl Default for Look {
@@ -58,6 +61,7 @@ impl Default for Look {
             times: None,
             columns: 3,
             unit: None,
+            values: None,
         }
     }
 }
@@ -65,7 +69,40 @@ impl Default for Look {
 impl Look {
     /// What the numbers are.
     fn label(&self, window: &Window) -> String {
-        self.show.label(&self.unit.clone().unwrap_or_else(|| rate_unit(window)))
+        match &self.values {
+            Some(values) => self.show.label_of_values(values.name()),
+            None => self.show.label(&self.unit.clone().unwrap_or_else(|| rate_unit(window))),
+        }
+    }
+
+    /// The heading, of which the file is a part.
+    fn heading(&self, source: &str) -> String {
+        let what = self.values.as_ref().map_or("Intensity", |values| values.name());
+        self.title.clone().unwrap_or_else(|| format!("{what} of {source}"))
+    }
+
+    /// The numbers at points.
+    fn numbers(&self, posterior: &Posterior, points: &Points, watch: &PartWatch<'_>) -> Result<Vec<f64>, Failure> {
+        match &self.values {
+            Some(values) => self.show.measured(values, points, watch),
+            None => self.show.values(posterior, points, watch),
+        }
+    }
+
+    /// Means and quantiles at points.
+    fn mean_and_quantiles(
+        &self,
+        posterior: &Posterior,
+        points: &Points,
+        probabilities: &[f64],
+        watch: &PartWatch<'_>,
+    ) -> Result<(Vec<f64>, Vec<Vec<f64>>), Failure> {
+        if let Some(values) = &self.values {
+            let found = values.values_watched(points, probabilities, watch)?;
+            return Ok((found.mean, found.quantiles));
+        }
+        let (rate, quantiles) = posterior.rate_and_quantiles_watched(points, probabilities, watch)?;
+        Ok((rate.mean, quantiles))
     }
 }
 
@@ -109,7 +146,7 @@ pub fn of_model(model: &ModelFile, look: &Look) -> Result<Figure, Failure> {
 
 fn of_model_watched(model: &ModelFile, look: &Look, watch: &PartWatch<'_>) -> Result<Figure, Failure> {
     let events = model.events.as_ref();
-    let title = look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source));
+    let title = look.heading(&model.source);
     match (model.posterior.window().dims(), &look.times) {
         (1, _) => Ok(Figure::Curve(curves(model, &[], look, watch)?)),
         (2, _) => Ok(Figure::Map(plane(&model.posterior, None, MAP_CELLS, look, (title, events), watch)?)),
@@ -150,7 +187,7 @@ fn curves(
     let gaps = if others.is_empty() { &stretches[..] } else { &[] };
     let events = model.events.as_ref();
     Ok(CurveFigure {
-        title: look.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source)),
+        title: look.heading(&model.source),
         x_label: look.x_label.clone().unwrap_or(x_label),
         y_label: look.y_label.clone().unwrap_or_else(|| look.label(window)),
         curves,
@@ -256,17 +293,17 @@ fn values_and_band(
     watch: &PartWatch<'_>,
 ) -> Result<[Vec<f64>; 3], Failure> {
     if !look.show.has_band() {
-        let values = look.show.values(posterior, points, watch)?;
+        let values = look.numbers(posterior, points, watch)?;
         return Ok([values.clone(), values.clone(), values]);
     }
     let middle = if let Quantity::Quantile(p) = look.show { Some(p) } else { None };
     let probabilities: Vec<f64> = [look.band.0, look.band.1].into_iter().chain(middle).collect();
     let mut all = [vec![], vec![], vec![]];
     for (block, watch) in blocks(points, watch) {
-        let (rate, quantiles) = posterior.rate_and_quantiles_watched(&block?, &probabilities, &watch)?;
+        let (mean, quantiles) = look.mean_and_quantiles(posterior, &block?, &probabilities, &watch)?;
         let mut quantiles = quantiles.into_iter();
         let (lower, upper) = (quantiles.next().unwrap_or_default(), quantiles.next().unwrap_or_default());
-        for (all, here) in all.iter_mut().zip([quantiles.next().unwrap_or(rate.mean), lower, upper]) {
+        for (all, here) in all.iter_mut().zip([quantiles.next().unwrap_or(mean), lower, upper]) {
             all.extend(here);
         }
     }
@@ -344,7 +381,7 @@ fn plane(
     let (x, y) = (centres(0), centres(1));
     let coordinates = y.iter().flat_map(|&y| x.iter().flat_map(move |&x| [x, y].into_iter().chain(third)));
     let points = Points::new(window.dims(), coordinates.collect())?;
-    let values = look.show.values(posterior, &points, watch)?;
+    let values = look.numbers(posterior, &points, watch)?;
     refuse_non_numbers(&values)?;
     Ok(MapFigure {
         title,

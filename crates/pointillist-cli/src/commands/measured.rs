@@ -1,34 +1,25 @@
 //! Measurements beside events: their fit, and what is predicted of them.
 
-use super::fit::{say, watched, write};
+use super::fit::watched;
 use super::meter::shown;
-use super::{Context, Failure, Outcome, input, json_line, spec};
+use super::sample::Sets;
+use super::{Context, Failure, Outcome, input, jointly, predict, spec};
 use crate::args::FitArgs;
-use crate::io::measured::{FittedMeasured, MeasuredSummary, read_measurements, values_of};
+use crate::io::measured::{FittedMeasured, read_measurements, values_of};
 use crate::io::{self, Column, ModelFile};
 use crate::options::Mode;
 use pointillist::measurements::{MeasuredPosterior, Measurements, ValuesAt};
 use pointillist::{Error, Points};
-use serde::Deserialize;
 
 /// `fit --value COLUMN`, of the table of events or of `--measured FILE`.
 pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
-    let [path] = &args.events[..] else {
-        return Err(format!("--value {column} needs one table of events; join the tables").into());
-    };
-    let opened = input::open(path)?;
-    if opened.is_summary() {
-        return Err(
-            format!("--value {column}: {path} is a summary, which has no values; give the table of events").into()
-        );
-    }
-    let bytes = opened.table()?;
+    let (path, bytes) = jointly::one_table(&format!("--value {column}"), "has no values", args)?;
     let mut settings = args.options.events.settings();
     if args.measured.is_none() {
-        check_column(column, path, &bytes, args)?;
+        check_column(column, &path, &bytes, args)?;
         settings.type_column = Some(column.into());
     }
-    let loaded = input::events_with(path, &bytes, &settings)?;
+    let loaded = input::events_with(&path, &bytes, &settings)?;
     loaded.refuse_idle(context)?;
     context.refuse_idle(Mode::OnLattice("--value"))?;
     let (events, source, warnings) = (loaded.events, loaded.source, loaded.warnings);
@@ -36,25 +27,16 @@ pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, F
     let measurements = match (&args.measured, &loaded.types) {
         (Some(file), _) => read_measurements(file, column, events.window().axes(), &settings.rows)?,
         (None, Some(labels)) => {
-            let values = values_of(io::source_name(path), column, labels)?;
+            let values = values_of(io::source_name(&path), column, labels)?;
             Measurements::new(column, events.points().clone(), values).map_err(refused)?
         }
         (None, None) => return Err(format!("--value {column}: {path} has no such column").into()),
     };
     let model = spec::model(&args.options, events.window().axes(), context)?;
     let found = watched(|watch| model.fit_measured_watched(&events, &measurements, watch)).map_err(refused)?;
-    let mut fitted = FittedMeasured::new(found, &events, (&measurements, args.measured.is_none()), source, warnings);
-    fitted.model.command = Some(context.typed.command().into());
-    fitted.summary.warnings.iter().for_each(|warning| context.warn(warning));
-    json_line(&fitted.summary)?;
-    if let Some(path) = &args.output {
-        write(&fitted.model, path)?;
-    }
-    say(args, context, || match context.json() {
-        true => json_line(&fitted.summary),
-        false => Ok(fitted.summary.text(&fitted.model.source)),
-    })?;
-    Ok(if fitted.summary.converged { Outcome::Done } else { Outcome::NotConverged })
+    let of_values = (&measurements, args.measured.is_none());
+    let FittedMeasured { model, summary } = FittedMeasured::new(found, &events, of_values, source, warnings);
+    jointly::tell(model, &summary, args, context)
 }
 
 /// Refuses a column that is not there, or that says where events are.
@@ -84,20 +66,9 @@ fn refusal(error: Error, args: &FitArgs) -> Failure {
     }
 }
 
-/// What a fit of events and measurements said, from its file.
-pub fn show(path: &str, model: &ModelFile, context: &Context) -> Result<Outcome, Failure> {
-    let summary = MeasuredSummary::deserialize(&model.summary)
-        .map_err(|error| format!("{path}: its summary makes no sense ({error}); fit again"))?;
-    summary.warnings.iter().for_each(|warning| context.warn(warning));
-    let text = if context.json() { json_line(&summary)? } else { summary.text(&model.source) };
-    io::stdout_text(&text)?;
-    Ok(Outcome::Done)
-}
-
-/// The posterior of what was measured, if a model has it and it is what is asked for.
-pub fn asked(path: &str, model: &ModelFile, of: Option<&str>) -> Result<Option<MeasuredPosterior>, Failure> {
-    let (Some(found), Some(of)) = (io::measured::measured(model), of) else { return Ok(None) };
-    let found = found?;
+/// The posterior of what was measured, if a model has it. Another name is refused.
+pub fn asked(path: &str, model: &ModelFile, of: &str) -> Result<Option<MeasuredPosterior>, Failure> {
+    let Some(found) = io::measured::measured(model).transpose()? else { return Ok(None) };
     match found.name() == of {
         true => Ok(Some(found)),
         false => Err(format!(
@@ -119,4 +90,30 @@ pub fn columns(posterior: &MeasuredPosterior, points: &Points, quantiles: &[f64]
     columns.extend(named("", plain));
     columns.extend(named("new_", new_quantiles));
     Ok(columns)
+}
+
+/// Sets of events with what is measured at each of them. `limit` refuses too many.
+pub fn event_sets(
+    values: &MeasuredPosterior,
+    draws: usize,
+    limit: impl Fn(usize) -> Result<(), Failure>,
+    context: &Context,
+) -> Result<Vec<Column>, Failure> {
+    let window = values.rate().window();
+    limit((values.rate().expected(window)?.max(1.0) * draws as f64) as usize)?;
+    let Sets { numbers, coordinates, marks } = Sets::of(draws, |draw| values.sample_events(context.seed(), draw))?;
+    let points = Points::new(window.dims(), coordinates)?;
+    let own = vec![Column::Whole("draw".into(), numbers)];
+    let mut columns = predict::apart_as("set_", own, window, context);
+    columns.extend(predict::coordinates(&points, window));
+    columns.push(Column::Numbers(values.name().into(), marks));
+    Ok(columns)
+}
+
+/// Refuses options of rates where values are meant: each with whether it is given.
+pub fn refuse_rates(name: &str, options: &[(&str, bool)]) -> Result<(), Failure> {
+    match options.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(format!("{option} is of rates, and {name} is no rate; leave it or --of out").into()),
+        None => Ok(()),
+    }
 }

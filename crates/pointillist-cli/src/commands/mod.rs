@@ -14,6 +14,7 @@ mod figure;
 mod fit;
 pub mod hostile;
 mod input;
+mod jointly;
 mod kernels;
 mod layers;
 mod man;

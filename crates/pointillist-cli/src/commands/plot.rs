@@ -5,13 +5,16 @@ use super::figure::{self, Look};
 use super::quantity::Quantity;
 use super::summary::brief;
 use super::types::Chosen;
-use super::{Context, Failure, Outcome, colour, components, fit, input, json_line, plot_options, spec, terminal};
+use super::{
+    Context, Failure, Outcome, colour, components, fit, input, json_line, measured, plot_options, spec, terminal,
+};
 use crate::args::PlotArgs;
 use crate::io::{self, KeptEvents, ModelFile};
 use crate::options::Mode;
 use pointillist::Window;
+use pointillist::measurements::MeasuredPosterior;
 use pointillist::report::Bin;
-use pointillist_plot::{Figure, Picture, Size, Style};
+use pointillist_plot::{Curve, CurveFigure, Figure, Picture, Size, Style};
 use std::path::Path;
 
 /// Pixels of a PNG for each unit of the SVG: on a screen, and for 600 dots an inch on paper.
@@ -43,7 +46,7 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let band = band(&args.quantiles)?;
     let others = others(args)?;
-    let (mut model, is_ratio, outcome) = subject(args, context)?;
+    let Subject { mut model, is_ratio, values, outcome } = subject(args, context)?;
     if let Some(path) = &args.overlay {
         let points = input::points(path, None, model.posterior.window().axes(), &args.options.events.rows)?.points;
         model.events = Some(KeptEvents { points, trials: None });
@@ -56,6 +59,16 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     if let Some(warning) = look.times.as_ref().and_then(|times| figure::aliasing(&model.posterior, Some(times))) {
         context.warn(&warning);
     }
+    if let Some(values) = values {
+        let given = [
+            ("--components", args.components),
+            ("--with", !args.figure.with.is_empty()),
+            ("--mark-anomalies", args.figure.mark_anomalies),
+        ];
+        measured::refuse_rates(values.name(), &given)?;
+        look.values = Some(values);
+    }
+    let is_of_values = look.values.is_some();
     if args.figure.mark_anomalies {
         look.anomalies = anomalies(args, &model, context)?;
     }
@@ -64,6 +77,9 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
         1 => Figure::Curve(overlaid(args, &model, others, look, context)?),
         _ => figure::of_model(&model, &look)?,
     };
+    if let (true, false, Figure::Curve(curve)) = (is_of_values, style.log, &figure) {
+        style.limits = style.limits.or_else(|| reach(curve));
+    }
     if context.json() {
         io::stdout_text(&json_line(&serde_json::json!({ "figure": args.output, "events": model.event_count }))?)?;
     } else if args.terminal || args.output.is_none() {
@@ -123,6 +139,7 @@ fn look(args: &PlotArgs, show: Quantity, band: (f64, f64), style: &Style, window
         times,
         columns,
         unit: None,
+        values: None,
     })
 }
 
@@ -168,7 +185,7 @@ fn overlaid(
     others: Vec<(String, ModelFile)>,
     mut look: Look,
     context: &Context,
-) -> Result<pointillist_plot::CurveFigure, Failure> {
+) -> Result<CurveFigure, Failure> {
     for (path, (_, other)) in args.figure.with.iter().zip(&others) {
         if let Some(why) = figure::mismatch(model.posterior.window(), other.posterior.window()) {
             return Err(format!(
@@ -193,6 +210,17 @@ fn overlaid(
     Ok(figure)
 }
 
+/// From the lowest to the highest end of a band: for values 0 is no place to begin.
+fn reach(figure: &CurveFigure) -> Option<(f64, f64)> {
+    let ends = |curve: &Curve| {
+        let band = curve.band.iter().flat_map(|band| band.lower.iter().chain(&band.upper)).copied();
+        curve.y.iter().copied().chain(band).collect::<Vec<f64>>()
+    };
+    let ends = figure.curves.iter().flat_map(ends).filter(|value| value.is_finite());
+    let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
+    (low < high).then_some((low, high))
+}
+
 /// By the end of the name.
 fn format(path: &Path) -> Result<Format, Failure> {
     match io::ending(path).as_deref() {
@@ -215,8 +243,18 @@ fn band(text: &str) -> Result<(f64, f64), Failure> {
     }
 }
 
+/// What is plotted.
+struct Subject {
+    model: ModelFile,
+    /// Whether it is a ratio of two rates.
+    is_ratio: bool,
+    /// What was measured, if that is meant.
+    values: Option<MeasuredPosterior>,
+    outcome: Outcome,
+}
+
 /// The model given, or one fitted to the events given.
-fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, bool, Outcome), Failure> {
+fn subject(args: &PlotArgs, context: &Context) -> Result<Subject, Failure> {
     let path = &args.subject;
     let opened = input::open(path)?;
     let is_json = opened.is_json();
@@ -225,11 +263,12 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, bool, Outco
         let model = ModelFile::any_from_bytes(io::source_name(path), &bytes)?;
         context.refuse_idle(Mode::ModelPlotted(path))?;
         refuse_for_axes(model.posterior.window().dims(), context)?;
-        let (model, is_ratio) = match Chosen::new(path, model, args.of.as_deref())? {
-            Chosen::Ratio(model) => (model, true),
-            chosen => (chosen.one(path)?, false),
+        let (model, is_ratio, values) = match Chosen::new(path, model, args.of.as_deref())? {
+            Chosen::Ratio(model) => (model, true, None),
+            Chosen::Values(model, values) => (model, false, Some(*values)),
+            chosen => (chosen.one(path)?, false, None),
         };
-        return Ok((model, is_ratio, Outcome::Done));
+        return Ok(Subject { model, is_ratio, values, outcome: Outcome::Done });
     }
     if let Some(of) = &args.of {
         return Err(format!("--of {of}: {path} are events; fit them with --type COLUMN, and plot the model").into());
@@ -242,7 +281,7 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<(ModelFile, bool, Outco
     refuse_for_axes(loaded.events.window().dims(), context)?;
     let fitted = fit::fit(loaded, &args.options, context)?;
     let outcome = fit::outcome(&fitted);
-    Ok((fitted.model, false, outcome))
+    Ok(Subject { model: fitted.model, is_ratio: false, values: None, outcome })
 }
 
 fn refuse_for_axes(dims: usize, context: &Context) -> Result<(), Failure> {

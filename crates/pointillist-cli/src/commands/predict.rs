@@ -11,7 +11,6 @@ use crate::io::{self, Column, Given, ModelFile, Setting, Written};
 use crate::options::Mode;
 use crate::spelling::spelled;
 use pointillist::estimates::RateRatio;
-use pointillist::measurements::MeasuredPosterior;
 use pointillist::{Points, Posterior, Rate, Window};
 
 /// Most points of a grid: more would be gigabytes of text.
@@ -29,16 +28,19 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let (places, output) = (&args.place.places, args.output.as_deref());
     let format = Format::of(output, Written::Rates, context)?;
     let model = ModelFile::read_any(&args.model)?;
-    let values = measured::asked(&args.model, &model, args.of.as_deref())?;
-    let of = args.of.as_deref().filter(|_| values.is_none());
-    let chosen = Chosen::new(&args.model, model, of)?;
+    let chosen = Chosen::new(&args.model, model, args.of.as_deref())?;
     if args.shares || matches!(chosen, Chosen::All(_)) {
         return run_of_types(args, (&quantiles, &thresholds), format, context);
     }
-    let (mut model, is_ratio) = match chosen {
-        Chosen::Ratio(model) => (model, true),
-        chosen => (chosen.one(&args.model)?, false),
+    let (mut model, is_ratio, values) = match chosen {
+        Chosen::Ratio(model) => (model, true, None),
+        Chosen::Values(model, values) => (model, false, Some(values)),
+        chosen => (chosen.one(&args.model)?, false, None),
     };
+    if let Some(values) = &values {
+        let given = [("--exceed", !args.exceed.is_empty()), ("--components", args.components)];
+        measured::refuse_rates(values.name(), &given)?;
+    }
     model.posterior = io::covariates::set(&model.posterior, &args.set)?;
     let posterior = &model.posterior;
     if let (Format::GeoTiff | Format::GeoJson, Some(path)) = (format, output) {
@@ -53,15 +55,15 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
         .into());
     }
     let other = other.map(|other| Other::new((&args.model, &model), args, other, context)).transpose()?;
-    let answers = |points: &Points| match &other {
-        Some(other) => other.ratios(posterior, points, &quantiles, &thresholds, context),
-        None if values.is_some() => values_at(values.as_ref(), points, &quantiles, &thresholds),
-        None if args.components => components::columns(posterior, points, &args.quantiles),
-        None if is_ratio => {
+    let answers = |points: &Points| match (&other, &values) {
+        (Some(other), _) => other.ratios(posterior, points, &quantiles, &thresholds, context),
+        (None, Some(values)) => measured::columns(values, points, &quantiles),
+        _ if args.components => components::columns(posterior, points, &args.quantiles),
+        _ if is_ratio => {
             let columns = answers(posterior, points, &quantiles, &thresholds)?;
             Ok(columns.into_iter().map(as_ratio).collect())
         }
-        None => answers(posterior, points, &quantiles, &thresholds),
+        _ => answers(posterior, points, &quantiles, &thresholds),
     };
     let unit =
         if other.is_some() || is_ratio || values.is_some() { String::new() } else { rate_unit(posterior.window()) };
@@ -153,19 +155,6 @@ fn run_of_types(
     let columns: Vec<Column> = stacked(&names, tables).into_iter().chain(shares).collect();
     context.emit_columns(args.output.as_deref(), &columns)?;
     Ok(Outcome::Done)
-}
-
-/// What would be measured at each point.
-fn values_at(
-    posterior: Option<&MeasuredPosterior>,
-    points: &Points,
-    quantiles: &[f64],
-    thresholds: &[f64],
-) -> Result<Vec<Column>, Failure> {
-    match (posterior, thresholds) {
-        (Some(posterior), []) => measured::columns(posterior, points, quantiles),
-        _ => Err("--exceed is of rates; leave it or --of out".to_string().into()),
-    }
 }
 
 /// A column of what is called a rate, where that is a ratio.

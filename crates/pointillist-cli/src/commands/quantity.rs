@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::figure::blocks;
+use pointillist::measurements::MeasuredPosterior;
 use pointillist::watch::PartWatch;
 use pointillist::{Points, Posterior};
 
@@ -62,6 +63,11 @@ impl Quantity {
         }
     }
 
+    /// The same of values that were measured, which are called so.
+    pub fn label_of_values(self, name: &str) -> String {
+        if self == Self::Mean { name.into() } else { format!("{} of {name}", self.name()) }
+    }
+
     /// Whether it lies in a band of quantiles.
     pub fn has_band(self) -> bool {
         matches!(self, Self::Mean | Self::Quantile(_))
@@ -70,6 +76,33 @@ impl Quantity {
     /// Whether it is a probability.
     pub fn is_probability(self) -> bool {
         matches!(self, Self::Exceed(_))
+    }
+
+    /// What it is of values that were measured, at points.
+    pub fn measured(
+        self,
+        posterior: &MeasuredPosterior,
+        points: &Points,
+        watch: &PartWatch<'_>,
+    ) -> Result<Vec<f64>, Failure> {
+        let mut all = Vec::with_capacity(points.len());
+        for (block, watch) in blocks(points, watch) {
+            let block = block?;
+            let with = |probabilities: &[f64]| posterior.values_watched(&block, probabilities, &watch);
+            all.extend(match self {
+                Self::Mean => with(&[])?.mean,
+                Self::Sd => with(&[])?.sd,
+                Self::Quantile(p) => with(&[p])?.quantiles.pop().unwrap_or_default(),
+                Self::Exceed(_) => {
+                    let name = posterior.name();
+                    return Err(format!(
+                        "--show exceed is of rates, and {name} is no rate; give a quantile, or leave --of out"
+                    )
+                    .into());
+                }
+            });
+        }
+        Ok(all)
     }
 
     /// Its values at points.

@@ -2,7 +2,7 @@
 
 use super::meter::shown;
 use super::types::Chosen;
-use super::{Context, Failure, Outcome, figure, predict, types};
+use super::{Context, Failure, Outcome, figure, measured, predict, types};
 use crate::args::SampleArgs;
 use crate::io::{self, Column};
 use crate::options::Mode;
@@ -31,7 +31,13 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
         context.emit_columns(args.output.as_deref(), &columns)?;
         return Ok(Outcome::Done);
     }
-    let posterior = chosen.one(&args.model)?.posterior;
+    let model = chosen.one(&args.model)?;
+    if let (Some(values), true) = (io::measured::measured(&model).transpose()?, args.events) {
+        let columns = measured::event_sets(&values, args.draws, limit, context)?;
+        context.emit_columns(args.output.as_deref(), &columns)?;
+        return Ok(Outcome::Done);
+    }
+    let posterior = model.posterior;
     let posterior = io::covariates::set(&posterior, &args.set)?;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context)?
@@ -70,23 +76,40 @@ fn event_sets(posterior: &Posterior, draws: usize, context: &Context) -> Result<
     let expected = posterior.expected(posterior.window())?;
     // A draw without events takes its time too.
     limit((expected.max(1.0) * draws as f64) as usize)?;
-    let (mut numbers, mut coordinates) = (Vec::new(), Vec::new());
-    shown("sets of events", |watch| {
-        for draw in 0..draws as u64 {
-            let points = posterior.sample_events(context.seed(), draw)?;
-            numbers.extend(std::iter::repeat_n(draw + 1, points.len()));
-            coordinates.extend_from_slice(points.coordinates());
-            if watch((draw + 1) as f64 / draws as f64).is_break() {
-                return Err(Error::Cancelled);
-            }
-        }
-        Ok(())
-    })?;
+    let Sets { numbers, coordinates, .. } =
+        Sets::of(draws, |draw| posterior.sample_events(context.seed(), draw).map(|points| (points, Vec::<()>::new())))?;
     let points = Points::new(posterior.window().dims(), coordinates)?;
     let mut columns =
         predict::apart_as("set_", vec![Column::Whole("draw".into(), numbers)], posterior.window(), context);
     columns.extend(predict::coordinates(&points, posterior.window()));
     Ok(columns)
+}
+
+/// Sets of events one after the other: the number of the draw of each event from 1, where it is, and what else is drawn of it.
+pub struct Sets<T> {
+    pub numbers: Vec<u64>,
+    pub coordinates: Vec<f64>,
+    pub marks: Vec<T>,
+}
+
+impl<T> Sets<T> {
+    /// So many draws, each with a mark for each event, or without any.
+    pub fn of(draws: usize, draw: impl Fn(u64) -> Result<(Points, Vec<T>), Error>) -> Result<Self, Failure> {
+        let mut sets = Self { numbers: vec![], coordinates: vec![], marks: vec![] };
+        shown("sets of events", |watch| {
+            for number in 0..draws as u64 {
+                let (points, marks) = draw(number)?;
+                sets.numbers.extend(std::iter::repeat_n(number + 1, points.len()));
+                sets.marks.extend(marks);
+                sets.coordinates.extend_from_slice(points.coordinates());
+                if watch((number + 1) as f64 / draws as f64).is_break() {
+                    return Err(Error::Cancelled);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(sets)
+    }
 }
 
 fn limit(values: usize) -> Result<(), Failure> {

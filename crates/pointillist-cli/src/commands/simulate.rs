@@ -3,7 +3,7 @@
 use super::meter::{self, shown};
 use super::summary::brief;
 use super::types::{self, Chosen};
-use super::{Context, Failure, Outcome, predict, spec};
+use super::{Context, Failure, Outcome, measured, predict, spec};
 use crate::args::{Places, SimulateArgs};
 use crate::io::observed::{self, Looks};
 use crate::io::{self, Column, ModelFile, On, Setting, TimeUnit, Written};
@@ -132,16 +132,28 @@ fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result
 }
 
 fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
-    let posterior = match Chosen::read(model, None)? {
+    let file = match Chosen::read(model, None)? {
         Chosen::All(types) => {
             let window = types.model.posterior.window();
             let limit = |events: usize| check_size(events as f64 / args.draws as f64, args.draws, window);
             let events = types::event_sets(&types, args.draws, limit, context)?;
             return Ok(Simulated { events, truth: None });
         }
-        chosen => chosen.one(model)?.posterior,
+        chosen => chosen.one(model)?,
     };
     meter::stage(LOOKING);
+    let values = io::measured::measured(&file).transpose()?;
+    let posterior = file.posterior;
+    if let Some(values) = values {
+        let window = posterior.window();
+        let limit = |events: usize| check_size(events as f64 / args.draws as f64, args.draws, window);
+        let mut events = measured::event_sets(&values, args.draws, limit, context)?;
+        // One set of events is a table that `fit` takes as it is.
+        if args.draws == 1 {
+            events.remove(0);
+        }
+        return Ok(Simulated { events, truth: None });
+    }
     let expected = posterior.expected(posterior.window())?;
     check_size(expected, args.draws, posterior.window())?;
     let events = drawn(posterior.window(), Some(expected), args.draws, context, |draw| {

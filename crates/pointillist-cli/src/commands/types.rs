@@ -1,16 +1,17 @@
 //! Types of events: their fit, and which of them an answer is about.
 
-use super::fit::{say, watched, write};
+use super::fit::watched;
 use super::meter::shown;
-use super::{Context, Failure, Outcome, input, json_line, predict, spec};
+use super::sample::Sets;
+use super::{Context, Failure, Outcome, input, jointly, measured, predict, spec};
 use crate::args::FitArgs;
-use crate::io::types::{FittedTypes, Of, TypesModel, TypesSummary};
+use crate::io::types::{FittedTypes, Of, TypesModel};
 use crate::io::{self, Column, ModelFile, Setting, Spelling};
 use crate::options::Mode;
 use crate::spelling::Options;
+use pointillist::measurements::MeasuredPosterior;
 use pointillist::types::{ShareOfType, by_type};
 use pointillist::{Error, Points};
-use serde::Deserialize;
 
 /// What an answer is about.
 pub enum Chosen {
@@ -18,6 +19,8 @@ pub enum Chosen {
     One(ModelFile),
     /// A ratio of two, in place of a rate.
     Ratio(ModelFile),
+    /// What was measured beside the events, in place of their rate.
+    Values(ModelFile, Box<MeasuredPosterior>),
     /// All types.
     All(Box<TypesModel>),
 }
@@ -26,11 +29,10 @@ impl Chosen {
     /// Of a model, and what was said of its types.
     pub fn new(path: &str, model: ModelFile, of: Option<&str>) -> Result<Self, Failure> {
         let Some(types) = TypesModel::of(&model) else {
-            return match of {
-                Some(of) => {
-                    Err(format!("--of {of}: {path} has no types; leave it out, or fit with --type COLUMN").into())
-                }
-                None => Ok(Self::One(model)),
+            let Some(of) = of else { return Ok(Self::One(model)) };
+            return match measured::asked(path, &model, of)? {
+                Some(values) => Ok(Self::Values(model, Box::new(values))),
+                None => Err(format!("--of {of}: {path} has no types; leave it out, or fit with --type COLUMN").into()),
             };
         };
         let types = types?;
@@ -49,12 +51,13 @@ impl Chosen {
     /// The model of one type, for who knows no more.
     pub fn one(self, path: &str) -> Result<ModelFile, Failure> {
         match self {
-            Self::One(ModelFile { measured: Some(measured), .. }) => {
-                Err(io::ModelFileError::Measured { file: path.into(), name: measured.name }.into())
-            }
             Self::One(model) => Ok(model),
             Self::Ratio(model) => {
                 Err(format!("{path}: of {} nothing is known but its values; ask `predict` or `plot`", model.source)
+                    .into())
+            }
+            Self::Values(_, values) => {
+                Err(format!("{path}: of {} its values are known, to `predict` and `plot`; leave --of out for the rate of the events", values.name())
                     .into())
             }
             Self::All(types) => Err(which(path, &types)),
@@ -70,17 +73,9 @@ pub fn which(path: &str, types: &TypesModel) -> Failure {
 
 /// `fit --type COLUMN`.
 pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
-    let [path] = &args.events[..] else {
-        return Err(format!("--type {column} needs one table of events; join the tables").into());
-    };
-    let opened = input::open(path)?;
-    if opened.is_summary() {
-        return Err(
-            format!("--type {column}: {path} is a summary, which knows no types; give the table of events").into()
-        );
-    }
+    let (path, bytes) = jointly::one_table(&format!("--type {column}"), "knows no types", args)?;
     let settings = io::EventSettings { type_column: Some(column.into()), ..args.options.events.settings() };
-    let loaded = input::events_with(path, &opened.table()?, &settings)?;
+    let loaded = input::events_with(&path, &bytes, &settings)?;
     loaded.refuse_idle(context)?;
     context.refuse_idle(Mode::OnLattice("--type"))?;
     let (events, source, warnings) = (loaded.events, loaded.source, loaded.warnings);
@@ -95,18 +90,8 @@ pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, F
         None => model.fit_types_watched(&types, watch),
     });
     let found = found.map_err(|error| refusal(error, column, args))?;
-    let mut fitted = FittedTypes::new(found, &events, labels, source, warnings);
-    fitted.model.command = Some(context.typed.command().into());
-    fitted.summary.warnings.iter().for_each(|warning| context.warn(warning));
-    json_line(&fitted.summary)?;
-    if let Some(path) = &args.output {
-        write(&fitted.model, path)?;
-    }
-    say(args, context, || match context.json() {
-        true => json_line(&fitted.summary),
-        false => Ok(fitted.summary.text(&fitted.model.source)),
-    })?;
-    Ok(if fitted.summary.converged { Outcome::Done } else { Outcome::NotConverged })
+    let FittedTypes { model, summary } = FittedTypes::new(found, &events, labels, source, warnings);
+    jointly::tell(model, &summary, args, context)
 }
 
 /// A refusal of the library in words of the command: what it says of types is a sentence.
@@ -120,16 +105,6 @@ fn refusal(error: Error, column: &str, args: &FitArgs) -> Failure {
         }
         other => spec::fault(other, &args.options),
     }
-}
-
-/// What a fit of types said, from its file.
-pub fn show(path: &str, model: &ModelFile, context: &Context) -> Result<Outcome, Failure> {
-    let summary = TypesSummary::deserialize(&model.summary)
-        .map_err(|error| format!("{path}: its summary makes no sense ({error}); fit again"))?;
-    summary.warnings.iter().for_each(|warning| context.warn(warning));
-    let text = if context.json() { json_line(&summary)? } else { summary.text(&model.source) };
-    io::stdout_text(&text)?;
-    Ok(Outcome::Done)
 }
 
 /// The probabilities of types at points, `rows` after `rows` of each type that is asked for.
@@ -163,19 +138,8 @@ pub fn event_sets(
         expected += types.types.of(kind)?.expected(window)?;
     }
     limit((expected.max(1.0) * draws as f64) as usize)?;
-    let (mut numbers, mut labels, mut coordinates) = (vec![], vec![], vec![]);
-    shown("sets of events", |watch| {
-        for draw in 0..draws as u64 {
-            let (points, kinds) = types.types.sample_events(context.seed(), draw)?;
-            numbers.extend(std::iter::repeat_n(draw + 1, points.len()));
-            labels.extend(kinds.iter().map(|kind| names[*kind].clone()));
-            coordinates.extend_from_slice(points.coordinates());
-            if watch((draw + 1) as f64 / draws as f64).is_break() {
-                return Err(Error::Cancelled);
-            }
-        }
-        Ok(())
-    })?;
+    let Sets { numbers, coordinates, marks } = Sets::of(draws, |draw| types.types.sample_events(context.seed(), draw))?;
+    let labels = marks.into_iter().map(|kind| names[kind].clone()).collect();
     let points = Points::new(window.dims(), coordinates)?;
     let own = vec![Column::Whole("draw".into(), numbers), Column::Texts("type".into(), labels)];
     let mut columns = predict::apart_as("set_", own, window, context);

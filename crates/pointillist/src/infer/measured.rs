@@ -5,16 +5,15 @@
 //! twice their standard deviation, so that the priors of b, h and the noise mean the same whatever was measured.
 
 use super::course::Courses;
-use super::on_lattice::types::{FoundTypes, Measured, OnLayers, Seen, Structure, TypesWanted, learn_types};
+use super::layered::{FieldReport, JointReport, MemberOfGroup, Things, UNHEARD, moments};
+use super::on_lattice::types::{FoundTypes, Measured, OnLayers, Seen, Structure, learn_types};
 use super::profile::{Profile, Tabulated};
 use super::tally::Tally;
-use super::{Asked, AskedKind, FieldReport, FitWatch, Model, Progress, Stop, Tried};
+use super::{Asked, FitWatch, Model, Progress, Stop, Tried};
 use crate::data::events::Events;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::field::lattice::Smoothness;
 use crate::posterior::{LayersField, MeasuredPosterior, MeasuredState, Posterior, PosteriorBasis};
-use crate::settings::Vary;
 use crate::terms::Link;
 use crate::window::Scaling;
 use std::ops::ControlFlow;
@@ -23,14 +22,15 @@ use std::time::Instant;
 
 /// Fewest values of which something can be learned.
 const FEWEST: usize = 5;
-/// A component of an average that counts for less than this part of the heaviest is left out.
-const UNHEARD: f64 = 1e-2;
 /// Values are counted in so many of their standard deviations.
 const UNIT: f64 = 2.0;
-/// A lattice has up to so many axes.
-const MOST_AXES: usize = 3;
-/// The smoothness unless another is asked for.
-const USUAL: Smoothness = Smoothness::Two;
+/// What is said of measurements that are refused.
+const IN_WORDS: Things = Things {
+    setting: "value",
+    name: "measurements",
+    of_link: "which are compared with the logarithm of the rate",
+    told_apart: "link and own field are",
+};
 /// What b is called among hyper-parameters.
 const SLOPE: &str = "slope";
 /// The probability of each way before anything is seen: linked or not are alike.
@@ -113,10 +113,9 @@ pub struct MeasuredFit {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MeasuredReport {
-    /// Each way in which values may belong to the rate, with about its log evidence: `linked`, `linked and own`, `apart`.
-    pub tried: Vec<Tried>,
-    /// The probability of each of them, in the same order; before the data are seen linked or not are alike.
-    pub weights: Vec<f64>,
+    /// Each way in which values may belong to the rate: `linked`, `linked and own`, `apart`; before the data are seen linked or not are alike. Their fields: `rate`,
+    /// and `own` of what is measured, whose standard deviation is in its unit. And how the fit went.
+    pub joint: JointReport,
     /// By how much the log evidence is higher with the link than without.
     pub link: f64,
     /// What is known of b, given that there is a link.
@@ -125,20 +124,6 @@ pub struct MeasuredReport {
     pub noise: (f64, f64),
     /// The expected number of events over the window.
     pub expected: f64,
-    /// What is known of the fields: `rate`, and `own` of what is measured, whose standard deviation is in its unit.
-    pub fields: Vec<FieldReport>,
-    /// How smooth the fields are.
-    pub smoothness: Smoothness,
-    /// Nodes of the lattice of the heaviest component.
-    pub nodes: Vec<usize>,
-    /// Components of the average.
-    pub components: usize,
-    /// Why it stopped.
-    pub stop: Stop,
-    /// Evaluations of bounds.
-    pub evaluations: usize,
-    /// Wall time.
-    pub seconds: f64,
 }
 
 /// b of y = a + b log λ + …: by how much a value is higher where the rate is e times as high.
@@ -234,13 +219,7 @@ impl Asked {
             values: measurements.values.iter().map(|value| (value - level) / unit).collect(),
         };
         let log_units = scaling.log_units(window, events.points()) + measurements.values.len() as f64 * unit.ln();
-        let wanted = TypesWanted {
-            nodes: self.lattice.nodes.clone(),
-            smoothness: self.lattice.smoothness.unwrap_or(USUAL),
-            average: self.average,
-            is_answer: true,
-            gain: self.gain,
-        };
+        let wanted = self.wanted_of_layers();
         let courses = Courses::new(vec![1.0, 4.0, 4.0], 0.0);
         let (mut tried, mut found, mut evaluations) = (vec![], vec![], 0);
         for (place, (name, structure)) in families().into_iter().enumerate() {
@@ -283,30 +262,13 @@ impl Asked {
         let (noise, fields) = (noise(&members, unit), fields(&members, &scaling, unit));
         let noises = members.iter().map(|member| unit * member.noise.sqrt()).collect();
         let joint = Posterior::average(members.into_iter().map(|member| (member.log_weight, member.part)).collect())?;
-        let nodes = match &joint.components()[0].basis {
-            PosteriorBasis::Layers(field) => field.nodes(),
-            _ => vec![],
-        };
-        let components = joint.components().len();
         let state = MeasuredState { name: measurements.name.clone(), level, unit, noise: noises };
         let posterior = MeasuredPosterior::new(joint, state)?;
         let expected = posterior.rate().expected(window)?;
-        let seconds = started.elapsed().as_secs_f64();
-        let report = MeasuredReport {
-            tried,
-            weights,
-            link,
-            slope,
-            noise,
-            expected,
-            fields,
-            smoothness: wanted.smoothness,
-            nodes,
-            components,
-            stop,
-            evaluations,
-            seconds,
-        };
+        let mut joint =
+            JointReport { tried, weights, fields, stop, ..JointReport::new(wanted.smoothness, evaluations) };
+        joint.ended(posterior.rate(), started);
+        let report = MeasuredReport { joint, link, slope, noise, expected };
         Ok(MeasuredFit { posterior, report })
     }
 
@@ -330,48 +292,7 @@ impl Asked {
             );
             return Err(Error::setting("value", &measurements.name, requirement));
         }
-        if window.dims() > MOST_AXES {
-            let requirement =
-                format!("are too many for measurements, which are known on up to {MOST_AXES}; choose some");
-            return Err(Error::setting("axes", window.dims(), requirement));
-        }
-        let refused = [
-            (
-                self.kind == AskedKind::Inducing,
-                "inducing points",
-                "are not for measurements, which are on a lattice; leave them out",
-            ),
-            (
-                !self.lattice.links.contains(&Link::Log),
-                "the square link",
-                "is not for measurements, which are compared with the logarithm of the rate; leave it out",
-            ),
-            (
-                self.lattice.vary == Vary::On,
-                "a scale that varies over the window",
-                "cannot be had with measurements yet; leave it out",
-            ),
-            (!self.covariates.is_empty(), "covariates", "cannot be had with measurements yet; leave one of them out"),
-            (
-                self.named().next().is_some(),
-                "a prior or value of a hyper-parameter",
-                "cannot be given with measurements yet; leave it out",
-            ),
-            (
-                !self.penalise,
-                "no priors",
-                "cannot be had with measurements: link and own field are told apart by them; leave it out",
-            ),
-            (
-                self.errors,
-                "standard errors",
-                "cannot be had with measurements: what is not known of hyper-parameters is in every interval; leave it out",
-            ),
-        ];
-        match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            Some((_, what, requirement)) => Err(Error::setting("value", what, requirement)),
-            None => self.check_layers(window.dims(), 2),
-        }
+        self.check_layers(&IN_WORDS, (window.dims(), 2))
     }
 }
 
@@ -437,15 +358,6 @@ fn heard(mut members: Vec<Weighed>) -> Vec<Weighed> {
     members
 }
 
-/// Weighted mean and standard deviation.
-fn moments(values: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
-    let all: Vec<(f64, f64)> = values.collect();
-    let total: f64 = all.iter().map(|(weight, _)| weight).sum();
-    let mean = all.iter().map(|(weight, value)| weight * value).sum::<f64>() / total;
-    let square = all.iter().map(|(weight, value)| weight * (value - mean).powi(2)).sum::<f64>() / total;
-    (mean, square.sqrt())
-}
-
 fn noise(members: &[Weighed], unit: f64) -> (f64, f64) {
     moments(members.iter().map(|member| (member.log_weight.exp(), unit * member.noise.sqrt())))
 }
@@ -453,19 +365,13 @@ fn noise(members: &[Weighed], unit: f64) -> (f64, f64) {
 /// What is known of each field, over the members that have it.
 fn fields(members: &[Weighed], scaling: &Scaling, unit: f64) -> Vec<FieldReport> {
     let report = |name: &str| {
-        let own: Vec<(f64, &Vec<f64>, f64)> = members
-            .iter()
-            .flat_map(|member| {
-                member.fields.iter().map(move |(of, ranges, sd)| (of, member.log_weight.exp(), ranges, *sd))
-            })
-            .filter(|(of, ..)| *of == name)
-            .map(|(_, weight, ranges, sd)| (weight, ranges, sd))
-            .collect();
-        let (_, first, _) = own.first()?;
-        let of_axis = |r: usize| moments(own.iter().map(|(weight, ranges, _)| (*weight, ranges[r] * scaling.scale(r))));
-        let times = if name == "own" { unit } else { 1.0 };
-        let sd = moments(own.iter().map(|(weight, _, sd)| (*weight, times * sd)));
-        Some(FieldReport { name: name.into(), ranges: (0..first.len()).map(of_axis).collect(), sd })
+        let own = |member: &Weighed| -> Vec<MemberOfGroup> {
+            let of_name = member.fields.iter().filter(|(of, ..)| of == name);
+            of_name.map(|(_, ranges, sd)| (member.log_weight.exp(), ranges.clone(), *sd)).collect()
+        };
+        let own: Vec<MemberOfGroup> = members.iter().flat_map(own).collect();
+        let unit = if name == "own" { unit } else { 1.0 };
+        (!own.is_empty()).then(|| FieldReport::of(name.into(), &own, (scaling, unit)))
     };
     ["rate", "own"].into_iter().filter_map(report).collect()
 }

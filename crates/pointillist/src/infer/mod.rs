@@ -16,6 +16,7 @@ mod joint;
 mod kernel_theta;
 mod lattice;
 pub(crate) mod lbfgs;
+mod layered;
 mod measured;
 mod members;
 mod model;
@@ -36,11 +37,12 @@ pub use family::Tried;
 pub use given::{Given, Gradient, bound_at};
 #[cfg(test)]
 pub(crate) use inducing::{grid_optimum, optimum};
+pub use layered::{FieldReport, JointReport};
 pub use measured::{MeasuredFit, MeasuredReport, Measurements, Slope};
 pub use members::Alone;
 pub use model::{Budget, Family, Inducing, InducingPoints, LatticeChoice, Method, Model, Vary};
 pub use prior::Prior;
-pub use types::{FieldReport, Latent, Loading, TypesFit, TypesReport, by_type};
+pub use types::{Latent, Loading, TypesFit, TypesReport, by_type};
 
 use crate::bound::{self, Bound, Gaussian};
 use crate::covariates::{Covariate, Regressors};

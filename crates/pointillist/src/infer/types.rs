@@ -6,19 +6,17 @@
 //! latent fields, λ_c = exp(β_c + Σ_l a_cl g_l), whose loads a are learned: then the answer is an average over the numbers of latent fields.
 
 use super::course::Courses;
-use super::on_lattice::learn::check_nodes;
+use super::layered::{FieldReport, JointReport, MemberOfGroup, Things, UNHEARD};
 use super::on_lattice::types::{
     FoundTypes, LearnedLoad, OnLayers, Seen, Structure, TypesMember, TypesWanted, families, learn_types, outputs,
     starting_loads,
 };
 use super::tally::Tally;
-use super::{Asked, AskedKind, FitWatch, Model, Prior, Progress, Stop, Tried};
+use super::{Asked, FitWatch, Model, Prior, Progress, Stop, Tried};
 use crate::data::events::Events;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::field::lattice::Smoothness;
 use crate::posterior::{LayersField, Posterior, PosteriorBasis, TypesPosterior};
-use crate::settings::Vary;
 use crate::terms::Link;
 use crate::window::Scaling;
 use std::ops::ControlFlow;
@@ -31,12 +29,13 @@ const TYPES: (usize, usize) = (2, 10);
 const FEWEST_EVENTS: usize = 2;
 /// Fewer than this are told of.
 const FEW_EVENTS: usize = 10;
-/// A component of an average that counts for less than this part of the heaviest is left out.
-const UNHEARD: f64 = 1e-2;
-/// A lattice has up to so many axes.
-const MOST_AXES: usize = 3;
-/// The smoothness unless another is asked for.
-const USUAL: Smoothness = Smoothness::Two;
+/// What is said of types that are refused.
+const TYPES_IN_WORDS: Things = Things {
+    setting: "type",
+    name: "types",
+    of_link: "whose fields add up on the logarithm of a rate",
+    told_apart: "what is shared and what is own is",
+};
 /// Most latent fields, and how many nats of evidence one more may lose before no further one is tried.
 const MOST_LATENT: usize = 4;
 const LOST: f64 = 1.0;
@@ -78,43 +77,16 @@ pub struct TypesFit {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TypesReport {
-    /// Each way in which types may belong together, with about its log evidence.
-    pub tried: Vec<Tried>,
-    /// The probability of each of them, in the same order; before the events are seen they are alike.
-    pub weights: Vec<f64>,
+    /// Each way in which types may belong together; before the events are seen they are alike. Their fields, and how the fit went.
+    pub joint: JointReport,
     /// The expected number of events of each type over the window.
     pub expected: Vec<f64>,
-    /// What is known of each kind of field that counted.
-    pub fields: Vec<FieldReport>,
     /// The loads of latent fields, of their most probable number; none where types have shared and own fields.
     pub loadings: Vec<Loading>,
     /// The priors in force, by the names of hyper-parameters.
     pub priors: Vec<(String, Prior)>,
-    /// How smooth the fields are.
-    pub smoothness: Smoothness,
-    /// Nodes of the lattice of the heaviest component.
-    pub nodes: Vec<usize>,
-    /// Components of the average.
-    pub components: usize,
-    /// Why it stopped.
-    pub stop: Stop,
-    /// Evaluations of bounds.
-    pub evaluations: usize,
-    /// Wall time.
-    pub seconds: f64,
     /// Whatever the user should know, in sentences.
     pub warnings: Vec<String>,
-}
-
-/// A kind of field, averaged over the components that have it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FieldReport {
-    /// `shared` or `own`.
-    pub name: String,
-    /// Posterior mean and standard deviation of the range along each axis, in the user's units.
-    pub ranges: Vec<(f64, f64)>,
-    /// The same of its standard deviation, of the logarithm of a rate.
-    pub sd: (f64, f64),
 }
 
 impl Model {
@@ -238,13 +210,7 @@ impl Asked {
         };
         let seen: Vec<Seen> = types.iter().map(seen).collect();
         let log_units = types.iter().map(|(_, events)| scaling.log_units(events.window(), events.points())).sum();
-        let wanted = TypesWanted {
-            nodes: self.lattice.nodes.clone(),
-            smoothness: self.lattice.smoothness.unwrap_or(USUAL),
-            average: self.average,
-            is_answer: true,
-            gain: self.gain,
-        };
+        let wanted = self.wanted_of_layers();
         let structures = Structures::of(&seen, latent)?;
         let costs = structures.list.iter().map(|(_, structure)| (structure.count() as f64).powi(2));
         let courses = Courses::new(costs.collect(), 0.0);
@@ -266,18 +232,10 @@ impl Asked {
             }
         }
         let mut report = TypesReport {
-            tried: vec![],
-            weights: vec![],
+            joint: JointReport::new(wanted.smoothness, evaluations),
             expected: vec![],
-            fields: vec![],
             loadings: vec![],
             priors: vec![],
-            smoothness: wanted.smoothness,
-            nodes: vec![],
-            components: 0,
-            stop: Stop::Converged,
-            evaluations,
-            seconds: 0.0,
             warnings: few(types),
         };
         report.loadings = most_probable(&found).map_or(vec![], |found| loadings(&found.loads));
@@ -286,16 +244,12 @@ impl Asked {
             let field = LayersField::new(layers, member.layers, member.mean, member.said, member.spread);
             Posterior::new(window.clone(), scaling.clone(), Link::Log, PosteriorBasis::Layers(field))
         })?;
-        report.components = joint.components().len();
-        if let PosteriorBasis::Layers(field) = &joint.components()[0].basis {
-            report.nodes = field.nodes();
-        }
         let names = types.iter().map(|(name, _)| name.clone()).collect();
         let posterior = TypesPosterior::new(names, joint)?;
         let expected =
             |(place, (_, events)): (usize, &(String, Events))| posterior.of(place)?.expected(events.window());
         report.expected = types.iter().enumerate().map(expected).collect::<Result<_>>()?;
-        report.seconds = started.elapsed().as_secs_f64();
+        report.joint.ended(posterior.joint(), started);
         Ok(TypesFit { posterior, report })
     }
 
@@ -339,63 +293,9 @@ impl Asked {
                 return Err(Error::setting("type", name, "has another window than the first type; give all the same"));
             }
         }
-        if window.dims() > MOST_AXES {
-            let requirement = format!("are too many for types, which are known on up to {MOST_AXES}; choose some");
-            return Err(Error::setting("axes", window.dims(), requirement));
-        }
-        let refused = [
-            (
-                self.kind == AskedKind::Inducing,
-                "inducing points",
-                "are not for types, which are on a lattice; leave them out",
-            ),
-            (
-                !self.lattice.links.contains(&Link::Log),
-                "the square link",
-                "is not for types, whose fields add up on the logarithm of a rate; leave it out",
-            ),
-            (
-                self.lattice.vary == Vary::On,
-                "a scale that varies over the window",
-                "cannot be had with types yet; leave it out",
-            ),
-            (!self.covariates.is_empty(), "covariates", "cannot be had with types yet; leave one of them out"),
-            (
-                self.named().next().is_some(),
-                "a prior or value of a hyper-parameter",
-                "cannot be given with types yet; leave it out",
-            ),
-            (
-                !self.penalise,
-                "no priors",
-                "cannot be had with types: what is shared and what is own is told apart by them; leave it out",
-            ),
-            (
-                self.errors,
-                "standard errors",
-                "cannot be had with types: what is not known of hyper-parameters is in every interval; leave it out",
-            ),
-        ];
-        match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            Some((_, what, requirement)) => Err(Error::setting("type", what, requirement)),
-            None => self.check_layers(window.dims(), types.len() + 1),
-        }
-    }
-
-    /// Refuses a lattice on which so many fields cannot be.
-    pub(super) fn check_layers(&self, dims: usize, fields: usize) -> Result<()> {
-        match &self.lattice.nodes {
-            Some(nodes) => {
-                let smoothness = self.lattice.smoothness.unwrap_or(USUAL);
-                check_nodes(nodes, (dims, fields), smoothness, self.most_bytes)
-            }
-            None => Ok(()),
-        }
+        self.check_layers(&TYPES_IN_WORDS, (window.dims(), types.len() + 1))
     }
 }
-
-/// The weight of a member, with the ranges and the standard deviation of one of its groups of fields.
-type MemberOfGroup = (f64, Vec<f64>, f64);
 
 /// A way in which types may belong together, and what it came to.
 type FoundStructure = (String, Result<FoundTypes>);
@@ -437,26 +337,26 @@ impl TypesReport {
     ) -> Result<Posterior> {
         let top = found.iter().map(evidence).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = found.iter().map(|one| (evidence(one) - top).exp()).sum();
-        self.weights = found.iter().map(|one| (evidence(one) - top).exp() / total).collect();
+        self.joint.weights = found.iter().map(|one| (evidence(one) - top).exp() / total).collect();
         let (mut parts, mut first_error) = (vec![], None);
         let mut groups: Vec<(String, Vec<MemberOfGroup>)> = vec![];
         for (place, (name, outcome)) in found.into_iter().enumerate() {
             let found = match outcome {
                 Ok(found) => found,
                 Err(error) => {
-                    self.tried.push(Tried { name, outcome: Err(error.to_string()) });
+                    self.joint.tried.push(Tried { name, outcome: Err(error.to_string()) });
                     first_error.get_or_insert(error);
                     continue;
                 }
             };
             let log_evidence = found.log_evidence;
-            self.tried.push(Tried { name, outcome: Ok(log_evidence - log_units) });
+            self.joint.tried.push(Tried { name, outcome: Ok(log_evidence - log_units) });
             if !counts[place] {
                 continue;
             }
             let is_alone = counts.iter().filter(|counts| **counts).count() == 1;
-            if !found.converged && (is_alone || self.weights[place] > UNHEARD) {
-                self.stop = Stop::Evaluations;
+            if !found.converged && (is_alone || self.joint.weights[place] > UNHEARD) {
+                self.joint.stop = Stop::Evaluations;
             }
             for (name, prior) in found.priors {
                 if !self.priors.iter().any(|(known, _)| *known == name) {
@@ -468,7 +368,7 @@ impl TypesReport {
             let sum: f64 = found.members.iter().map(|(log, _)| (log - all).exp()).sum();
             let mut members = vec![];
             for (log, member) in found.members {
-                let weight = self.weights[place] * (log - all).exp() / sum;
+                let weight = self.joint.weights[place] * (log - all).exp() / sum;
                 // The first field of one number of latent fields is not that of another.
                 let is_told = !found.structure.unit || log_evidence >= top;
                 for (name, ranges, variance) in member.groups(&found.structure).filter(|_| is_told) {
@@ -483,26 +383,12 @@ impl TypesReport {
             }
             parts.push((log_evidence, Posterior::average(members)?));
         }
-        self.fields = groups.into_iter().map(|(name, members)| FieldReport::of(name, &members, scaling)).collect();
+        self.joint.fields =
+            groups.into_iter().map(|(name, members)| FieldReport::of(name, &members, (scaling, 1.0))).collect();
         if parts.is_empty() {
             return Err(first_error.unwrap_or(Error::NoEvents));
         }
         Ok(Posterior::average(parts)?.without_lighter_than(UNHEARD))
-    }
-}
-
-impl FieldReport {
-    /// Of members, each with its weight, ranges in the unit box and standard deviation.
-    fn of(name: String, members: &[MemberOfGroup], scaling: &Scaling) -> Self {
-        let total: f64 = members.iter().map(|(weight, ..)| weight).sum();
-        let moments = |value: &dyn Fn(&MemberOfGroup) -> f64| {
-            let mean = members.iter().map(|member| member.0 * value(member)).sum::<f64>() / total;
-            let square = members.iter().map(|member| member.0 * (value(member) - mean).powi(2)).sum::<f64>() / total;
-            (mean, square.sqrt())
-        };
-        let dims = members.first().map_or(0, |(_, ranges, _)| ranges.len());
-        let ranges = (0..dims).map(|r| moments(&|member| member.1[r] * scaling.scale(r))).collect();
-        Self { name, ranges, sd: moments(&|member| member.2) }
     }
 }
 

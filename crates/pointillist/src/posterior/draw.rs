@@ -149,22 +149,42 @@ impl Posterior {
 
     /// The same, with chance of its own for each `apart`: types of one draw have intensities that belong together, and events that do not.
     pub(super) fn sample_events_apart(&self, (seed, draw): (u64, u64), apart: u64) -> Result<Points> {
+        self.events_of(&mut self.drawn(seed, draw)?, (apart, draw))
+    }
+
+    /// The unknowns of draw number `draw` of `seed`, from a component by its weight.
+    pub(super) fn drawn(&self, seed: u64, draw: u64) -> Result<Drawn<'_>> {
         let seed = self.own_seed(seed);
-        let component = &self.components[self.picked(seed, draw)];
-        let (field, link) = (component.field(), component.formula());
+        let number = self.picked(seed, draw);
         let mut rng = sample::stream(seed, draw);
-        let coefficients = draw_coefficients(field, &mut rng)?;
-        let volume = self.scaling.volume();
+        let component = &self.components[number];
+        let coefficients = draw_coefficients(component.field(), &mut rng)?;
+        Ok(Drawn { number, component, coefficients, rng })
+    }
+
+    /// Events of a drawn intensity.
+    pub(super) fn events_of(&self, drawn: &mut Drawn<'_>, (apart, draw): (u64, u64)) -> Result<Points> {
+        let Drawn { component, coefficients, rng, .. } = drawn;
+        let (field, link, volume) = (component.field(), component.formula(), self.scaling.volume());
         let rates = |points: &Points| -> Result<Vec<f64>> {
             let inner = self.scaling.points_inward(points);
             let at = field.at(&inner)?;
-            let both = at.mean(&coefficients).into_iter().zip(at.residual());
+            let both = at.mean(coefficients).into_iter().zip(at.residual());
             Ok(both.map(|(f, c)| link.moments(f, *c).0 / volume).collect())
         };
         // Its numbers must not be those that made the intensity.
         let of_events = rng.random::<u64>().wrapping_add(apart.wrapping_mul(PICKING));
         Simulation::of_batches(&self.window, rates)?.draw(of_events, draw)
     }
+}
+
+/// The unknowns of one draw, and where chance goes on.
+pub(super) struct Drawn<'a> {
+    /// The number of the component that it belongs to.
+    pub(super) number: usize,
+    component: &'a Component,
+    pub(super) coefficients: Vec<f64>,
+    pub(super) rng: ChaCha8Rng,
 }
 
 /// Points in as few blocks as possible, all of about the same length: a very short one would be drawn by another method.

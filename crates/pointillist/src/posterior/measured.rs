@@ -11,6 +11,7 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::layers::one_of;
 use crate::parallel;
+use crate::sample::gaussian;
 use crate::watch::{PartWatch, Work, unwatched};
 
 /// What is looked at: events, and what was measured.
@@ -124,11 +125,27 @@ impl MeasuredPosterior {
         Ok(all)
     }
 
+    /// A whole new set of events with what is measured at each of them: draw number `draw` of `seed`. Rate and values belong to one draw of the fields. The events
+    /// are those of [`Posterior::sample_events`] of the rate.
+    pub fn sample_events(&self, seed: u64, draw: u64) -> Result<(Points, Vec<f64>)> {
+        let mut drawn = self.joint.drawn(seed, draw)?;
+        let points = self.joint.events_of(&mut drawn, (0, draw))?;
+        let PosteriorBasis::Layers(field) = &self.joint.components()[drawn.number].basis else {
+            return Err(unknown());
+        };
+        let (view, inner) = (field.taking(&one_of(1, VIEWS), 0.0), self.joint.scaling().points_inward(&points));
+        let f = view.at(&inner)?.mean(&drawn.coefficients);
+        let errors = gaussian::standard_normal(&mut drawn.rng, points.len());
+        let MeasuredState { level, unit, noise, .. } = &self.state;
+        let value = |(f, error): (f64, f64)| level + unit * f + noise[drawn.number] * error;
+        Ok((points, f.into_iter().zip(errors).map(value).collect()))
+    }
+
     /// Weight, mean and standard deviation at each place, by component.
     fn mixtures(&self, places: &Points) -> Result<Vec<Vec<(f64, f64, f64)>>> {
         let of = |component: &Component| {
             let PosteriorBasis::Layers(field) = &component.basis else {
-                return Err(Error::setting("measurements", 1, "are not known to this posterior"));
+                return Err(unknown());
             };
             let view = field.taking(&one_of(1, VIEWS), 0.0);
             // Between nodes the variance is that of a field that goes on there; the mean is linear and stays.
@@ -140,4 +157,8 @@ impl MeasuredPosterior {
         };
         self.joint.components().iter().map(of).collect()
     }
+}
+
+fn unknown() -> Error {
+    Error::setting("measurements", 1, "are not known to this posterior")
 }
