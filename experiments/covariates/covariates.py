@@ -84,7 +84,7 @@ def by_pointillist(train, test, folder, binary, with_covariates):
 
 
 def table_of_effects(results):
-    lines = ["| all trees, 90 % intervals | " + " | ".join(f"rate × for {what} | effect per {per} " for per, what in PER.values()) + " |"]
+    lines = ["| all trees, 90 % intervals | " + " | ".join(f"rate × for {what} | effect, per {per}" for per, what in PER.values()) + " |"]
     lines.append("|---" * (1 + 2 * len(PER)) + "|")
     for method, words in METHODS.items():
         effects = results.get("all", {}).get(method, {}).get("effects")
