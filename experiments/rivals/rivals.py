@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Held-out log-likelihood on rough maps: pointillist without options beside its own kernel smoothing, scikit-learn and spatstat.
 
-    python3 experiments/rivals/rivals.py FOLDER [--pointillist PATH] [--seeds 3] [--sets kenya,porto_taxi] [--only spatstat] [-o results.json]
+    python3 experiments/rivals/rivals.py FOLDER [--pointillist PATH] [--seeds 3] [--sets kenya,porto_taxi] [--only spatstat] [--budget 10min] [-o results.json]
 
 FOLDER holds uk_accidents/, quakes_global/ and porto_taxi/, each with NAME.csv (columns lon, lat) and, for the first, window.geojson;
 kenya comes with pointillist. Results are added to those in the output, so that methods and sets can be run one by one. A method whose software is not installed is left out. Needs: pip install scikit-learn shapely;
 Debian's r-cran-spatstat for spatstat.
+
+Longitudes and latitudes are plain numbers for every method, and rates per square degree: the others know of no globe. With --budget
+pointillist runs with that option, and is a method of its own, called by it.
 
 Every set is cut into two halves at random. A method sees one half; its score is the Poisson log-likelihood of the other half at the rate
 it found: the sum of log rates less the integral of the rate over the window. porto_jittered is porto_taxi with its coordinates, which are
@@ -18,6 +21,7 @@ raises every rate to at least 1e-6 of the mean rate, for all methods, and the nu
 
 import argparse
 import csv
+import functools
 import json
 import math
 import random
@@ -141,13 +145,14 @@ def logs_of(rates, train, test, bandwidth):
     return [math.log(rate) if rate > 1e-300 else far(point) for rate, point in zip(rates, test)]
 
 
-def by_pointillist(train, test, window, binary, scratch):
-    """Its own model as it comes."""
+def by_pointillist(train, test, window, binary, scratch, budget=None):
+    """Its own model as it comes, or with a budget for the choice of its lattice."""
     paths, options = pointillist_input(train, test, window, scratch)
-    command = [binary, "compare", *paths, *options, "--methods", "vbpp", "--draws", "100"]
+    own = ["--budget", budget] if budget else []
+    command = [binary, "compare", *paths, *options, *own, "--methods", "vbpp", "--draws", "100"]
     found = json.loads(subprocess.check_output(command, text=True))["methods"][0]
     score = found["log_likelihood"]  # this model has no rates of zero
-    return {OURS: {"score": score, "floored": score, "raised": 0, "seconds": found["seconds"]}}
+    return {" ".join([OURS, *own]): {"score": score, "floored": score, "raised": 0, "seconds": found["seconds"]}}
 
 
 def by_smooth(train, test, window, binary, scratch):
@@ -165,7 +170,7 @@ def by_smooth(train, test, window, binary, scratch):
 
 def pointillist_input(train, test, window, scratch):
     paths = [str(write_points(scratch / "train.csv", train)), str(write_points(scratch / "test.csv", test))]
-    return paths, ["--columns", "lon,lat", "--window", window.text, "--clip", "-q", "--json"]
+    return paths, ["--columns", "lon,lat", "--geography", "plane", "--window", window.text, "--clip", "-q", "--json"]
 
 
 def by_scikit_learn(train, test, window, binary, scratch):
@@ -247,8 +252,10 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--only", default=",".join(WAYS))
+    parser.add_argument("--budget", help="as in `pointillist fit`; for the method called pointillist")
     parser.add_argument("-o", "--output", type=Path, default=Path("rivals.json"))
     args = parser.parse_args()
+    ways = WAYS | {"pointillist": functools.partial(by_pointillist, budget=args.budget)}
     results = json.loads(args.output.read_text()) if args.output.exists() else []
     for name in args.sets.split(","):
         with tempfile.TemporaryDirectory() as scratch:
@@ -257,7 +264,7 @@ def main():
             for seed in range(args.seeds):
                 train, test = halves(points, seed)
                 for way in args.only.split(","):
-                    for method, result in WAYS[way](train, test, window, args.pointillist, scratch).items():
+                    for method, result in ways[way](train, test, window, args.pointillist, scratch).items():
                         key = {"set": name, "seed": seed, "method": method}
                         results = [r for r in results if any(r[k] != v for k, v in key.items())] + [key | result]
                         print(LINE.format(**results[-1]), flush=True)

@@ -320,3 +320,25 @@ fn what_is_said_twice_or_cannot_be_known_is_refused() {
     let far = folder.run("count model.json --quantiles 0.9999999").good();
     assert!(far.err.contains("10000000 --draws"), "{}", far.err);
 }
+
+#[test]
+fn what_cannot_be_meant_together_is_refused_with_its_reason() {
+    let folder = Folder::new();
+    folder.run("fit coal --fix lengthscale=10 --prior 'lengthscale ~ lognormal(1, 1)'").refused(&[
+        "lengthscale",
+        "held at this value",
+        "a prior on it has no say",
+        "leave one of them out",
+    ]);
+    for asked in ["--basis inducing", "--inducing 9", "--kernel 'se(year)'", "--optimise-inducing", "--method joint"] {
+        for link in ["log", "auto"] {
+            folder.run(&format!("fit coal {asked} --link {link}")).refused(&[
+                &format!("--link {link} is for a lattice alone"),
+                asked.split(' ').next().unwrap(),
+                "its integral has no closed form",
+                "--link square",
+            ]);
+        }
+    }
+    folder.run("fit coal --basis lattice --inducing 9 --link log").refused(&["--inducing has no effect"]);
+}

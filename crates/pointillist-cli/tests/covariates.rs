@@ -142,6 +142,24 @@ fn a_curve_is_told_at_values_beside_its_mean() {
     folder.run("count curve.json").good();
 }
 
+/// The raster alone says what a covariate is: a column beside the events changes nothing, and that is said.
+#[test]
+fn a_column_of_a_covariate_beside_the_events_is_not_used_and_that_is_said() {
+    let folder = folder();
+    let trees = String::from_utf8(folder.read("trees.csv")).unwrap();
+    let rows: String = trees.lines().skip(1).map(|row| format!("{row},1\n")).collect();
+    folder.write("more.csv", format!("x,y,elevation\n{rows}"));
+    let fit = |events: &str, covariate: &str| {
+        let asked = "--columns x,y --window 0,10,0,10 --nodes 12x12 --smoothness 2 --average off --json";
+        folder.run(&format!("fit {events} {asked} {covariate}")).good()
+    };
+    let (plain, more) = (fit("trees.csv", "--covariate ground.csv"), fit("more.csv", "--covariate ground.csv"));
+    assert_eq!(plain.json()["effects"], more.json()["effects"]);
+    let sentence = "more.csv has a column `elevation` too, which is not used: an event has the value of its cell";
+    assert!(more.err.contains(sentence) && !plain.err.contains("not used"), "{}", more.err);
+    assert!(!fit("more.csv", "").err.contains("not used"));
+}
+
 #[test]
 fn bad_covariates_are_refused_in_a_sentence() {
     let folder = folder();

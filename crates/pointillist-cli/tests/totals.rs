@@ -332,3 +332,24 @@ fn what_lies_beyond_an_exposure_adds_up() {
         assert!((count("") / 400.0 - 1.0).abs() < NEAR, "{basis}");
     }
 }
+
+/// 200 events per unit in one unit of 1,000, and none elsewhere.
+#[test]
+fn a_cluster_in_a_wide_window_leaves_the_rest_of_it_empty() {
+    let (folder, mut held) = (Folder::new(), 0);
+    for seed in 0..3 {
+        let rate = "--intensity '200*step(x - 250)*step(251 - x)' --columns x --window 0,1000";
+        folder.run(&format!("simulate {rate} --seed {seed} -o cluster.csv")).good();
+        folder.run("fit cluster.csv --window 0,1000 -o cluster.json").good();
+        let told = folder.run("count cluster.json --in 0,1000 --in 500,1000 --json").good().json();
+        let [whole, empty] = [0, 1].map(|region| &told["regions"][region]);
+        let end = |of: &Value, quantile: &str| of["quantiles"][quantile].as_f64().unwrap();
+        assert!(empty["mean"].as_f64().unwrap() < 2.0, "{seed}: {empty}");
+        assert!(end(empty, "0.05") < 0.2 && end(&empty["new_count"], "0.05") == 0.0, "{seed}: {empty}");
+        held += usize::from(end(whole, "0.05") <= 200.0 && 200.0 <= end(whole, "0.95"));
+        let new = &whole["new_count"];
+        assert!(end(new, "0.05") <= 200.0 && 200.0 <= end(new, "0.95"), "{seed}: {whole}");
+    }
+    // A band of 90 % of the total may miss the truth in one of three sets.
+    assert!(held >= 2, "{held} of 3");
+}

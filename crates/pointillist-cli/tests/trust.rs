@@ -77,3 +77,33 @@ fn warnings_do_not_contradict_each_other() {
     let first = text.lines().next().unwrap();
     assert!(first.split(' ').all(|word| word.len() < 9), "{first}");
 }
+
+#[test]
+fn what_an_average_leaves_out_is_said() {
+    let folder = Folder::new();
+    let (text, json) = (folder.run("fit coal").good().out, folder.run("fit coal --json").good().json());
+    assert!(text.contains("left out     constant rate, below 0.5 %; components below 1 % of the heaviest"), "{text}");
+    let weights: Vec<f64> =
+        json["components"].as_array().unwrap().iter().map(|one| one["weight"].as_f64().unwrap()).collect();
+    let (least, most) = weights.iter().fold((1.0f64, 0.0f64), |(low, high), w| (low.min(*w), high.max(*w)));
+    // As light as that, and not lighter.
+    assert!(weights.len() > 20 && (0.01..0.05).contains(&(least / most)), "{least} {most}");
+    let alone = folder.run("fit coal --average off").good().out;
+    assert!(!alone.contains("left out"), "{alone}");
+}
+
+/// With many events on few nodes hyper-parameters are known well enough, and the summary says that no average over them was made.
+#[test]
+fn an_average_that_makes_no_difference_is_not_made_and_that_is_said() {
+    let folder = Folder::new();
+    let sentence = "hyper-parameters stay at their best, others would move no band by 1 % of its width";
+    for (rate, is_alone) in [("900*(1 + 0.9*sin(3*x))", true), ("9*(1 + 0.9*sin(3*x))", false)] {
+        let drawn = format!("simulate --intensity '{rate}' --columns x --window 0,10 --seed 1 -o wave.csv");
+        folder.run(&drawn).good();
+        let fit = "fit wave.csv --window 0,10 --link log --smoothness 2 --nodes 12 --vary off";
+        let (text, json) = (folder.run(fit).good().out, folder.run(&format!("{fit} --json")).good().json());
+        assert_eq!(text.contains(sentence), is_alone, "{text}");
+        assert_eq!(json["alone"] == "no_difference", is_alone);
+        assert_eq!(json["components"].as_array().unwrap().len() == 1, is_alone);
+    }
+}

@@ -43,6 +43,11 @@ pub struct ComponentSummary {
     pub covariates: bool,
 }
 
+/// A family that counts for less is not named in an average.
+const SHOWN: f64 = 0.005;
+/// The components that the library drops, in words.
+const LIGHT: &str = "components below 1 % of the heaviest";
+
 /// What becomes of clusters that the rate follows.
 const BURSTS: &str = "their clusters are taken for changes of the rate";
 
@@ -177,11 +182,22 @@ impl<'a> Told<'a> {
         self.summary.components.iter().filter(|component| !component.constant)
     }
 
-    /// Which families there are, and how much they count.
-    fn families(&self) -> String {
-        let components = &self.summary.components;
+    /// What has no place in the average, or none in what is said of it.
+    pub fn left_out(&self) -> Option<String> {
+        let families = self.weights();
+        let is_shown = |name: &str| families.iter().any(|(known, weight)| known.ends_with(name) && *weight > SHOWN);
+        let tried = self.summary.tried.iter().filter(|tried| tried.elbo.is_some() && !is_shown(&tried.name));
+        let unseen: Vec<&str> = tried.map(|tried| tried.name.as_str()).collect();
+        let light = (self.summary.components.len() > 1).then(|| LIGHT.to_string());
+        let families = (!unseen.is_empty()).then(|| format!("{}, below {} %", unseen.join(", "), 100.0 * SHOWN));
+        let both: Vec<String> = families.into_iter().chain(light).collect();
+        (!both.is_empty()).then(|| both.join("; "))
+    }
+
+    /// Which families there are, and how much they count; the heaviest first.
+    fn weights(&self) -> Vec<(String, f64)> {
         let mut families: Vec<(String, f64)> = Vec::new();
-        for component in components {
+        for component in &self.summary.components {
             let name = component.family();
             match families.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, weight)) => *weight += component.weight,
@@ -189,12 +205,18 @@ impl<'a> Told<'a> {
             }
         }
         families.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let words: Vec<String> = families
+        families
+    }
+
+    /// The families, in words.
+    fn families(&self) -> String {
+        let words: Vec<String> = self
+            .weights()
             .iter()
-            .filter(|(_, weight)| *weight > 0.005)
+            .filter(|(_, weight)| *weight > SHOWN)
             .map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight))
             .collect();
-        let count = match components.len() {
+        let count = match self.summary.components.len() {
             1 => String::new(),
             count => format!("an average of {count}: "),
         };

@@ -110,6 +110,20 @@ pub fn read_covariates(settings: &CovariateSettings, events: &Events) -> Result<
     Ok(all)
 }
 
+/// A sentence on covariates of which the table of events has a column of its own. That is not used: the integral over the window is of the raster, and a
+/// likelihood that had other values at the events would be of no rate at all.
+pub fn columns_not_used(source: &str, bytes: &[u8], all: &[Covariate]) -> Result<Option<String>, InputError> {
+    let header = read_header(source_name(source), bytes, &Default::default())?;
+    let names = all.iter().map(Covariate::name).filter(|name| header.iter().any(|(column, _)| column == name));
+    let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    Ok((!names.is_empty()).then(|| {
+        let source = source_name(source);
+        format!(
+            "{source} has a column {names} too, which is not used: an event has the value of its cell in the raster, as the integral over the window has"
+        )
+    }))
+}
+
 /// What becomes of a column or a band.
 fn kind(name: &str, is_number: bool, settings: &CovariateSettings) -> Kind {
     let is_in = |names: &[String]| names.iter().any(|known| known == name);

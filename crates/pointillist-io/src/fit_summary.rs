@@ -667,6 +667,9 @@ impl Summary {
             let tried = self.tried.iter().map(TriedSummary::text).collect::<Vec<_>>().join(", ");
             let what = if self.averaged { "log evidence: " } else { "bound: " };
             row("tried", format!("{what}{tried}"));
+            if let Some(words) = Told::of(self).and_then(|told| told.left_out()) {
+                row("left out", words);
+            }
         }
         if let Some(coverage) = &self.coverage {
             row("posterior", coverage.text());

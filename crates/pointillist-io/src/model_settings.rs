@@ -147,6 +147,7 @@ impl FitSettings {
         if self.max_evaluations == Some(0) {
             return Err(message![Setting::MaxEvaluations.given(0), " leaves nothing to do; allow at least one"].into());
         }
+        self.refuse_link()?;
         self.refuse_contradictions(&fixed, &priors)?;
         let budget = self.budget.as_deref().map(budget).transpose()?;
         Ok(Model {
@@ -171,7 +172,7 @@ impl FitSettings {
         let average = self.average != Some(false);
         let is_held = fixed.iter().any(|(name, _)| name == "mean");
         let is_learned = self.mean == Some(Mean::Constant) && !is_held;
-        if average && is_learned && !self.asks_for_inducing() && self.basis != Basis::Inducing {
+        if average && is_learned && !self.asks_for_inducing() {
             return Err(message![
                 Setting::Mean.given("constant"),
                 " is learned as one value, and an average integrates over it; add ",
@@ -255,8 +256,34 @@ impl FitSettings {
         }
     }
 
+    /// What asks for inducing points, if something does.
+    fn inducing_asked_by(&self) -> Option<Message> {
+        let given = |is_given: bool, setting: Setting| is_given.then(|| Message::from(setting));
+        (self.basis == Basis::Inducing)
+            .then(|| Setting::Basis.given("inducing"))
+            .or(given(self.inducing.is_some(), Setting::Inducing))
+            .or(given(self.kernel.is_some(), Setting::Kernel))
+            .or(given(self.cycle.is_some(), Setting::Cycle))
+            .or(given(self.optimise_inducing, Setting::OptimiseInducing))
+            .or((self.method == Some(Method::Joint)).then(|| Setting::Method.given("joint")))
+    }
+
+    /// Refuses a link that inducing points do not have, and says why.
+    pub fn refuse_link(&self) -> Result<(), Message> {
+        let other = self.link.as_ref().filter(|_| self.is_other_link() && self.basis != Basis::Lattice);
+        let (Some(link), Some(by)) = (other, self.inducing_asked_by()) else { return Ok(()) };
+        Err(message![
+            Setting::Link.given(link),
+            " is for a lattice alone: with inducing points, for which ",
+            by,
+            " asks, its integral has no closed form; leave that out, or take ",
+            Setting::Link.given("square")
+        ])
+    }
+
     /// Refuses what is said and has no effect beside the rest. A front end that knows what was typed has its own way.
     pub fn refuse_idle(&self) -> Result<(), Message> {
+        self.refuse_link()?;
         let given = |is_given: bool, setting: Setting| is_given.then_some(setting);
         let for_nodes = given(self.tolerance.is_some(), Setting::Tolerance);
         let for_lattices = given(self.nodes.is_some(), Setting::Nodes)
@@ -293,19 +320,7 @@ impl FitSettings {
     /// What f is made of.
     fn family(&self, axes: &[Axis]) -> Result<Family, InputError> {
         match self.shape() {
-            Shape::Inducing => {
-                if let Some(link) = self.link.as_ref().filter(|_| self.is_other_link()) {
-                    return Err(message![
-                        Setting::Link.given(link),
-                        " is for a lattice alone: with inducing points its integral has no closed form; take ",
-                        Setting::Basis.given("lattice"),
-                        ", or ",
-                        Setting::Link.given("square")
-                    ]
-                    .into());
-                }
-                Ok(self.inducing_points(axes)?.into())
-            }
+            Shape::Inducing => Ok(self.inducing_points(axes)?.into()),
             Shape::Lattice(by) => {
                 if self.mean == Some(Mean::Paper) {
                     let paper = Setting::Mean.given("paper");
@@ -343,11 +358,7 @@ impl FitSettings {
 
     /// Whether something is asked for that only inducing points have.
     fn asks_for_inducing(&self) -> bool {
-        self.inducing.is_some()
-            || self.kernel.is_some()
-            || self.cycle.is_some()
-            || self.optimise_inducing
-            || self.method == Some(Method::Joint)
+        self.inducing_asked_by().is_some()
     }
 
     /// Whether a link means a lattice: the square does, unless inducing points are asked for.

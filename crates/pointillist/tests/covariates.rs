@@ -317,31 +317,34 @@ fn by_grid(events: &Events, raster: &Covariate, side: f64, nodes: usize) -> [f64
 /// The ends of an interval by the average of a fit, and by a fine grid.
 type Both = ([f64; 2], [f64; 2]);
 
-/// Sets on a line with one family: ends of intervals by the average of a fit, and by a fine grid; and the truth. Range and sd are known to nobody: the same in
+/// Sets on so many axes with one family: ends of intervals by the average of a fit, and on a line by a fine grid too. Range and sd are known to nobody: the same in
 /// all sets, or drawn from their priors.
-fn beside_a_grid(sets: usize, from_priors: bool, with_grid: bool) -> Vec<Both> {
-    let (side, cells, coarse, beta, nodes) = (10.0, 80, 40, 0.5, 60);
-    let covariates = Fields::new(1, side, coarse, 4.0);
+fn beside_a_grid(dims: usize, sets: usize, from_priors: bool, with_grid: bool) -> Vec<Both> {
+    let (side, beta) = (10f64, 0.5);
+    let (cells, coarse, nodes, events, short) =
+        if dims == 1 { (80, 40, 60, 200.0, 0.02) } else { (30, 15, 20, 300.0, 0.1) };
+    let covariates = Fields::new(dims, side, coarse, 4.0);
     let one = |set: usize| {
         let mut rng = ChaCha8Rng::seed_from_u64(4000 + set as u64);
         let [u, v] = [rng.random::<f64>(), rng.random::<f64>()].map(|u| -(1.0 - u).ln());
         let (range, sd) = match from_priors {
             // No more than a few hundred thousand events, and no field that no cell shows.
-            true => ((20f64.ln() / u).powi(2) * 0.02 * side, (v * 3.0 / 20f64.ln()).min(3.0)),
+            true => ((20f64.ln() / u).powf(2.0 / dims as f64) * short * side, (v * 3.0 / 20f64.ln()).min(3.0)),
             false => (4.0, 0.7),
         };
         let z = standardised(covariates.draw(&mut rng));
-        let raster = surface("z", 1, side, coarse, z);
-        let field = Fields::new(1, side, cells, range.clamp(0.3, 300.0)).draw(&mut rng);
-        let level = (200.0 / side).ln() - 0.5 * (sd * sd + beta * beta);
-        let own = middles(1, side, cells);
+        let raster = surface("z", dims, side, coarse, z);
+        let field = Fields::new(dims, side, cells, range.clamp(0.3, 300.0)).draw(&mut rng);
+        let level = (events / side.powi(dims as i32)).ln() - 0.5 * (sd * sd + beta * beta);
+        let own = middles(dims, side, cells);
         let rate: Vec<f64> =
             field.iter().zip(&own).map(|(g, at)| (level + sd * g + beta * raster.at(at)).exp()).collect();
-        let Drawn { events, .. } = drawn(1, side, cells, &rate, &mut rng);
+        let Drawn { events, .. } = drawn(dims, side, cells, &rate, &mut rng);
         if events.is_empty() {
             return None;
         }
-        let model = Model { covariates: vec![raster.clone()], checked: false, ..of(on_lattice(Some(vec![nodes]))) };
+        let model =
+            Model { covariates: vec![raster.clone()], checked: false, ..of(on_lattice(Some(vec![nodes; dims]))) };
         let [low, _, high] = model.fit(&events).unwrap().posterior.effects()[0].quantiles;
         Some(([low, high], if with_grid { by_grid(&events, &raster, side, nodes) } else { [low, high] }))
     };
@@ -351,10 +354,28 @@ fn beside_a_grid(sets: usize, from_priors: bool, with_grid: bool) -> Vec<Both> {
 /// The average of a fit over range and sd is that of a fine grid.
 #[test]
 fn an_interval_is_that_of_a_fine_grid_of_ranges_and_deviations() {
-    for (own, grid) in beside_a_grid(1, false, true) {
+    for (own, grid) in beside_a_grid(1, 1, false, true) {
         let width = grid[1] - grid[0];
         assert!((own[0] - grid[0]).abs() < 0.06 * width && (own[1] - grid[1]).abs() < 0.06 * width, "{own:?} {grid:?}");
     }
+}
+
+/// The percentage of intervals that hold the effect, and their mean width.
+fn covered(all: &[Both], of: fn(&Both) -> [f64; 2]) -> (f64, f64) {
+    let ends: Vec<[f64; 2]> = all.iter().map(of).collect();
+    let inside = ends.iter().filter(|[low, high]| *low <= 0.5 && 0.5 <= *high).count();
+    let width = ends.iter().map(|[low, high]| high - low).sum::<f64>() / ends.len() as f64;
+    (100.0 * inside as f64 / ends.len() as f64, width)
+}
+
+/// `cargo test --release -p pointillist --test all covariates::intervals_in_the_plane -- --ignored --nocapture`.
+#[test]
+#[ignore = "long: minutes"]
+fn intervals_in_the_plane_over_the_priors() {
+    let all = beside_a_grid(2, 200, true, false);
+    let (part, width) = covered(&all, |both| both.0);
+    println!("a plane, {} sets: a 90 % interval holds the effect in {part:.1} %, {width:.3} wide", all.len());
+    assert!((86.0..=94.0).contains(&part), "{part}");
 }
 
 /// `cargo test --release -p pointillist --test all covariates::intervals_beside -- --ignored --nocapture`.
@@ -362,14 +383,8 @@ fn an_interval_is_that_of_a_fine_grid_of_ranges_and_deviations() {
 #[ignore = "long: minutes"]
 fn intervals_beside_a_fine_grid_and_over_the_priors() {
     for (from_priors, sets, with_grid) in [(true, 200, false), (false, 200, false), (false, 40, true)] {
-        let all = beside_a_grid(sets, from_priors, with_grid);
-        let covered = |of: fn(&Both) -> [f64; 2]| {
-            let ends: Vec<[f64; 2]> = all.iter().map(of).collect();
-            let inside = ends.iter().filter(|[low, high]| *low <= 0.5 && 0.5 <= *high).count();
-            let width = ends.iter().map(|[low, high]| high - low).sum::<f64>() / ends.len() as f64;
-            (100.0 * inside as f64 / ends.len() as f64, width)
-        };
-        let (own, grid) = (covered(|both| both.0), covered(|both| both.1));
+        let all = beside_a_grid(1, sets, from_priors, with_grid);
+        let (own, grid) = (covered(&all, |both| both.0), covered(&all, |both| both.1));
         let drawn = if from_priors { "drawn from their priors" } else { "the same in all sets" };
         let beside =
             if with_grid { format!("; by a fine grid in {:.1} %, {:.3} wide", grid.0, grid.1) } else { String::new() };

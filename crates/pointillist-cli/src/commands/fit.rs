@@ -145,8 +145,11 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         return fit_summary(summarised, args, context);
     }
     let bytes = given[0].open()?.table()?;
-    let loaded = input::events_from(&paths[0], &bytes, &options.events)?;
+    let mut loaded = input::events_from(&paths[0], &bytes, &options.events)?;
     let covariates = io::covariates::read_covariates(&covariates, &loaded.events)?;
+    if !covariates.is_empty() {
+        loaded.warnings.extend(io::covariates::columns_not_used(&paths[0], &bytes, &covariates)?);
+    }
     fit_with(loaded, options, covariates, context)
 }
 

@@ -65,6 +65,7 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
         context.refuse_idle(Mode::EveryEvent)?;
     }
     let settings = options.settings();
+    settings.refuse_link()?;
     match settings.shape() {
         Shape::Inducing => context.refuse_idle(Mode::OnInducing("--basis inducing"))?,
         Shape::Lattice(by) => context.refuse_idle(Mode::OnLattice(&spelled(&by)))?,
