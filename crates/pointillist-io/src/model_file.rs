@@ -129,7 +129,7 @@ impl ModelFileError {
             Self::Types { file, names } => {
                 let names = names.join(", ");
                 message![
-                    "{file} is a model of several types ({names}), and what is asked for is not known of those; predict, count, contrast, plot, sample, simulate, score, check --fit, report and show are; \
+                    "{file} is a model of several types ({names}), and what is asked for is not known of those; predict, count, contrast, plot, sample, simulate, score, report, show and the check of a fit are; \
                      or fit one type by itself"
                 ]
             }
