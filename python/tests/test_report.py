@@ -23,7 +23,7 @@ def browser() -> Iterator[Any]:
         pytest.skip("no Chromium on this machine")
     from playwright.sync_api import sync_playwright
 
-    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         yield running
@@ -196,6 +196,58 @@ def test_a_map_over_time_has_a_slider(browser: Any, tmp_path: Any) -> None:
         assert mean == pytest.approx(model.rate([[x, y, t]]).mean[0], rel=1e-3)
         means.append((t, mean))
     assert means[0][0] < means[1][0] and means[0][1] != means[1][1]
+    shown.is_clean()
+
+
+def test_each_trial_has_a_row_of_its_events(browser: Any, tmp_path: Any) -> None:
+    rng = np.random.default_rng(4)
+    # The second of ten trials has no events, the last as many as three others.
+    trials = [np.sort(rng.uniform(0, 2, n)) for n in (30, 0, *[30] * 7, 90)]
+    model = pt.IntensityModel(average=False).fit(trials, window=(0, 2))
+    path = tmp_path / "trials.html"
+    model.to_html(path)
+    shown = Page(browser, path)
+    # Ten rows of five pixels below the axis; how many pixels of each are ink.
+    ink = shown.page.evaluate(
+        """() => { const canvas = document.querySelector("#picture canvas"), c = canvas.getContext("2d"), foot = canvas.height - 52;
+        return [...Array(10).keys()].map(row => c.getImageData(0, foot + 5 * row, canvas.width, 4).data.filter((v, i) => i % 4 === 3 && v > 60).length); }"""
+    )
+    assert ink[1] == 0 and min(ink[:1] + ink[2:]) > 30 and ink[9] > 1.5 * max(ink[:9]), ink
+    assert "events per unit of x and trial" in shown.point_at(0.5, 0.3)
+    shown.is_clean()
+
+
+def test_hover_on_the_globe_is_in_degrees(browser: Any, tmp_path: Any) -> None:
+    rng = np.random.default_rng(5)
+    events = np.concatenate([rng.uniform([7, 46], [9, 48], (80, 2)), rng.normal([8.5, 46.5], 0.1, (80, 2))])
+    model = pt.IntensityModel(average=False).fit(events, window=[(7, 9), (46, 48)], names=["lon", "lat"])
+    path = tmp_path / "globe.html"
+    model.to_html(path, cells=60)
+    shown = Page(browser, path)
+    for across, down in ((0.3, 0.4), (0.5, 0.6)):
+        lon, lat, mean = numbers(shown.point_at(across, down), "lon # degrees, lat # degrees: mean #")
+        assert 7 < lon < 9 and 46 < lat < 48
+        assert mean == pytest.approx(model.rate([[lon, lat]]).mean[0], rel=1e-3)
+    assert "events per km²" in shown.page.locator(".values").inner_text()
+    shown.is_clean()
+
+
+def test_dates_are_those_of_the_local_clocks(browser: Any, tmp_path: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    zone = "Europe/Lisbon"
+    # Clocks go forward on 29 March; UTC is an hour behind then.
+    times = pd.Series(pd.Timestamp("2026-03-24", tz="UTC") + pd.to_timedelta(np.sort(np.random.default_rng(2).uniform(0, 11.5, 240)), unit="D"), name="time")
+    model = pt.IntensityModel(average=False).fit(times, window=("2026-03-24", "2026-04-05"), time_zone=zone)
+    path = tmp_path / "local.html"
+    model.to_html(path)
+    shown = Page(browser, path)
+    for across in (0.2, 0.9):
+        text = shown.point_at(across, 0.4)
+        found = re.search(r"time (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d): mean ([\d.]+)", text)
+        assert found, text
+        at = pd.Series([pd.Timestamp(found.group(1), tz=zone)])
+        assert float(found.group(2)) == pytest.approx(model.rate(at).mean[0], rel=1e-3)
+    assert "date (Europe/Lisbon)" in path.read_text(encoding="utf-8")
     shown.is_clean()
 
 

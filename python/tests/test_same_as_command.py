@@ -276,6 +276,19 @@ def test_cycles_write_the_same_kernel(command: Command, tmp_path: Path, option: 
     assert set(cycle if isinstance(cycle, list) else [cycle]) <= set(ours.components([0.5]))
 
 
+def test_a_cycle_on_a_map_is_not_flat(command: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    days = np.concatenate([rng.uniform(0, 2, 60), rng.choice([0.5, 1.5], 140) + rng.normal(0, 0.08, 140)])
+    events = np.column_stack([np.sqrt(rng.uniform(0, 1, 200)), rng.uniform(0, 1, 200), days])
+    pd.DataFrame(events, columns=["x", "y", "t"]).to_csv(tmp_path / "map.csv", index=False)
+    theirs = fitted(command, tmp_path, tmp_path / "map.csv", "--window", "0,1,0,1,0,2", "--unit", "t=days", "--cycle", "day", "--average", "off", "--inducing", "3x3x14")
+    model = pt.IntensityModel(cycle="day", average=False, inducing=(3, 3, 14))
+    ours = model.fit(events, window=[(0, 1), (0, 1), (0, 2)], names=["x", "y", "t"], units={"t": "days"}, source="map.csv").posterior_
+    assert without_words(ours.to_json()) == without_words(theirs)
+    west, east, night = ours.rate([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5], [0.9, 0.5, 1.0]]).mean
+    assert east > 2 * west and east > 2 * night
+
+
 @pytest.mark.parametrize("window", [("2026-10-20", "2026-11-01"), ("2026-03-24", "2026-04-05")])
 def test_clocks_of_a_time_zone(command: Command, tmp_path: Path, window: tuple[str, str]) -> None:
     # Clocks go back, or forward, within the window.

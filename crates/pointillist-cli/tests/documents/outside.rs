@@ -7,8 +7,9 @@ use super::page::root;
 use pointillist_cli::hostile;
 use std::path::Path;
 
-/// Commands of the system that a block may use.
-const SYSTEM: [&str; 8] = ["awk", "cat", "gh", "grep", "mkdir", "rustup", "tar", "test"];
+/// Commands of the system that a block may use, and those of GDAL, which a page on it names.
+const SYSTEM: [&str; 11] =
+    ["awk", "cat", "gdalinfo", "gdalwarp", "gh", "grep", "mkdir", "ogr2ogr", "rustup", "tar", "test"];
 
 /// Looks at every line of a script; the first thing that is wrong.
 pub fn check_script(script: &str) -> Result<(), String> {
