@@ -6,7 +6,7 @@
 //! latent fields, λ_c = exp(β_c + Σ_l a_cl g_l), whose loads a are learned: then the answer is an average over the numbers of latent fields.
 
 use super::course::Courses;
-use super::on_lattice::learn::check_nodes;
+use super::on_lattice::learn::{bytes_of_fields, check_nodes};
 use super::on_lattice::types::{
     FoundTypes, LearnedLoad, OnLayers, Seen, Structure, TypesMember, TypesWanted, families, learn_types, outputs,
     starting_loads,
@@ -387,7 +387,7 @@ impl Asked {
         match &self.lattice.nodes {
             Some(nodes) => {
                 let smoothness = self.lattice.smoothness.unwrap_or(USUAL);
-                check_nodes(nodes, (dims, fields), smoothness, self.most_bytes)
+                check_nodes(nodes, dims, |nodes| bytes_of_fields(fields, nodes, smoothness), self.most_bytes)
             }
             None => Ok(()),
         }
@@ -444,13 +444,13 @@ impl TypesReport {
             let found = match outcome {
                 Ok(found) => found,
                 Err(error) => {
-                    self.tried.push(Tried { name, outcome: Err(error.to_string()) });
+                    self.tried.push(Tried { name, outcome: Err(error.to_string()), ended_early: None });
                     first_error.get_or_insert(error);
                     continue;
                 }
             };
             let log_evidence = found.log_evidence;
-            self.tried.push(Tried { name, outcome: Ok(log_evidence - log_units) });
+            self.tried.push(Tried { name, outcome: Ok(log_evidence - log_units), ended_early: None });
             if !counts[place] {
                 continue;
             }
