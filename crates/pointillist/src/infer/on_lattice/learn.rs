@@ -268,11 +268,11 @@ fn tied_or_not_before<'a, 't, 'w>(
     match found {
         Some(found) => {
             other.take_over(search);
-            other.from_rung(found, (ladder, cheap))
+            other.up_from(found, (ladder, cheap))
         }
         None => {
             search.work.set(search.work.get() + other.work.get());
-            search.from_rung(run, (ladder, cheap))
+            search.up_from(run, (ladder, cheap))
         }
     }
 }
@@ -373,7 +373,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
     }
 
     /// The last of some lattices, from the run on one of those before it.
-    fn from_rung(mut self, run: Run<OnLattice<'a>>, (ladder, rung): (&[Vec<usize>], usize)) -> Result<Learned> {
+    fn up_from(mut self, run: Run<OnLattice<'a>>, (ladder, rung): (&[Vec<usize>], usize)) -> Result<Learned> {
         let run = if self.is_left_behind { run } else { self.along(ladder, rung..ladder.len(), Some(run))? };
         let choice = self.arrived(&run, &ladder[ladder.len() - 1]);
         self.finish(run, choice)
