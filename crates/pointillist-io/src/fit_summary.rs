@@ -357,20 +357,21 @@ pub struct TriedSummary {
     pub name: String,
     /// Its bound.
     pub elbo: Option<f64>,
-    /// Why it has none.
+    /// Why it has none, or is not that of the lattice that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl TriedSummary {
     fn new(tried: &Tried) -> Self {
-        let (elbo, note) = (tried.outcome.as_ref().ok().copied(), tried.outcome.as_ref().err().cloned());
-        Self { name: tried.name.clone(), elbo, note }
+        let note = tried.outcome.as_ref().err().or(tried.ended_early.as_ref()).cloned();
+        Self { name: tried.name.clone(), elbo: tried.outcome.as_ref().ok().copied(), note }
     }
 
     fn text(&self) -> String {
         match (self.elbo, &self.note) {
-            (Some(elbo), _) => format!("{} {elbo:.4}", self.name),
+            (Some(elbo), None) => format!("{} {elbo:.4}", self.name),
+            (Some(elbo), Some(note)) => format!("{} {elbo:.4} ({note})", self.name),
             (None, note) => format!("{} ({})", self.name, note.as_deref().unwrap_or("failed")),
         }
     }

@@ -168,6 +168,7 @@ pub struct BorderedDesign<D> {
 }
 
 /// What [`BorderedDesign`] reads variances from.
+#[derive(Clone)]
 pub struct BorderedSpread<S> {
     pub(crate) inner: S,
     /// U. // (M, k)

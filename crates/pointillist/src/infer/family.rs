@@ -49,6 +49,8 @@ pub struct Tried {
     pub name: String,
     /// Its bound, or about its evidence where that is averaged over; or why it has none.
     pub outcome: std::result::Result<f64, String>,
+    /// Why it was not carried on to the lattice that was asked for, if it was not.
+    pub ended_early: Option<String>,
 }
 
 /// What a fit sees: the events, and an earlier fit from which it goes on.
@@ -133,7 +135,8 @@ impl Fitted {
         let evidence = fit.evidence();
         let Fit { posterior, report } = fit;
         self.work += report.work;
-        self.tried.push(Tried { name, outcome: Ok(report.log_evidence.unwrap_or(report.bound.total())) });
+        let outcome = Ok(report.log_evidence.unwrap_or(report.bound.total()));
+        self.tried.push(Tried { name, outcome, ended_early: report.ended_early.clone() });
         // Of a rate that does not vary there is no story to tell.
         let is_constant = posterior.lattice().is_some_and(|lattice| lattice.is_constant());
         if !is_constant && self.best.as_ref().is_none_or(|(best, ..)| evidence > *best) {
@@ -157,7 +160,7 @@ impl Fitted {
     }
 
     fn add_error(&mut self, name: String, error: Error) {
-        self.tried.push(Tried { name, outcome: Err(error.to_string()) });
+        self.tried.push(Tried { name, outcome: Err(error.to_string()), ended_early: None });
         self.first_error.get_or_insert(error);
     }
 }
@@ -178,7 +181,7 @@ impl Asked {
         watch: &mut FitWatch<'_>,
     ) -> Result<Fit> {
         self.refuse_to_vary(data.window().dims())?;
-        let trials = self.trials(data);
+        let trials = self.in_order(self.trials(data), data, watch)?;
         let courses = Courses::new(
             trials.iter().map(|trial| trial.cost(trials[0])).chain(std::iter::once(VARYING_COSTS)).collect(),
             CHECKS_COST,
@@ -232,6 +235,30 @@ impl Asked {
             _ => return Ok(()),
         };
         Err(Error::setting("vary", "on", why))
+    }
+
+    /// Families in the order of their evidence on a coarser lattice, if the one that is asked for takes long: where the best of them goes first, others need not go
+    /// all the way.
+    fn in_order(&self, mut trials: Vec<Trial>, data: Data<'_>, watch: &mut FitWatch<'_>) -> Result<Vec<Trial>> {
+        let of_lattice = trials.iter().filter(|trial| matches!(trial, Trial::Lattice(..))).count();
+        let Some(nodes) = self.quick_lattice(data.window().dims()).filter(|_| of_lattice > 1) else {
+            return Ok(trials);
+        };
+        let lattice = LatticeChoice { nodes: Some(nodes), ..self.lattice.clone() };
+        let quick = Self { lattice, average: false, errors: false, ..self.clone() };
+        let mut found = Vec::with_capacity(of_lattice);
+        for trial in &trials[..of_lattice] {
+            let mut tell = |progress: &Progress| watch(&Progress { part: 0.0, ..*progress });
+            let fits = matches!(trial, Trial::Lattice(smoothness, link) if self.fits(*smoothness, *link));
+            found.push(match fits.then(|| quick.fit_trial(*trial, (data, None), None, &mut tell)) {
+                Some(Ok((fit, _))) => (*trial, fit.evidence()),
+                Some(Err(Error::Cancelled)) => return Err(Error::Cancelled),
+                _ => (*trial, f64::NEG_INFINITY),
+            });
+        }
+        found.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        trials.splice(..of_lattice, found.into_iter().map(|(trial, _)| trial));
+        Ok(trials)
     }
 
     /// Each family after the others, which it need not follow where they are far ahead.
@@ -370,5 +397,107 @@ impl Asked {
     /// Whether a value or a prior of this hyper-parameter is given.
     pub(super) fn says_of(&self, name: &str) -> bool {
         self.named().any(|given| given == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::events::Events;
+    use crate::data::points::Points;
+    use crate::infer::Model;
+    use crate::infer::on_lattice::learn::quick_before;
+    use crate::sample::stream;
+    use crate::testing::Drawn;
+    use rand::RngExt;
+
+    /// On lattices that hardly resolve its range the other link is ahead of the one that the events are from; on the lattice that is asked for it is not. Where steps
+    /// there are dear, the best family goes first, and the others stay behind.
+    #[test]
+    fn the_family_that_is_best_in_the_end_is_found_and_goes_first() {
+        let drawn = Drawn::new(&[130, 130], &[0.065, 0.065], 0.3, 12_000.0, Smoothness::Two, 3).unwrap();
+        let events = Events::new(drawn.events, Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()).unwrap();
+        let nodes = vec![120, 120];
+        let lattice = LatticeChoice { nodes: Some(nodes.clone()), ..LatticeChoice::default() };
+        let model = Model { family: lattice.into(), average: false, checked: false, ..Model::default() };
+        let asked = Asked::from(&model);
+        let dear = Asked { dear: 0.9 * crate::field::lattice::size::seconds(&nodes, Smoothness::Two), ..asked.clone() };
+        assert_eq!(quick_before(&nodes, Smoothness::Two, dear.dear), Some(vec![60, 60]));
+        assert_eq!(quick_before(&nodes, Smoothness::Two, asked.dear), None);
+        let name = |fit: &Fit| fit.report.tried.iter().map(|tried| tried.name.clone()).collect::<Vec<_>>();
+        let best = |fit: &Fit| -> (String, f64) {
+            let value = |tried: &Tried| tried.outcome.clone().unwrap_or(f64::NEG_INFINITY);
+            let best = fit.report.tried.iter().max_by(|a, b| value(a).total_cmp(&value(b))).unwrap();
+            assert!(best.ended_early.is_none());
+            (best.name.clone(), value(best))
+        };
+        let fits = [asked, dear]
+            .map(|asked| asked.fit_families(Data::Events(&events), None, &mut |_| ControlFlow::Continue(())).unwrap());
+        let [(usual, value), (first, again)] = [best(&fits[0]), best(&fits[1])];
+        assert_eq!(usual, first);
+        assert!((value - again).abs() < 2.0, "{value} {again}");
+        assert_eq!(
+            (name(&fits[0])[0].as_str(), name(&fits[1])[0].as_str()),
+            ("log link, smoothness 2", first.as_str())
+        );
+        assert!(fits[1].report.tried.iter().any(|tried| tried.ended_early.is_some()));
+    }
+
+    fn square() -> Window {
+        Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap()
+    }
+
+    /// Every family on the lattice that is asked for.
+    fn on_nodes(points: &Points, family: LatticeChoice) -> Fit {
+        let family = LatticeChoice { nodes: Some(vec![72, 72]), ..family };
+        let events = Events::new(points.clone(), square()).unwrap();
+        Model { family: family.into(), checked: false, ..Model::default() }.fit(&events).unwrap()
+    }
+
+    #[test]
+    fn a_family_that_is_far_behind_is_not_carried_to_the_lattice_that_was_asked_for() {
+        // A road that is far narrower than the window is wide.
+        let mut rng = stream(3, 0);
+        let coordinates = (0..400).flat_map(|_| {
+            let (along, across): (f64, f64) = (rng.random(), rng.random());
+            [along, 0.3 + 0.4 * along + 0.004 * across]
+        });
+        let road = Points::new(2, coordinates.collect()).unwrap();
+        let fit = on_nodes(&road, LatticeChoice::default());
+        let tried = |name: &str| fit.report.tried.iter().find(|tried| tried.name == name).unwrap();
+        let best = tried("log link, smoothness 2");
+        assert!(
+            best.ended_early.is_none() && fit.report.choice == "72×72 nodes, as asked for",
+            "{}",
+            fit.report.choice
+        );
+        let behind = tried("square link, smoothness 4");
+        let (why, own) = (behind.ended_early.as_ref().unwrap(), behind.outcome.as_ref().unwrap());
+        assert!(why.contains("too far below another family to go on to 72×72"), "{why}");
+        assert!(*own < best.outcome.as_ref().unwrap() - 12.0, "{own}");
+        // It would not have caught up, and has no part in the answer.
+        let smoothness = Some(Smoothness::Four);
+        let alone =
+            on_nodes(&road, LatticeChoice { smoothness, links: vec![Link::Square], ..LatticeChoice::default() });
+        let alone = alone.report.log_evidence.unwrap();
+        assert!(alone < best.outcome.as_ref().unwrap() - 12.0, "{alone}");
+        assert_eq!(fit.posterior.lattice().unwrap().nodes, [72, 72]);
+    }
+
+    #[test]
+    fn families_that_are_close_are_all_carried_on_as_if_each_were_alone() {
+        let mut rng = stream(8, 0);
+        let points = Points::new(2, (0..160).map(|_| rng.random::<f64>()).collect()).unwrap();
+        let fit = on_nodes(&points, LatticeChoice::default());
+        for link in [Link::Log, Link::Square] {
+            for smoothness in [Smoothness::Two, Smoothness::Four] {
+                let name = LatticeFamily { smoothness, link, varies: false }.to_string();
+                let tried = fit.report.tried.iter().find(|tried| tried.name == name).unwrap();
+                let family =
+                    LatticeChoice { smoothness: Some(smoothness), links: vec![link], ..LatticeChoice::default() };
+                let alone = on_nodes(&points, family).report;
+                assert_eq!((tried.outcome.clone().ok(), &tried.ended_early), (alone.log_evidence, &None), "{name}");
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::at_bound;
 use super::beliefs::Isotropy;
 use super::members::log_evidence;
 use super::on_lattice::Member;
-use super::on_lattice::learn::{Before, Learned, Rival, Source, Wanted, learn};
+use super::on_lattice::learn::{Before, Learned, Rival, Source, Wanted, bytes_of_family, learn, quick_before};
 use super::tally::Tally;
 use super::{Asked, Fit, FitWatch, Progress, Report, Summarised};
 use crate::bound::Bound;
@@ -27,6 +27,8 @@ pub(super) struct LatticeFamily {
     pub(super) varies: bool,
 }
 
+/// Where a step takes so many seconds or more, Θ is learned on coarser lattices.
+pub(super) const DEAR: f64 = 2.0;
 /// Above this a rule that never falls short of an integral is too far above it.
 const TOO_HIGH: f64 = 0.01;
 
@@ -64,6 +66,7 @@ impl Asked {
             average: self.average,
             most_bytes: self.most_bytes,
             budget: self.budget,
+            dear: self.dear,
             gain: self.gain,
             sign: self.sign(),
             exact: self.exact,
@@ -115,6 +118,18 @@ impl Asked {
 }
 
 impl Asked {
+    /// A coarser lattice by which families are put in order, if the one that is asked for takes long.
+    pub(super) fn quick_lattice(&self, dims: usize) -> Option<Vec<usize>> {
+        let nodes = self.lattice.nodes.as_ref().filter(|nodes| nodes.len() == dims)?;
+        quick_before(nodes, self.lattice.smoothness.unwrap_or(Smoothness::Two), self.dear)
+    }
+
+    /// Whether there is memory enough for the lattice that is asked for.
+    pub(super) fn fits(&self, smoothness: Smoothness, link: Link) -> bool {
+        let bytes = |nodes: &Vec<usize>| bytes_of_family(nodes, smoothness, link);
+        self.lattice.nodes.as_ref().is_none_or(|nodes| bytes(nodes) <= self.most_bytes as f64)
+    }
+
     /// Axes that share a unit share a range, unless something is said of one of them, all are held, or nothing is believed.
     pub(super) fn isotropy(&self) -> Isotropy {
         let is_of_axis = |name: &str| name.contains('[');
@@ -193,6 +208,7 @@ fn report(learned: &Learned, tally: &Tally<'_>) -> Report {
         priors: learned.priors.clone(),
         inducing: vec![],
         choice: learned.choice.clone(),
+        ended_early: learned.is_left_behind.then(|| learned.choice.clone()),
         summarised: learned.summary.as_ref().map(|summary| Summarised {
             nodes: summary.nodes,
             error: summary.error.abs(),

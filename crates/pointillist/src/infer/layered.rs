@@ -1,7 +1,7 @@
 //! What fits of several fields on one lattice share (types.rs, measured.rs): what is asked of them and refused, how often each way in which things may belong
 //! together counts, and what is told of the fields.
 
-use super::on_lattice::learn::check_nodes;
+use super::on_lattice::learn::{bytes_of_fields, check_nodes};
 use super::on_lattice::types::TypesWanted;
 use super::{Asked, AskedKind, Stop, Tried};
 use crate::error::{Error, Result};
@@ -176,6 +176,8 @@ impl Asked {
             return Err(Error::setting(setting, what, requirement));
         }
         let wanted = self.wanted_of_layers();
-        wanted.nodes.map_or(Ok(()), |nodes| check_nodes(&nodes, (dims, fields), wanted.smoothness, self.most_bytes))
+        wanted.nodes.map_or(Ok(()), |nodes| {
+            check_nodes(&nodes, dims, |nodes| bytes_of_fields(fields, nodes, wanted.smoothness), self.most_bytes)
+        })
     }
 }

@@ -233,7 +233,7 @@ impl Asked {
                 return Err(Error::Cancelled);
             }
             let said = outcome.as_ref().map(|found| found.log_evidence - log_units).map_err(Error::to_string);
-            tried.push(Tried { name: name.into(), outcome: said });
+            tried.push(Tried { name: name.into(), outcome: said, ended_early: None });
             found.push(outcome);
         }
         let evidence: Vec<f64> =

@@ -130,7 +130,12 @@ impl<K: Kind> Search<'_, '_, K> {
         let steps = if alone.is_some() { STEPS_PER_POINT } else { steps(self.kind.free(), self.events) };
         self.tally.foresee(FitStage::Average, steps * self.kind.cost(&run.level));
         let grid = Grid::new(self, run)?;
-        let middle = self.points(run, &grid, vec![(vec![0; grid.root.rows()], run.sites.clone())])?.pop();
+        // Where steps are dear, and the middle is all there is, q stays as it was found.
+        let kept = if alone.is_some() && self.is_dear(&run.level) { self.kind.copied(&run.kept) } else { None };
+        let middle = match kept {
+            Some(kept) => Some(self.point(run, &grid, kept)?),
+            None => self.points(run, &grid, vec![(vec![0; grid.root.rows()], run.sites.clone())])?.pop(),
+        };
         let Some(middle) = middle else { return Err(Error::NotANumber { parameters: vec![] }) };
         let (points, weighed, alone) = match alone {
             Some(why) => (vec![middle], 1.0, Some(why)),
@@ -190,6 +195,13 @@ impl<K: Kind> Search<'_, '_, K> {
             (ring, last) = (ended..points.len(), self.work.get() - before);
         }
         Ok((points, weighed, None))
+    }
+
+    /// The middle of the grid, with the q of the run.
+    fn point(&self, run: &Run<K>, grid: &Grid, kept: K::Kept) -> Result<Point<K::Member>> {
+        let member = self.kind.member(&run.level, &run.theta, &run.sites, kept)?;
+        let f = self.kind.marginals(&run.level, &member, &grid.places)?;
+        Ok(Point { place: vec![0; grid.root.rows()], value: run.value, sites: run.sites.clone(), member, f })
     }
 
     /// These points of the grid, each from its sites, in their order; none beyond the bounds of the search, or where q cannot be found.

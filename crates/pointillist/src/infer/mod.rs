@@ -87,6 +87,8 @@ struct Asked {
     most_evaluations: usize,
     most_bytes: usize,
     budget: Budget,
+    /// Where a step on a lattice takes so many seconds or more, Θ is learned on coarser ones.
+    dear: f64,
     exact: bool,
     tolerance: f64,
     errors: bool,
@@ -273,6 +275,8 @@ pub struct Report {
     pub inducing: Vec<usize>,
     /// How they, or the nodes of the lattice, were chosen, in a sentence.
     pub choice: String,
+    /// Why this is not the lattice that was asked for, if another family was so far ahead that it was not worth going on to that one.
+    pub ended_early: Option<String>,
     /// What stood for events, where there were too many of them.
     pub summarised: Option<Summarised>,
     /// Part of the prior variance over the window that the inducing points leave unexplained. Harmless where that variance is itself a
@@ -758,6 +762,7 @@ impl Asked {
             priors: on.layout.priors(),
             inducing: run.level.counts,
             choice,
+            ended_early: None,
             summarised: left_out.map(|error| Summarised {
                 nodes: on.observed.seen.weights().len(),
                 error,

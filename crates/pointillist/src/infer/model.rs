@@ -389,6 +389,7 @@ impl From<&Model> for Asked {
             most_evaluations: model.most_evaluations,
             most_bytes: model.most_bytes,
             budget: model.budget,
+            dear: super::lattice::DEAR,
             exact: model.exact,
             tolerance: model.tolerance,
             errors: model.errors,

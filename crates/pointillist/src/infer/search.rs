@@ -19,6 +19,7 @@ use crate::parallel;
 use crate::terms::Marginals;
 use crate::window::Window;
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Coordinates (logarithms) are moved by this for the curvature of the bound, or by ever less where it then falls by more than so many nats, down to
@@ -71,6 +72,11 @@ pub(super) trait Kind: Sized + Sync {
         cost
     }
 
+    /// Cost of a step from which on Θ is only corrected, having been learned on coarser fields.
+    fn dear(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// The gain at which learning Θ has converged in the end.
     fn last_gain(&self, level: &Self::Level) -> f64;
 
@@ -105,6 +111,11 @@ pub(super) trait Kind: Sized + Sync {
 
     /// What was found on one field as a start on another.
     fn continued(&self, fineness: &Self::Fineness, before: &Run<Self>) -> Result<Start<Self>>;
+
+    /// The sites of |f|, where a coarser field that a start continues is sure of f with either sign; none where it is not.
+    fn folded(&self, _start: &Start<Self>, _before: &Run<Self>) -> Result<Option<Sites>> {
+        Ok(None)
+    }
 
     /// The same field, seen in a way that is slower and safer, where this one leads nowhere.
     fn safer(&self, _level: Self::Level) -> Result<Option<Self::Level>> {
@@ -164,6 +175,16 @@ pub(super) trait Kind: Sized + Sync {
 
     /// Where ratios of lengths stand in the optimiser's vector.
     fn ratios(&self) -> Vec<usize>;
+
+    /// Whether a run on the way to the field that is asked for is so far behind another family that it is not worth going on.
+    fn is_behind(&self, _run: &Run<Self>, _way: &Way<'_>) -> bool {
+        false
+    }
+
+    /// The same q once more, where to find it again takes long.
+    fn copied(&self, _kept: &Self::Kept) -> Option<Self::Kept> {
+        None
+    }
 
     /// What another family has reached.
     fn rival(&self) -> f64 {
@@ -275,6 +296,10 @@ pub(super) struct Search<'a, 'w, K: Kind> {
     pub(super) work: Cell<f64>,
     /// Whether members will be asked for.
     pub(super) averages: bool,
+    /// Whether it ended before the field that was asked for, because another family is far ahead.
+    pub(super) is_left_behind: bool,
+    /// At how many Θ the last field was looked at, if looks were counted there because they are dear.
+    pub(super) looks: Option<usize>,
 }
 
 impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
@@ -292,14 +317,27 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             loose,
             work: Cell::new(0.0),
             averages: true,
+            is_left_behind: false,
+            looks: None,
         }
     }
 
-    /// A field as asked for, after coarser ones.
+    /// A field as asked for, after coarser ones; or the coarser one on which another family left this one behind.
     pub(super) fn by_way_of_coarser(&mut self, fineness: &K::Fineness) -> Result<Run<K>> {
         let ladder = self.kind.ladder(fineness);
-        let (mut run, last): (Option<Run<K>>, usize) = (None, ladder.len() - 1);
-        for (at, coarser) in ladder.iter().enumerate() {
+        self.along(&ladder, 0..ladder.len(), None)
+    }
+
+    /// Part of the way to the last of these fields, from a run on the one before that part.
+    pub(super) fn along(
+        &mut self,
+        ladder: &[K::Fineness],
+        part: Range<usize>,
+        mut run: Option<Run<K>>,
+    ) -> Result<Run<K>> {
+        let last = ladder.len() - 1;
+        for at in part {
+            let coarser = &ladder[at];
             self.kind.leads_on(at < last);
             if at == last {
                 self.loose = 0.0;
@@ -310,9 +348,22 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             if let Some(before) = &run {
                 self.loosen(finer.value - before.value);
             }
+            let is_behind = at < last && self.is_left_behind_on_the_way(&finer)?;
+            let is_left = is_behind && ahead.last().is_some_and(|cost| *cost >= self.kind.tuning().worth_leaving);
             run = Some(finer);
+            if is_left {
+                self.is_left_behind = true;
+                break;
+            }
         }
         run.ok_or(Error::NoEvents) // there is always a first one
+    }
+
+    /// Takes note of a field on the way to the one that is asked for. Whether another family is so far ahead that it is not worth going on.
+    pub(super) fn is_left_behind_on_the_way(&mut self, run: &Run<K>) -> Result<bool> {
+        let worth = self.kind.worth(run)?;
+        self.levels.push((self.kind.size(&run.level), worth));
+        Ok(self.kind.is_behind(run, &self.way(f64::INFINITY, 0.0)))
     }
 
     /// Finer fields until nothing is gained, from `first` or from the field that suits the best starting length. Returns the
@@ -404,6 +455,10 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         let mut best: Option<Run<K>> = None;
         if let (Some(before), Some(fineness)) = (before, fineness) {
             let start = self.kind.continued(fineness, before)?;
+            let cost = self.kind.cost(&start.level);
+            // Where steps are cheap, it is begun afresh below; where they are dear, coarser fields have seen to it.
+            let may_fold = cost >= tuning.cheap && cost < self.kind.dear();
+            let start = if may_fold { self.of_one_sign(start, before)? } else { start };
             best = Some(self.refined(start, before)?);
         }
         let cost = best.as_ref().map_or(0.0, |run| self.kind.cost(&run.level));
@@ -425,6 +480,23 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
             && self.kind.otherwise().is_none()
             && !self.kind.has_one_optimum();
         if is_cheap && (before.is_some() || tuning.afresh_first) { self.afresh(best) } else { Ok(best) }
+    }
+
+    /// A start with f of one sign, where the coarser field is sure of both and that leads higher: where signs meet among events there is a front that natural steps do
+    /// not move.
+    pub(super) fn of_one_sign(&self, start: Start<K>, before: &Run<K>) -> Result<Start<K>> {
+        let Some(folded) = self.kind.folded(&start, before)? else { return Ok(start) };
+        let tuning = self.kind.tuning();
+        let mut best: Option<Found<K::Kept>> = None;
+        for sites in [start.sites.clone(), folded] {
+            match self.evaluate(&start.level, &start.theta, sites, (tuning.quick_gain, tuning.quick_steps), None) {
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Ok(found) if best.as_ref().is_none_or(|best| found.value > best.value) => best = Some(found),
+                _ => {}
+            }
+        }
+        let sites = best.map_or(start.sites, |found| found.sites);
+        Ok(Start { sites, ..start })
     }
 
     /// Θ learned roughly on a coarser field, where steps on that of a start are dear; the start itself where that leads no higher.
@@ -629,7 +701,12 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         Ok(seen)
     }
 
-    /// L-BFGS over Θ on one field; the best Θ that was seen.
+    /// Whether a natural step takes so long that Θ is only corrected there, having been learned on coarser fields.
+    pub(super) fn is_dear(&self, level: &K::Level) -> bool {
+        self.kind.cost(level) >= self.kind.dear()
+    }
+
+    /// L-BFGS over Θ on one field; the best Θ that was seen. Where a step is dear it begins with the curvature of the coarser field, and looks at few Θ.
     pub(super) fn climb(&mut self, start: Start<K>) -> Result<Run<K>> {
         if let Some(scheme) = self.kind.otherwise() {
             let (run, iterations) = scheme(&self.kind, start, self.tally)?;
@@ -638,16 +715,21 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         }
         let tuning = self.kind.tuning();
         let Start { level, theta, mut sites, curvature } = start;
-        let gain = self.kind.last_gain(&level).max(self.loose);
-        let settings =
-            lbfgs::Settings { gain, most_evaluations: self.tally.thetas_left(), first_step: tuning.first_step };
+        let is_dear = self.is_dear(&level);
+        let gain = self.kind.last_gain(&level).max(if is_dear { 0.0 } else { self.loose });
+        let most = if is_dear { tuning.dear_looks } else { usize::MAX };
+        let most_evaluations = self.tally.thetas_left().min(most);
+        let settings = lbfgs::Settings { gain, most_evaluations, first_step: tuning.first_step };
+        let mut looks = 0;
         let mut best: Option<(K::Theta, Found<K::Kept>)> = None;
         // What the next Θ may gain: at first so much per event, then what the last one did.
         let is_large = self.kind.size(&level) as f64 > tuning.large;
-        let mut promised = if is_large { tuning.promised_per_event * self.events as f64 } else { 0.0 };
+        let per_event = if is_dear { tuning.promised_if_dear } else { tuning.promised_per_event };
+        let mut promised = if is_large { per_event * self.events as f64 } else { 0.0 };
         let (x, bounds) = self.kind.pack(&level, &theta);
         let outcome = lbfgs::maximise(x, curvature, &bounds, settings, |x, gradient| {
             let theta = self.kind.unpack(&level, x, &theta);
+            looks += 1;
             // The envelope gradient is wrong by the root of what q still lacks, so q must be nearer its optimum than Θ.
             let steps = (0.3 * gain.max(tuning.nearer * promised), tuning.most_steps);
             let found = match self.evaluate(&level, &theta, sites.clone(), steps, Some((x, gradient))) {
@@ -666,6 +748,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         match (outcome, best) {
             (Some(outcome), Some((theta, Found { value, sites, kept, .. }))) => {
                 self.iterations += outcome.iterations;
+                self.looks = is_dear.then_some(looks);
                 Ok(Run { level, theta, sites, kept, value, curvature: outcome.curvature, gain, end: outcome.end })
             }
             _ => {

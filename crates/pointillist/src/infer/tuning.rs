@@ -46,6 +46,13 @@ pub(super) struct Tuning {
     /// q is brought nearer its optimum than this part of what another Θ may gain, which on a large field is at first so much per event.
     pub(super) nearer: f64,
     pub(super) promised_per_event: f64,
+    /// A family that is behind on the way to a grid that is asked for goes on all the same, if a step there costs less than this.
+    pub(super) worth_leaving: f64,
+    /// Where Θ is only corrected because steps are dear, it has converged at this gain, or after so many looks, the first at the Θ of the coarser field. What a look
+    /// may gain is so much per event.
+    pub(super) dear_gain: f64,
+    pub(super) dear_looks: usize,
+    pub(super) promised_if_dear: f64,
 }
 
 /// With inducing points: lengths are length-scales, and the cost of a step is N·M².
@@ -74,6 +81,10 @@ pub(super) const INDUCING: Tuning = Tuning {
     loose_per_event: 0.0,
     nearer: 0.0,
     promised_per_event: 0.0,
+    worth_leaving: f64::INFINITY,
+    dear_gain: 0.0,
+    dear_looks: usize::MAX,
+    promised_if_dear: 0.0,
 };
 
 /// The same with priors of length-scales, under which short ones can be tried without finding a comb: a cycle that is short against the window has a peak of
@@ -107,4 +118,8 @@ pub(super) const LATTICE: Tuning = Tuning {
     loose_per_event: 1e-7,
     nearer: 3e-3,
     promised_per_event: 2e-3,
+    worth_leaving: 0.02,
+    dear_gain: 0.2,
+    dear_looks: 3,
+    promised_if_dear: 1e-4,
 };

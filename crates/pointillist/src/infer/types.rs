@@ -344,13 +344,13 @@ impl TypesReport {
             let found = match outcome {
                 Ok(found) => found,
                 Err(error) => {
-                    self.joint.tried.push(Tried { name, outcome: Err(error.to_string()) });
+                    self.joint.tried.push(Tried { name, outcome: Err(error.to_string()), ended_early: None });
                     first_error.get_or_insert(error);
                     continue;
                 }
             };
             let log_evidence = found.log_evidence;
-            self.joint.tried.push(Tried { name, outcome: Ok(log_evidence - log_units) });
+            self.joint.tried.push(Tried { name, outcome: Ok(log_evidence - log_units), ended_early: None });
             if !counts[place] {
                 continue;
             }

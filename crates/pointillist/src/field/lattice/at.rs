@@ -61,6 +61,7 @@ pub(crate) struct Weighted<'a> {
 }
 
 /// q of the hats' coefficients w, and of the unknowns beside them, at its optimum.
+#[derive(Clone)]
 pub struct Optimum {
     /// Mean of the unknowns. // (M + k)
     pub mean: Vec<f64>,

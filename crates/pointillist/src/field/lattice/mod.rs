@@ -28,7 +28,8 @@ pub use prior::{Prior, PriorSlopes, Smoothness, Theta};
 #[cfg(test)]
 pub(crate) use rule::above;
 pub(crate) use rule::from_above;
-use rule::{WithRegressors, from_above_with};
+pub(crate) use rule::{PANELS, excess, is_large};
+use rule::{WithRegressors, from_above_by, from_above_with};
 pub use size::Elimination;
 
 use crate::covariates::Regressors;
@@ -144,8 +145,13 @@ impl Lattice {
 
     /// Nodes and weights with Σ w λ ≥ ∫λ over a region.
     pub(crate) fn integral_nodes(&self, region: &Window) -> Result<IntegralNodes> {
+        self.integral_nodes_by(region, rule::panels(&self.grid))
+    }
+
+    /// The same with so many panels in a cell along each axis, where there are no covariates: with fewer of them the sum is higher.
+    pub(crate) fn integral_nodes_by(&self, region: &Window, panels: usize) -> Result<IntegralNodes> {
         let Some(regressors) = &self.regressors else {
-            let (points, weights) = from_above(&self.grid, region)?;
+            let (points, weights) = from_above_by(&self.grid, region, panels)?;
             return Ok(IntegralNodes { hats: self.grid.at(&points)?, weights, points });
         };
         regressors.check_covers(&region.bounding_box())?;

@@ -7,6 +7,7 @@
 
 use super::hats::{Grid, GridAxis};
 use super::mass::{Mass, between_lines_and};
+use super::prior::{Smoothness, Theta};
 use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::Result;
@@ -22,11 +23,45 @@ const WHOLE: f64 = 1e-9;
 
 /// Panels of Simpson's rule in a cell along each axis, in one, two and three dimensions. One is enough where f hardly changes in a cell; with a rate
 /// that is a hundred times as high at the next node it would be 9 % too high.
-const PANELS: [usize; 3] = [4, 2, 1];
+pub(crate) const PANELS: [usize; 3] = [4, 2, 1];
+/// From so many cells in a plane on, one panel unless f changes too much in a cell.
+const MANY_CELLS: f64 = 1e5;
 
 /// Places and weights with Σ w λ ≥ ∫λ.
 pub(crate) fn from_above(grid: &Grid, window: &Window) -> Result<(Points, Vec<f64>)> {
-    above(&grid.finer(PANELS[grid.dims() - 1])?, window)
+    from_above_by(grid, window, panels(grid))
+}
+
+/// Panels in a cell along each axis where nothing is known of f: on a lattice in a plane with very many cells one, or there would be more places than
+/// memory is for.
+pub(super) fn panels(grid: &Grid) -> usize {
+    if is_large(&grid.nodes()) { 1 } else { PANELS[grid.dims() - 1] }
+}
+
+/// Whether a lattice has so many cells that places need much memory.
+pub(crate) fn is_large(nodes: &[usize]) -> bool {
+    nodes.len() == 2 && nodes.iter().map(|n| *n as f64).product::<f64>() > MANY_CELLS
+}
+
+/// About the part of ∫exp f by which one panel in each cell is too much, for an f from the prior at Θ on a lattice with these steps: 3s⁴/2880 for each axis,
+/// s² being the variance of the difference between neighbours.
+pub(crate) fn excess(theta: &Theta, smoothness: Smoothness, steps: &[f64]) -> f64 {
+    let nu = smoothness.nu(steps.len());
+    let of_axis = |(step, range): (&f64, f64)| {
+        let x = (8.0 * nu).sqrt() * step / range;
+        // 1 − the correlation of neighbours, to the first order.
+        let apart = if nu > 1.0 { x * x / (4.0 * (nu - 1.0)) } else { 0.5 * x * x * (2.0 / x).ln().max(0.5) };
+        3.0 * (2.0 * theta.variance * apart.min(1.0)).powi(2) / 2880.0
+    };
+    steps.iter().zip(theta.ranges()).map(of_axis).sum()
+}
+
+/// The same with so many panels in a cell along each axis.
+pub(crate) fn from_above_by(grid: &Grid, window: &Window, panels: usize) -> Result<(Points, Vec<f64>)> {
+    match panels {
+        1 => above(grid, window),
+        _ => above(&grid.finer(panels)?, window),
+    }
 }
 
 /// Places with values of regressors beside them, and weights.
@@ -41,7 +76,7 @@ pub(crate) struct WithRegressors {
 /// over the corners of a cell of a finer lattice, or of any part of it: the weights are the integrals of its hats over each part of the window in
 /// which the covariates have the same values.
 pub(crate) fn from_above_with(grid: &Grid, window: &Window, regressors: &Regressors) -> Result<WithRegressors> {
-    let times = PANELS[grid.dims() - 1] * if grid.dims() == 1 { QUARTERS } else { HALVES };
+    let times = panels(grid) * if grid.dims() == 1 { QUARTERS } else { HALVES };
     let fine = grid.finer(times)?;
     let shifts = fine.corner_shifts();
     let mut levels: HashMap<Vec<u64>, usize> = HashMap::new();
@@ -91,16 +126,22 @@ fn over_boxes(grid: &Grid, window: &Window) -> (Points, Vec<f64>) {
     let (mut coordinates, mut all) = (vec![], vec![]);
     for piece in window.pieces() {
         let axes: Vec<_> = piece.spans.iter().enumerate().map(|(r, span)| simpson(&grid.axis(r), *span)).collect();
-        let mut nodes: Vec<(Vec<f64>, f64)> = vec![(vec![], piece.repeats)];
-        for axis in &axes {
-            let along = |(place, weight): &(Vec<f64>, f64)| -> Vec<(Vec<f64>, f64)> {
-                axis.iter().map(|(x, w)| ([&place[..], &[*x]].concat(), weight * w)).collect()
-            };
-            nodes = nodes.iter().flat_map(along).collect();
-        }
-        for (place, weight) in nodes {
-            coordinates.extend(place);
-            all.push(weight);
+        let count: usize = axes.iter().map(Vec::len).product();
+        coordinates.reserve(count * grid.dims());
+        all.reserve(count);
+        // One place after the other, the last axis fastest: there can be millions of them.
+        let mut at = [0; 3];
+        for _ in 0..count {
+            let own = || axes.iter().zip(at).map(|(axis, i)| axis[i]);
+            coordinates.extend(own().map(|(x, _)| x));
+            all.push(own().fold(piece.repeats, |weight, (_, w)| weight * w));
+            for r in (0..axes.len()).rev() {
+                at[r] += 1;
+                if at[r] < axes[r].len() {
+                    break;
+                }
+                at[r] = 0;
+            }
         }
     }
     (Points::of_rows(grid.dims(), coordinates), all)
@@ -189,7 +230,11 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::lattice::{Elimination, Prior};
+    use crate::gaussian::{Factor, Precision};
     use crate::numerics::gauss::GaussLegendre;
+    use crate::sample::gaussian::standard_normal;
+    use crate::sample::stream;
     use crate::window::{Exposure, Polygons};
 
     /// ∫ of exp of a function that is linear inside the cells of a lattice along each axis: by the nodes, and by Gauss-Legendre inside cells
@@ -231,6 +276,43 @@ mod tests {
         ] {
             let (above, exact) = both(window, &nodes, &slope);
             assert!(above > exact * (1.0 - rounding) && above < exact * (1.0 + error), "{above} {exact}");
+        }
+    }
+
+    /// f from the prior, drawn by the band.
+    fn drawn(grid: &Grid, theta: &Theta, smoothness: Smoothness, seed: u64) -> Vec<f64> {
+        let prior = Prior::new(grid, smoothness).with_elimination(Elimination::Band);
+        let mut f = standard_normal(&mut stream(seed, 0), grid.size());
+        prior.precision(theta).factor().unwrap().solve_lower_transposed(&mut f);
+        f
+    }
+
+    /// With one panel the sum is higher than with two, which is higher than the integral; by about as much as is foreseen, on average over draws.
+    #[test]
+    fn one_panel_is_too_high_by_what_is_foreseen() {
+        let window = Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
+        let grid = Grid::around(&window, &[61, 61], &[0.0, 0.0]).unwrap();
+        let step = grid.axis(0).step;
+        for (smoothness, steps, variance) in
+            [(Smoothness::Two, 8.0, 1.0), (Smoothness::Two, 30.0, 2.0), (Smoothness::Four, 12.0, 1.0)]
+        {
+            let theta = Theta::of_ranges(&[steps * step, steps * step], variance, 0.0);
+            let mut excesses = 0.0;
+            for seed in 0..12 {
+                let f = drawn(&grid, &theta, smoothness, seed);
+                let integral = |panels: usize| -> f64 {
+                    let (places, weights) = from_above_by(&grid, &window, panels).unwrap();
+                    let hats = grid.at(&places).unwrap();
+                    (0..hats.len()).map(|n| weights[n] * hats.sum(n, &f).exp()).sum()
+                };
+                let [one, two, many] = [1, 2, 8].map(integral);
+                assert!(one >= two && two >= many * (1.0 - 1e-13), "{one} {two} {many}");
+                // Two panels are a sixteenth as far off.
+                assert!((one / many - 1.0) > 12.0 * (two / many - 1.0) - 1e-13, "{one} {two} {many}");
+                excesses += (one / many - 1.0) / 12.0;
+            }
+            let foreseen = excess(&theta, smoothness, &[step, step]);
+            assert!(excesses < 1.5 * foreseen && excesses > 0.2 * foreseen, "{excesses:e} {foreseen:e}");
         }
     }
 

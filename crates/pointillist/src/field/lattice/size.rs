@@ -35,6 +35,9 @@ const BAND_SPEED: f64 = 4e8;
 const COPIES: f64 = 12.0;
 /// Blocks beside the factor: those that the inverse works in, on two chains.
 const SPARE_BLOCKS: f64 = 14.0;
+/// Numbers at a place of the integral beside where it is: its weight, sites (those in use, those of the next step, those that were best), what it says at q
+/// (twice), and what these are made of.
+const PLACE_NUMBERS: f64 = 22.0;
 /// An axis is not made coarser than this on the way to a fine one.
 const COARSEST: usize = 7;
 /// Most times as many nodes on one axis of the next lattice.
@@ -124,6 +127,14 @@ pub(crate) fn bytes(nodes: &[usize], smoothness: Smoothness) -> f64 {
         Elimination::Band => 2.0 * size * width + SPARE_BLOCKS * width * width,
     };
     8.0 * (factor + COPIES * own)
+}
+
+/// The bytes of the places of an integral with sites, with so many panels in a cell along each axis; of a whole box, which has most of them.
+pub(crate) fn bytes_of_places(nodes: &[usize], panels: usize) -> f64 {
+    let places: f64 = nodes.iter().map(|n| 2.0 * panels as f64 * (*n as f64 - 1.0) + 1.0).product();
+    // Where they are, their first corner and hats.
+    let own = nodes.len() + 1 + (1 << nodes.len());
+    8.0 * places * (own as f64 + PLACE_NUMBERS)
 }
 
 /// This lattice, or one of its shape that is as large as `fits` allows.

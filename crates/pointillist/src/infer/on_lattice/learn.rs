@@ -5,12 +5,12 @@
 
 use super::level::{Level, margin};
 use super::source::Detail;
-use super::{Member, OnLattice};
+use super::{LITTLE_FINER, Member, OnLattice};
 use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::field::lattice::size::{bytes, describe_bytes, largest};
-use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
+use crate::field::lattice::size::{bytes, bytes_of_places, describe_bytes, ladder, largest, seconds};
+use crate::field::lattice::{Lattice, Optimum, PANELS, Smoothness, Theta, is_large};
 use crate::gaussian::{Bordered, Diagonals};
 use crate::infer::beliefs::Isotropy;
 use crate::infer::lbfgs::Curvature;
@@ -19,7 +19,7 @@ use crate::infer::search::{Kind, Run, Search, Start, describe};
 use crate::infer::tally::Tally;
 use crate::infer::tuning::LATTICE;
 use crate::infer::{AtBound, Budget, Prior, Stop};
-use crate::terms::{Link, Marginals};
+use crate::terms::{Link, Marginals, Part};
 use crate::window::{Scaling, Window};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,6 +28,8 @@ pub(crate) use super::source::Source;
 
 /// Gain at which q has reached its optimum in the end, on a large lattice; in proportion on smaller ones.
 const LAST_GAIN: f64 = 1e-4;
+/// The same where steps are dear: q is then this near (nats) to the best.
+const LAST_GAIN_IF_DEAR: f64 = 1e-2;
 /// A margin this much (sides) narrower than the range asks for is set anew. A wider one does no harm.
 const MARGIN_OFF: f64 = 0.06;
 /// Nodes in place of events may change the data term by this many nats, and this many more per event. If they change it
@@ -35,6 +37,8 @@ const MARGIN_OFF: f64 = 0.06;
 const MOST_LEFT_OUT: f64 = 0.5;
 const LEFT_OUT_PER_EVENT: f64 = 2e-6;
 
+/// A step is quick that takes less than so many seconds.
+const QUICK: f64 = 0.2;
 /// Where the logarithm of a ratio is beyond this, it is far from 1.
 const FAR: f64 = 0.7;
 
@@ -66,6 +70,8 @@ pub(crate) struct Wanted {
     pub(crate) most_bytes: usize,
     /// The work that `auto` may take on.
     pub(crate) budget: Budget,
+    /// Cost of a step, in seconds, from which on Θ is only corrected, having been learned on coarser lattices.
+    pub(crate) dear: f64,
     /// Gain of the bound, in nats, below which it has converged.
     pub(crate) gain: f64,
     /// The sign of f, ±1: f and −f are the same intensity.
@@ -77,6 +83,16 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// Whether a fit on a lattice finds memory enough.
+    pub(super) fn fits(&self, nodes: &[usize]) -> bool {
+        self.bytes(nodes) <= self.most_bytes as f64
+    }
+
+    /// The bytes that a fit on a lattice holds at once.
+    pub(super) fn bytes(&self, nodes: &[usize]) -> f64 {
+        bytes_of_family(nodes, self.smoothness, self.link)
+    }
+
     /// The sign of f, where it makes no difference to the intensity.
     pub(super) fn sign(&self) -> f64 {
         if self.link.formula().is_even() { self.sign } else { 1.0 }
@@ -92,6 +108,14 @@ pub(crate) struct Rival {
     pub(crate) levels: Vec<(usize, f64)>,
     /// How many nats of evidence a scale that varies over the window promises, if it can vary.
     pub(crate) promise: Option<f64>,
+}
+
+impl Rival {
+    /// The best bound on a lattice that is at most a little finer than one with so many nodes.
+    pub(super) fn best_at(&self, size: usize) -> f64 {
+        let there = self.levels.iter().filter(|(nodes, _)| *nodes as f64 <= LITTLE_FINER * size as f64);
+        there.map(|(_, bound)| *bound).fold(f64::NEG_INFINITY, f64::max)
+    }
 }
 
 /// Nodes that stood for events.
@@ -128,6 +152,8 @@ pub(crate) struct Learned {
     pub(crate) starts: Vec<(f64, f64)>,
     /// How the nodes were chosen, in a sentence.
     pub(crate) choice: String,
+    /// Whether it ended before the lattice that was asked for, because another family is far ahead.
+    pub(crate) is_left_behind: bool,
     pub(crate) summary: Option<Summarised>,
     /// Σ E[log f²] over the events, as far as they are known.
     pub(crate) log_rate: f64,
@@ -157,11 +183,14 @@ pub(crate) fn learn(
     tally: &Tally<'_>,
 ) -> Result<Learned> {
     check(source, window, wanted)?;
-    let mut search = Search::new(OnLattice::new(source, window, wanted, scaling)?, tally, source.events());
+    let spacing = source.spacing();
+    let on = OnLattice::with_spacing((source, spacing.clone()), window, wanted, scaling)?;
+    let mut search = Search::new(on, tally, source.events());
     search.averages = wanted.average;
     let ratios = Wanted { isotropy: Isotropy::Ratios, ..wanted.clone() };
     if wanted.isotropy == Isotropy::Tied && before.is_none() {
-        let mut other = Search::new(OnLattice::new(source, window, &ratios, scaling)?, tally, source.events());
+        let on = OnLattice::with_spacing((source, spacing), window, &ratios, scaling)?;
+        let mut other = Search::new(on, tally, source.events());
         other.averages = wanted.average;
         if !other.kind.ratios().is_empty() {
             return tied_or_not(search, other);
@@ -188,6 +217,13 @@ fn tied_or_not<'a, 't, 'w>(
     mut search: Search<'t, 'w, OnLattice<'a>>,
     mut other: Search<'t, 'w, OnLattice<'a>>,
 ) -> Result<Learned> {
+    if let Some(nodes) = search.kind.wanted.nodes.clone() {
+        let ladder = search.kind.ladder(&nodes);
+        let cheap = ladder.iter().take_while(|rung| !search.is_dear_at(rung)).count();
+        if 0 < cheap && cheap < ladder.len() {
+            return tied_or_not_before(search, other, (&ladder, cheap));
+        }
+    }
     let first = match &search.kind.wanted.nodes {
         Some(_) => None,
         None => Some(search.coarsest()?),
@@ -201,16 +237,42 @@ fn tied_or_not<'a, 't, 'w>(
         Some(first) => search.ever_finer(first)?,
         None => search.whole(None)?,
     };
-    match other.with_ratios_after(&run)? {
+    let found = match search.is_dear(&run.level) {
+        true => other.with_ratios_of_coarser(&run, &mut search)?,
+        false => other.with_ratios_after(&run)?,
+    };
+    match found {
         None => {
             search.work.set(search.work.get() + other.work.get());
             search.finish(run, choice)
         }
         Some(found) if other.is_far(&found) => other.all_over(search.work.get()),
         Some(found) => {
-            (other.iterations, other.starts, other.levels) = (search.iterations, search.starts, search.levels);
-            other.work.set(other.work.get() + search.work.get());
+            other.take_over(search);
             other.finish(found, choice)
+        }
+    }
+}
+
+/// The same for a lattice on which steps are dear, after so many coarser ones on which they are not: it is decided on the last of these.
+fn tied_or_not_before<'a, 't, 'w>(
+    mut search: Search<'t, 'w, OnLattice<'a>>,
+    mut other: Search<'t, 'w, OnLattice<'a>>,
+    (ladder, cheap): (&[Vec<usize>], usize),
+) -> Result<Learned> {
+    let nodes = &ladder[ladder.len() - 1];
+    search.refuse_unresolved(nodes, &search.kind.steps_asked(nodes))?;
+    let run = search.along(ladder, 0..cheap, None)?;
+    other.kind.leads_on(true);
+    let found = if search.is_left_behind { None } else { other.with_ratios_after(&run)? };
+    match found {
+        Some(found) => {
+            other.take_over(search);
+            other.up_from(found, (ladder, cheap))
+        }
+        None => {
+            search.work.set(search.work.get() + other.work.get());
+            search.up_from(run, (ladder, cheap))
         }
     }
 }
@@ -225,16 +287,42 @@ fn check(source: Source<'_>, window: &Window, wanted: &Wanted) -> Result<()> {
         return Err(Error::NoEvents);
     }
     match &wanted.nodes {
-        Some(nodes) => check_nodes(nodes, (dims, 1), wanted.smoothness, wanted.most_bytes),
+        Some(nodes) => check_nodes(nodes, dims, |nodes| wanted.bytes(nodes), wanted.most_bytes),
         None => Ok(()),
     }
 }
 
-/// Refuses a lattice that is none on so many axes, or on which so many fields do not fit into memory.
+/// The bytes that a fit of one family holds at once: its matrices, and for a link with sites in the integral their places, where there are many the fewest that
+/// there can be.
+pub(crate) fn bytes_of_family(nodes: &[usize], smoothness: Smoothness, link: Link) -> f64 {
+    let panels = if is_large(nodes) { 1 } else { PANELS[nodes.len() - 1] };
+    let of_places = match link.formula().integral() {
+        Part::Quadratic => 0.0,
+        Part::Sites(_) => bytes_of_places(nodes, panels),
+    };
+    bytes(nodes, smoothness) + of_places
+}
+
+/// The bytes of several fields that depend on each other at every node: as many times as long, and as wide.
+pub(crate) fn bytes_of_fields(fields: usize, nodes: &[usize], smoothness: Smoothness) -> f64 {
+    (fields * fields) as f64 * bytes(nodes, smoothness)
+}
+
+/// The finest lattice on the way to one on which steps are quick, if those on the one itself are dear.
+pub(crate) fn quick_before(nodes: &[usize], smoothness: Smoothness, dear: f64) -> Option<Vec<usize>> {
+    let step = |nodes: &[usize]| seconds(nodes, smoothness);
+    let is_one = (1..=3).contains(&nodes.len()) && nodes.iter().all(|n| *n > 1);
+    if !is_one || step(nodes) < dear {
+        return None;
+    }
+    ladder(nodes, LATTICE.direct[nodes.len() - 1]).into_iter().rev().find(|rung| step(rung) < QUICK.min(dear))
+}
+
+/// Refuses a lattice that is none on so many axes, or does not fit into memory.
 pub(crate) fn check_nodes(
     nodes: &[usize],
-    (dims, fields): (usize, usize),
-    smoothness: Smoothness,
+    dims: usize,
+    bytes: impl Fn(&[usize]) -> f64,
     most_bytes: usize,
 ) -> Result<()> {
     if nodes.len() != dims {
@@ -243,8 +331,6 @@ pub(crate) fn check_nodes(
     if nodes.iter().any(|n| *n < 2) {
         return Err(Error::setting("nodes", describe(nodes), "must be at least 2 on each axis"));
     }
-    // Fields that depend on each other at every node: as many times as long, and as wide.
-    let bytes = |nodes: &[usize]| (fields * fields) as f64 * bytes(nodes, smoothness);
     let fits = |nodes: &[usize]| bytes(nodes) <= most_bytes as f64;
     if !fits(nodes) {
         let needed = describe_bytes(bytes(nodes));
@@ -265,11 +351,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             (None, Some(nodes)) => {
                 self.refuse_unresolved(nodes, &self.kind.steps_asked(nodes))?;
                 let run = self.by_way_of_coarser(nodes)?;
-                self.kind.more_would_show.store(self.kind.is_short_of_nodes(&run.level), Ordering::Relaxed);
-                let choice = match run.level.nodes == *nodes {
-                    true => format!("{} nodes, as asked for", describe(nodes)),
-                    false => format!("{} nodes: {}, to fit the summary", describe(nodes), describe(&run.level.nodes)),
-                };
+                let choice = self.arrived(&run, nodes);
                 Ok((run, choice))
             }
             (None, None) => {
@@ -279,11 +361,56 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
         }
     }
 
+    /// In words, how a run came to its lattice if this one was asked for.
+    fn arrived(&self, run: &Run<OnLattice<'a>>, nodes: &[usize]) -> String {
+        self.kind.more_would_show.store(self.kind.is_short_of_nodes(&run.level), Ordering::Relaxed);
+        let (asked, own) = (describe(nodes), describe(&run.level.nodes));
+        match () {
+            _ if self.is_left_behind => format!("{own} nodes: too far below another family to go on to {asked}"),
+            _ if asked == own => format!("{asked} nodes, as asked for"),
+            _ => format!("{asked} nodes: {own}, to fit the summary"),
+        }
+    }
+
+    /// The last of some lattices, from the run on one of those before it.
+    fn up_from(mut self, run: Run<OnLattice<'a>>, (ladder, rung): (&[Vec<usize>], usize)) -> Result<Learned> {
+        let run = if self.is_left_behind { run } else { self.along(ladder, rung..ladder.len(), Some(run))? };
+        let choice = self.arrived(&run, &ladder[ladder.len() - 1]);
+        self.finish(run, choice)
+    }
+
+    /// Goes on from where a search with fewer hyper-parameters came.
+    fn take_over(&mut self, search: Self) {
+        self.work.set(self.work.get() + search.work.get());
+        (self.iterations, self.starts, self.levels) = (search.iterations, search.starts, search.levels);
+    }
+
+    /// Whether steps on a lattice with so many nodes are dear.
+    fn is_dear_at(&self, nodes: &Vec<usize>) -> bool {
+        self.kind.cost_of(nodes) >= self.kind.dear()
+    }
+
+    /// The best Θ with ratios from one without, where steps are so dear that coarser lattices have to say whether the evidence is for them. `search` has none.
+    fn with_ratios_of_coarser(
+        &mut self,
+        tied: &Run<OnLattice<'a>>,
+        search: &mut Self,
+    ) -> Result<Option<Run<OnLattice<'a>>>> {
+        let ladder = self.kind.ladder(&tied.level.nodes);
+        let Some(nodes) = ladder.iter().rev().find(|nodes| !self.is_dear_at(nodes)) else { return Ok(None) };
+        let (start, loose) = (search.kind.continued(nodes, tied)?, search.loose);
+        search.loose = 0.0;
+        let coarse = search.climb(start)?;
+        search.loose = loose;
+        let Some(found) = self.with_ratios_after(&coarse)? else { return Ok(None) };
+        let start = self.kind.continued(&tied.level.nodes, &found)?;
+        self.climb(start).map(Some)
+    }
+
     /// Θ on the first of the lattices that are tried where none is asked for.
     fn coarsest(&mut self) -> Result<Run<OnLattice<'a>>> {
         let wanted = self.kind.wanted;
-        let fits = |nodes: &[usize]| bytes(nodes, wanted.smoothness) <= wanted.most_bytes as f64;
-        let nodes = largest(&self.kind.first_nodes(), fits);
+        let nodes = largest(&self.kind.first_nodes(), |nodes| wanted.fits(nodes));
         self.first(Some(&nodes))
     }
 
@@ -344,6 +471,12 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             run.kept = run.kept.negated();
         }
         let error = summary.as_ref().map_or(0.0, |summary| summary.error);
+        let choice = match self.looks {
+            Some(looks) => {
+                format!("{choice}; hyper-parameters from coarser ones, corrected by {looks} looks at this one")
+            }
+            None => choice,
+        };
         let (theta, optimum, said) = match members.list.is_empty() {
             true => {
                 let Member { theta, optimum, said } = run.level.member(&run.theta, run.sites, run.kept)?;
@@ -367,6 +500,7 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
             iterations: self.iterations,
             starts: self.starts,
             choice,
+            is_left_behind: self.is_left_behind,
             summary,
             at_bounds,
         })
@@ -415,7 +549,8 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
 
     /// q at its optimum.
     fn settled(&mut self, mut run: Run<OnLattice<'a>>) -> Result<Run<OnLattice<'a>>> {
-        let tolerance = LAST_GAIN * (run.level.lattice.grid().size() as f64 / LATTICE.large).min(1.0);
+        let last = if self.is_dear(&run.level) { LAST_GAIN_IF_DEAR } else { LAST_GAIN };
+        let tolerance = last * (run.level.lattice.grid().size() as f64 / LATTICE.large).min(1.0);
         let steps = (tolerance, LATTICE.most_steps);
         let found = self.evaluate(&run.level, &run.theta, run.sites, steps, None)?;
         (run.sites, run.kept, run.value) = (found.sites, found.kept, found.value);

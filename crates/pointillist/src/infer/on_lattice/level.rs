@@ -29,6 +29,9 @@ pub(super) fn steps(nodes: &[usize], margin: &[f64]) -> Vec<f64> {
     nodes.iter().zip(margin).map(|(n, m)| (1.0 + 2.0 * m) / (n - 1) as f64).collect()
 }
 
+/// The sign of f is sure where its mean is so many standard deviations from 0.
+const SURE: f64 = 3.0;
+
 /// Hats at weighted points.
 struct Placed {
     hats: Hats,
@@ -59,7 +62,7 @@ impl Level {
     /// With events looked at in some detail. What is known of f (`before`) says where nodes may not stand for events.
     pub(super) fn new(
         (lattice, margin): (Lattice, Vec<f64>),
-        window: &Window,
+        (window, panels): (&Window, usize),
         link: &'static dyn LinkFormula,
         source: Source<'_>,
         detail: Detail,
@@ -69,7 +72,7 @@ impl Level {
         let integral = match link.integral() {
             Part::Quadratic => None,
             Part::Sites(_) => {
-                let IntegralNodes { hats, weights, points } = lattice.integral_nodes(window)?;
+                let IntegralNodes { hats, weights, points } = lattice.integral_nodes_by(window, panels)?;
                 Some((Placed { hats, weights }, points))
             }
         };
@@ -175,6 +178,21 @@ impl Level {
         }
         let grid = other.lattice.grid();
         self.sites_of(source, |places, dense| Ok(found.marginals(&grid.at(places)?.beside(dense.to_vec()))))
+    }
+
+    /// The sites of |f| under q of another level, where that is sure of f at some events with one sign and at some with the other; none where it is not.
+    pub(super) fn folded_from(&self, other: &Level, found: &Optimum, source: Source<'_>) -> Result<Option<Sites>> {
+        let at = other.lattice.grid().at(self.places(source))?.beside(self.events.hats.dense.clone());
+        let mut f = found.marginals(&at);
+        let is_sure = |sign: f64| {
+            f.mean.iter().zip(&f.variance).any(|(mean, variance)| sign * mean > SURE * variance.max(0.0).sqrt())
+        };
+        if !(is_sure(1.0) && is_sure(-1.0)) {
+            return Ok(None);
+        }
+        let sign = found.offset.signum();
+        f.mean.iter_mut().for_each(|mean| *mean = sign * mean.abs());
+        Ok(Some(Sites::of(self.link.events(), &f)))
     }
 
     /// The events, or what stands for them.

@@ -19,8 +19,8 @@ use super::tuning::{self, Tuning};
 use super::{AtBound, Budget};
 use crate::data::points::Points;
 use crate::error::Result;
-use crate::field::lattice::size::{band_seconds, bytes, describe_bytes, grown, ladder, seconds};
-use crate::field::lattice::{Lattice, Optimum, Smoothness, Theta};
+use crate::field::lattice::size::{band_seconds, bytes, bytes_of_places, describe_bytes, grown, ladder, seconds};
+use crate::field::lattice::{Lattice, Optimum, PANELS, Smoothness, Theta, excess, is_large};
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Bordered, Diagonals, Sites};
 use crate::kernel::Affine;
@@ -29,7 +29,7 @@ use crate::window::{Scaling, Window};
 use learn::Wanted;
 use level::{Level, margin, steps};
 use ranges::{AxisBounds, RangeSlot, Ranges};
-use source::{Detail, Source};
+use source::{Detail, Source, Spacing};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nodes on each axis with which `auto` starts, in one, two and three dimensions.
@@ -50,6 +50,8 @@ const AUTO_LAST: (f64, f64) = (1.3, 1.75);
 const OUT_OF_REACH: f64 = 12.0;
 const OUT_OF_REACH_PER_EVENT: f64 = 5e-3;
 const LITTLE_FINER: f64 = 1.3;
+/// On the way to a lattice that is asked for, where it is behind by more than this part of what the other gained on finer lattices than the present one.
+const CATCHES_UP: f64 = 0.5;
 /// `auto` stops where it would need more nodes per event than this, …
 const AUTO_PER_EVENT: usize = 50;
 /// … or than this, on a line, in a plane and in space, after a refinement that gained so much, …
@@ -80,6 +82,9 @@ const FIRST_FOR_FOUR: usize = 40;
 const ROOM: f64 = 3.0;
 /// Below this part of the longest range, it is digits that end the search.
 const SHORT_OF_LONGEST: f64 = 0.98;
+/// On a large lattice the integral has fewer places, where they make it too high by less than this part of it.
+const MOST_EXCESS: f64 = 1e-6;
+
 /// The posterior at one Θ.
 pub(crate) struct Member {
     pub(crate) theta: Theta,
@@ -114,7 +119,18 @@ pub(super) struct OnLattice<'a> {
 }
 
 impl<'a> OnLattice<'a> {
+    #[cfg(test)]
     pub(super) fn new(source: Source<'a>, window: &'a Window, wanted: &'a Wanted, scaling: &Scaling) -> Result<Self> {
+        Self::with_spacing((source, source.spacing()), window, wanted, scaling)
+    }
+
+    /// The same where the spacing of the events is known.
+    fn with_spacing(
+        (source, spacing): (Source<'a>, Spacing),
+        window: &'a Window,
+        wanted: &'a Wanted,
+        scaling: &Scaling,
+    ) -> Result<Self> {
         let events = source.events();
         let rate = events as f64 / window.measure();
         let LinkStart { flat, vague, .. } = wanted.link.formula().start(rate);
@@ -155,10 +171,10 @@ impl<'a> OnLattice<'a> {
             link: wanted.link,
             events,
             rate,
-            distinct: source.distinct(),
+            distinct: spacing.distinct,
             layout,
             ranges,
-            finest: source.finest(),
+            finest: spacing.finest,
             on_the_way: false,
             more_would_show: AtomicBool::new(false),
         })
@@ -167,6 +183,16 @@ impl<'a> OnLattice<'a> {
     /// The f of a flat intensity.
     fn flat(&self) -> f64 {
         self.wanted.sign() * self.link.formula().start(self.rate).flat
+    }
+
+    /// Panels of the integral in each cell: on a large lattice fewer, where that makes hardly a difference at the Θ that is known, or memory is short.
+    fn panels(&self, (nodes, steps): (&[usize], &[f64]), before: Option<&Run<Self>>) -> usize {
+        let usual = PANELS[nodes.len() - 1];
+        let Some(before) = before.filter(|_| is_large(nodes)) else { return usual };
+        let has_room =
+            bytes(nodes, self.wanted.smoothness) + bytes_of_places(nodes, usual) < self.wanted.most_bytes as f64;
+        let is_rough = excess(&before.theta, self.wanted.smoothness, steps) > MOST_EXCESS;
+        if is_rough && has_room { usual } else { 1 }
     }
 
     /// A lattice with about so many nodes and this margin around the window.
@@ -180,11 +206,12 @@ impl<'a> OnLattice<'a> {
     }
 
     fn level_as(&self, nodes: &[usize], margin: Vec<f64>, detail: Detail, before: Option<&Run<Self>>) -> Result<Level> {
-        let before = before.map(|run| (&run.level, &run.kept));
         let (nodes, margin) = self.source.placed(nodes, margin);
+        let panels = self.panels((&nodes, &steps(&nodes, &margin)), before);
+        let before = before.map(|run| (&run.level, &run.kept));
         let lattice = Lattice::new(self.window, &nodes, &margin, self.wanted.smoothness)?;
         let lattice = lattice.for_steps().with_constant(self.constant).with_regressors(self.wanted.regressors.clone());
-        Level::new((lattice, margin), self.window, self.link.formula(), self.source, detail, before)
+        Level::new((lattice, margin), (self.window, panels), self.link.formula(), self.source, detail, before)
     }
 
     /// What was found on one lattice as a start on another with this margin.
@@ -329,7 +356,7 @@ impl<'a> OnLattice<'a> {
 
     /// Why a lattice is more than `auto` uses, having come so far, if it may take so many times as long as usual and have so many nodes per event.
     fn too_much(&self, nodes: &[usize], (way, times): (&Way<'_>, f64), per_event: usize) -> Option<String> {
-        let (needed, most) = (bytes(nodes, self.wanted.smoothness), self.wanted.most_bytes as f64);
+        let (needed, most) = (self.wanted.bytes(nodes), self.wanted.most_bytes as f64);
         if needed > most {
             let (needed, most) = (describe_bytes(needed), describe_bytes(most));
             return Some(format!("would need {needed} of memory, and {most} may be used"));
@@ -411,16 +438,13 @@ impl<'a> OnLattice<'a> {
     /// before, if it shrinks at all.
     fn is_left_behind(&self, run: &Run<Self>, way: &Way<'_>) -> bool {
         let Some(rival) = &self.wanted.rival else { return false };
-        let best = |size: usize| {
-            let there = rival.levels.iter().filter(|(nodes, _)| *nodes as f64 <= LITTLE_FINER * size as f64);
-            there.map(|(_, bound)| *bound).fold(f64::NEG_INFINITY, f64::max)
-        };
-        let behind: Vec<f64> = way.levels.iter().rev().take(2).map(|(size, bound)| best(*size) - bound).collect();
+        let behind: Vec<f64> =
+            way.levels.iter().rev().take(2).map(|(size, bound)| rival.best_at(*size) - bound).collect();
         let stays_behind = behind.windows(2).any(|pair| {
             let [now, before] = [pair[0], pair[1]];
             before.is_finite() && now - (before - now).max(0.0) > OUT_OF_REACH
         });
-        stays_behind || self.is_out_of_reach(run, best(self.size(&run.level)))
+        stays_behind || self.is_out_of_reach(run, rival.best_at(self.size(&run.level)))
     }
 
     fn is_out_of_reach(&self, run: &Run<Self>, bound: f64) -> bool {
@@ -613,7 +637,14 @@ impl Kind for OnLattice<'_> {
         }
     }
 
+    fn dear(&self) -> f64 {
+        self.wanted.dear
+    }
+
     fn last_gain(&self, level: &Level) -> f64 {
+        if self.cost(level) >= self.dear() {
+            return self.wanted.gain.max(tuning::LATTICE.dear_gain);
+        }
         let share = self.size(level) as f64 / tuning::LATTICE.large;
         self.wanted.gain.max(tuning::LATTICE.large_gain * share.min(1.0))
     }
@@ -650,6 +681,20 @@ impl Kind for OnLattice<'_> {
         Ok(Found { value: kept.bound + log_prior, sites, kept })
     }
 
+    fn is_behind(&self, run: &Run<Self>, way: &Way<'_>) -> bool {
+        let Some(rival) = &self.wanted.rival else { return false };
+        let steps = run.level.steps();
+        let there = rival.best_at(self.size(&run.level));
+        // What finer lattices still gain may be more than that of the other, by a part of it.
+        let may_gain = CATCHES_UP * (rival.best - there).max(0.0);
+        let behind = there - way.levels.last().map_or(f64::INFINITY, |(_, bound)| *bound);
+        behind > OUT_OF_REACH + may_gain && !self.is_too_coarse(&steps) && !self.is_blind_inside_parts(&steps)
+    }
+
+    fn copied(&self, kept: &Optimum) -> Option<Optimum> {
+        Some(kept.clone())
+    }
+
     fn flat_sites(&self, level: &Level) -> Sites {
         level.first_sites(self.flat())
     }
@@ -683,6 +728,13 @@ impl Kind for OnLattice<'_> {
 
     fn continued(&self, nodes: &Vec<usize>, before: &Run<Self>) -> Result<Start<Self>> {
         self.continued_with(nodes, margin(&before.theta.ranges()), before)
+    }
+
+    fn folded(&self, start: &Start<Self>, before: &Run<Self>) -> Result<Option<Sites>> {
+        match self.link.formula().is_even() {
+            true => start.level.folded_from(&before.level, &before.kept, self.source),
+            false => Ok(None),
+        }
     }
 
     /// Where nodes in place of events lead nowhere, their negative weights can be at fault.

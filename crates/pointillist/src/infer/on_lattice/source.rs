@@ -9,7 +9,6 @@ use crate::data::points::Points;
 use crate::data::summary::{CellAxis, Cells, MANY, is_worth};
 use crate::error::Result;
 use crate::field::lattice::{GridAxis, Lattice, Optimum};
-use std::collections::HashSet;
 
 /// Where so many events share a coordinate on average, coordinates are rounded, and `auto` puts nodes no nearer than that.
 const SHARED: usize = 4;
@@ -47,6 +46,15 @@ pub(super) enum Detail {
     Bins,
 }
 
+/// What it takes a while to find out of the places of many events.
+#[derive(Debug, Clone)]
+pub(super) struct Spacing {
+    /// Number of distinct places.
+    pub(super) distinct: usize,
+    /// How far apart nodes must be on each axis.
+    pub(super) finest: Vec<f64>,
+}
+
 /// No points.
 static NOWHERE: Points = Points::NONE;
 
@@ -59,12 +67,20 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// What is to be known of the places before a lattice is chosen.
+    pub(super) fn spacing(self) -> Spacing {
+        Spacing { distinct: self.distinct(), finest: self.finest() }
+    }
+
     /// Number of distinct places of the events; of a summary nobody knows any more.
-    pub(super) fn distinct(self) -> usize {
+    fn distinct(self) -> usize {
         match self {
             Source::Points(points) => {
-                let row = |row: &[f64]| row.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
-                points.rows().map(row).collect::<HashSet<_>>().len()
+                let row = |row: &[f64]| [0, 1, 2].map(|r| row.get(r).map_or(0, |x| x.to_bits()));
+                let mut rows: Vec<[u64; 3]> = points.rows().map(row).collect();
+                rows.sort_unstable();
+                rows.dedup();
+                rows.len()
             }
             Source::Cells(cells) => cells.events() as usize,
         }
@@ -79,7 +95,7 @@ impl<'a> Source<'a> {
     }
 
     /// How far apart nodes must be on each axis.
-    pub(super) fn finest(self) -> Vec<f64> {
+    fn finest(self) -> Vec<f64> {
         match self {
             Source::Points(points) => (0..points.dims()).map(|r| rounding(&points.axis(r))).collect(),
             Source::Cells(cells) => cells.axes().iter().map(|axis| LEAST_CELLS / axis.cells as f64).collect(),

@@ -5,7 +5,8 @@ use crate::covariates::Covariate;
 use crate::field::lattice::Start as From;
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Precision, Sites};
-use crate::infer::search::Kind;
+use crate::infer::lbfgs::End;
+use crate::infer::search::{Found, Kind};
 use crate::infer::{Prior, Progress};
 use crate::numerics::linalg::{self, Matrix};
 use crate::terms::LOG_SQUARE;
@@ -24,6 +25,7 @@ fn wanted(nodes: Option<&[usize]>, smoothness: Smoothness) -> Wanted {
         smoothness,
         most_bytes: 2 << 30,
         budget: Budget::Usual,
+        dear: f64::INFINITY,
         gain: 1e-4,
         varies: false,
         link: Link::Square,
@@ -354,4 +356,67 @@ fn few_events_are_not_taken_for_rounded_ones() {
         let found = learned(&Points::line(&events).unwrap(), &unit(1), &wanted(None, Smoothness::Two));
         assert!(found.lattice.grid().axis(0).step < 0.05, "{events:?}: {}", found.choice);
     }
+}
+
+/// Θ from coarser lattices, corrected by a few looks, is as good as Θ learned to the end: by the bound, and by what is expected.
+#[test]
+fn where_steps_are_dear_few_looks_correct_what_coarser_lattices_say() {
+    let drawn = Drawn::new(&[90, 90], &[0.15, 0.3], 0.3, 4000.0, Smoothness::Two, 21).unwrap();
+    for (link, isotropy) in
+        [(Link::Square, Isotropy::PerAxis), (Link::Log, Isotropy::PerAxis), (Link::Log, Isotropy::Tied)]
+    {
+        let whole = Wanted { link, isotropy, ..wanted(Some(&[96, 96]), Smoothness::Two) };
+        let dear = Wanted { dear: 0.9 * seconds(&[96, 96], Smoothness::Two), ..whole.clone() };
+        let (whole, dear) = (learned(&drawn.events, &unit(2), &whole), learned(&drawn.events, &unit(2), &dear));
+        let left = whole.optimum.bound + whole.log_prior - dear.optimum.bound - dear.log_prior;
+        assert!(left.abs() < 1.0, "{link:?} {isotropy:?}: {left}");
+        assert!(dear.stop.converged() && dear.choice.contains("corrected by"), "{}", dear.choice);
+        assert!(dear.work < whole.work, "{link:?} {isotropy:?}: {} {}", dear.work, whole.work);
+        for (a, b) in dear.theta.ranges().iter().zip(whole.theta.ranges()) {
+            within("range", *a, b, 1.2);
+        }
+    }
+}
+
+/// Two lobes of the rate that touch: a coarse lattice on which one has a positive and the other a negative f leads to a finer one on which both have one sign.
+#[test]
+fn a_front_of_changing_sign_is_not_carried_to_a_finer_lattice() {
+    let times: Vec<f64> = (0..400).map(|i| (f64::from(i) + 0.5) / 400.0).collect();
+    let events = Points::line(&times.iter().map(|t| t + 0.1 * (12.56 * t).sin() / 12.56).collect::<Vec<_>>()).unwrap();
+    let (window, wanted) = (unit(1), Wanted { exact: true, ..wanted(None, Smoothness::Two) });
+    let scaling = Scaling::of(&window);
+    let on = OnLattice::new(Source::Points(&events), &window, &wanted, &scaling).unwrap();
+    let level = on.level_as(&[40], vec![0.1], Detail::Events, None).unwrap();
+    let theta = Theta::of_ranges(&[0.2], 100.0, 20.0);
+    let until = || Until { tolerance: 1e-6, most: 60, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+    let signs = |x: f64| if x < 0.5 { 20.0 } else { -20.0 };
+    let known = |places: &Points, _: &[Vec<f64>]| {
+        let mean: Vec<f64> = places.axis(0).iter().map(|x| signs(*x)).collect();
+        Ok(Marginals { variance: vec![1.0; mean.len()], mean })
+    };
+    let sites = level.sites_of(on.source, known).unwrap();
+    let Found { value, sites, kept } = on.evaluate(&level, &theta, sites, until(), None).unwrap();
+    let f = |level: &Level, kept: &Optimum| kept.marginals(&level.lattice.grid().at(&events).unwrap()).mean;
+    let has_both = |f: &[f64]| f.iter().any(|f| *f > 1.0) && f.iter().any(|f| *f < -1.0);
+    assert!(has_both(&f(&level, &kept)), "natural steps remove the front by themselves: nothing is tested");
+    let before =
+        Run { level, theta, sites, kept, value, curvature: Curvature::default(), gain: 1e-4, end: End::Converged };
+    let start = on.continued(&vec![80], &before).unwrap();
+    let folded = on.folded(&start, &before).unwrap().unwrap();
+    let [own, of_one] = [start.sites.clone(), folded]
+        .map(|sites| on.evaluate(&start.level, &start.theta, sites, until(), None).unwrap());
+    assert!(of_one.value > own.value + 3.0, "{} {}", of_one.value, own.value);
+    // The search takes the higher one.
+    let mut watch = |_: &Progress| ControlFlow::Continue(());
+    let tally = Tally::new(&mut watch, 500, 0.0);
+    let search = Search::new(on, &tally, events.len());
+    let start = search.of_one_sign(start, &before).unwrap();
+    let Found { value, sites, kept } =
+        search.kind.evaluate(&start.level, &start.theta, start.sites, until(), None).unwrap();
+    assert!((value - of_one.value).abs() < 0.1 && !has_both(&f(&start.level, &kept)), "{value} {}", of_one.value);
+    // Of one sign there is nothing to fold.
+    let Start { level, theta, curvature, .. } = start;
+    let run = Run { level, theta, sites, kept, value, curvature, gain: 1e-4, end: End::Converged };
+    let start = search.kind.continued(&vec![160], &run).unwrap();
+    assert!(search.kind.folded(&start, &run).unwrap().is_none());
 }
