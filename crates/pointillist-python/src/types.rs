@@ -11,11 +11,11 @@ use super::window::Window;
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pointillist::Error;
 use pointillist::types::{ShareOfType, by_type};
+use pointillist_io::joint_summary::{JointSummary, SaysJointly};
 use pointillist_io::types::{FittedTypes, Of, TypesModel, TypesSummary, latent};
 use pointillist_io::{FitSettings, ModelFile, Reference, TypeLabels, write_atomically};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde::Deserialize;
 use std::path::PathBuf;
 
 /// Mean, standard deviation and quantiles at points.
@@ -60,12 +60,15 @@ pub fn fit_types(
         Ok(FittedTypes::new(found, &loaded.events, labels, loaded.source.clone(), warnings))
     })?;
     let FittedTypes { model, summary } = fitted;
-    errors::warn(py, "PointillistWarning", summary.warnings.iter().cloned())?;
-    if !summary.converged {
-        let said = "the fit has not converged; allow it more with max_evaluations=".to_string();
-        errors::warn(py, "NotConvergedWarning", [said])?;
-    }
+    say(py, &summary.joint)?;
     TypesPosterior::with(model, summary)
+}
+
+/// Says what there is to say of a fit of several things.
+pub fn say(py: Python<'_>, joint: &JointSummary) -> PyResult<()> {
+    errors::warn(py, "PointillistWarning", joint.warnings.iter().cloned())?;
+    let doubt = "the fit has not converged; allow it more with max_evaluations=".to_string();
+    errors::warn(py, "NotConvergedWarning", (!joint.converged).then_some(doubt))
 }
 
 /// A refusal of the library in words of the package: what it says of types is a sentence.
@@ -92,9 +95,7 @@ impl TypesPosterior {
     }
 
     fn of_file(model: ModelFile) -> PyResult<Self> {
-        let summary = TypesSummary::deserialize(&model.summary).map_err(|error| {
-            errors::input(format!("the summary of {} makes no sense ({error}); fit again", model.source))
-        })?;
+        let summary = TypesSummary::of_model(&model.source, &model).map_err(errors::setting)?;
         Self::with(model, summary)
     }
 
