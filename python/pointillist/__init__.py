@@ -30,6 +30,7 @@ from ._errors import (
 from ._events import as_events, read_events
 from ._functions import Bound, bound, simulate
 from ._many import fit_many
+from ._measured import MeasuredPosterior, Values
 from ._model import VBPP, IntensityModel
 from ._posterior import Contrast, Counts, Posterior, Rate, contrast
 from ._rivals import SGCP, KernelSmoother, calibrate, compare, plot_calibration
@@ -54,6 +55,7 @@ __all__ = [
     "IntensityModel",
     "InternalError",
     "KernelSmoother",
+    "MeasuredPosterior",
     "MissingDependencyError",
     "ModelFileError",
     "NotConvergedWarning",
@@ -69,6 +71,7 @@ __all__ = [
     "Summary",
     "TypePosterior",
     "TypesPosterior",
+    "Values",
     "Window",
     "WindowError",
     "__version__",

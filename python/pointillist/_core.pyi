@@ -26,6 +26,7 @@ __all__ = [
     "compare",
     "datasets",
     "fit",
+    "fit_measured",
     "fit_summary",
     "fit_types",
     "instants",
@@ -141,6 +142,11 @@ class Posterior:
     def to_html(self, title: str | None, cells: int, crs: str | None, progress: _Told) -> str: ...
     def summary_json(self) -> str: ...
     def text(self) -> str: ...
+    value_name: str | None
+    def values(
+        self, given: _Given, probabilities: list[float], progress: _Told
+    ) -> tuple[_Floats, _Floats, _Floats, _Floats]: ...
+    def sample_values(self, draws: int, seed: int) -> list[tuple[_Floats, _Floats]]: ...
     def rate(
         self, given: _Given, probabilities: list[float], progress: _Told = None
     ) -> tuple[_Floats, _Floats, _Floats]: ...
@@ -189,6 +195,16 @@ class TypesPosterior:
 def fit_types(
     events: Events, names: list[str], settings: Any, of_latent: str | None, threads: int | None, progress: _Told
 ) -> TypesPosterior: ...
+
+def fit_measured(
+    events: Events,
+    name: str,
+    values: _Floats,
+    places: _Given | None,
+    settings: Any,
+    threads: int | None,
+    progress: _Told,
+) -> Posterior: ...
 
 @final
 class Counts:

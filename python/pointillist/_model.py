@@ -15,6 +15,7 @@ from ._errors import SettingError, not_fitted
 from ._events import as_events
 from ._frames import zone_of
 from ._geo import crs_of
+from ._measured import MeasuredPosterior, events_with_rows, places_of, valued
 from ._posterior import Posterior, watcher
 from ._settings import Settings, threads_of
 from ._sklearn import check_features
@@ -294,7 +295,69 @@ class IntensityModel(Estimator):
         (True, True)
         """
         events, labels = labelled(X, types)
-        words = {
+        words = self._words("types", window, exposure, repeats, names, units, clip, source, geography)
+        placed, found = events_of_types(events, labels, words)
+        fields = None if latent is None else str(latent)
+        core = _core.fit_types(placed, found, self._settings(), fields, threads_of(self.threads), watcher(self.progress))
+        return TypesPosterior(core, crs_of(events, window if window is not None else self.window), zone_of(events))
+
+    def fit_measured(
+        self,
+        X: Any,
+        values: Any,
+        *,
+        measured: Any = None,
+        window: Any = None,
+        exposure: Exposure | None = None,
+        repeats: int | None = None,
+        names: Any = None,
+        units: Any = None,
+        clip: bool | None = None,
+        source: str | None = None,
+        geography: str | None = None,
+    ) -> MeasuredPosterior:
+        """Fits events and real numbers that were measured beside them, and gives their `MeasuredPosterior`; the model itself stays as it is.
+
+        `values`: the column of a frame that holds them, or a number for each row. They were measured at the events `X`, and tell whether places are chosen by what is
+        found there; or at the places of `measured`, a frame with a column `values` or points with a number for each. A value is a + b log rate + a field of its own +
+        noise; on a lattice with the log link. The other arguments are those of `fit`.
+
+        >>> import pandas as pd
+        >>> from pointillist import IntensityModel
+        >>> survey = pd.DataFrame({"x": [0.4, 0.9, 1.1, 1.3, 1.6, 2.2, 5.0, 8.1], "level": [2.0, 2.9, 3.1, 3.0, 2.7, 2.1, 1.2, 0.9]})
+        >>> post = IntensityModel(nodes=24).fit_measured(survey, "level", window=(0, 10))
+        >>> high, low = post.values([1.2, 9.0]).mean
+        >>> bool(high > low), bool(post.slope["mean"] > 0)
+        (True, True)
+        """
+        words = self._words("measurements", window, exposure, repeats, names, units, clip, source, geography)
+        crs = crs_of(X, window if window is not None else self.window)
+        if measured is None:
+            events, name, found = valued(X, values, "the events")
+            placed, places = events_with_rows(events, len(found), words), None
+        else:
+            table, name, found = valued(measured, values, "the measurements")
+            events, placed = X, as_events(X, **words)
+            places = places_of(table, len(found), placed.window, crs)
+        how = self._settings(), threads_of(self.threads), watcher(self.progress)
+        return MeasuredPosterior(_core.fit_measured(placed, name, found, places, *how), crs, zone_of(events))
+
+    def _words(
+        self,
+        what: str,
+        window: Any,
+        exposure: Exposure | None,
+        repeats: int | None,
+        names: Any,
+        units: Any,
+        clip: bool | None,
+        source: str | None,
+        geography: str | None,
+    ) -> dict[str, Any]:
+        """How events are meant; covariates are refused with these things."""
+        if Covariates.of(self.covariates, self.categorical, self.spline, None):
+            raise SettingError(f"covariates= cannot be had with {what} yet; leave one of them out")
+        return {
             "window": window if window is not None else self.window,
             "exposure": exposure if exposure is not None else self.exposure,
             "repeats": repeats if repeats is not None else self.repeats,
@@ -305,12 +368,6 @@ class IntensityModel(Estimator):
             "source": source,
             "geography": geography,
         }
-        if Covariates.of(self.covariates, self.categorical, self.spline, None):
-            raise SettingError("covariates= cannot be had with types yet; leave one of them out")
-        placed, found = events_of_types(events, labels, words)
-        fields = None if latent is None else str(latent)
-        core = _core.fit_types(placed, found, self._settings(), fields, threads_of(self.threads), watcher(self.progress))
-        return TypesPosterior(core, crs_of(events, window if window is not None else self.window), zone_of(events))
 
     def update(self: Self, X: Any, *, clip: bool | None = None) -> Self:
         """Adds new events of the same window to those of a fit to a `Summary`, and goes on from it; see `Posterior.update`."""

@@ -785,6 +785,10 @@ class Posterior:
 
     @classmethod
     def _read(cls, core: CorePosterior) -> Posterior:
+        if core.value_name is not None:
+            from ._measured import MeasuredPosterior
+
+            return MeasuredPosterior(core, core.crs, core.time_zone)
         return cls(core, core.crs, core.time_zone)
 
     def save(self, path: str | os.PathLike[str]) -> None:

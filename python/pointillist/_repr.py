@@ -36,6 +36,9 @@ def html_of_posterior(posterior: Posterior) -> str:
     """The picture, and beside it what the fit says of itself."""
     summary = posterior.summary
     window = posterior._core.window
+    if posterior._core.value_name is not None:
+        # What is said of events and values together is a text of its own.
+        return block(f"Posterior of {posterior.source}", picture(posterior), f"<pre>{escape(posterior.show())}</pre>")
     rows = [
         ("events", f"{posterior.event_count:,}"),
         ("window", window_words(posterior)),

@@ -446,3 +446,84 @@ def test_plots_of_types() -> None:
     types = pt.IntensityModel(nodes=16).fit_types(two_species(), "species", window=(0, 10))
     assert types.plot("oak/ash").get_ylabel() == "rate of oak over that of ash"
     assert len(types.plot().get_lines()) >= 2
+
+
+def survey() -> pd.DataFrame:
+    """Places that are denser early, with values that are high there; the last two lie outside of the window."""
+    u = (np.arange(80) + 0.5) / 80
+    t = 10 * u**3
+    ph = 7 - 0.5 * np.log(t) + 0.1 * np.sin(2.4 * np.arange(80))
+    return pd.DataFrame({"t": [*t, 10.5, 11.0], "ph": [*ph, 0.0, 0.0]})
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_measurements(command: Command, tmp_path: Path, apart: bool) -> None:
+    frame = survey()
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    own = pd.DataFrame({"t": np.linspace(0.2, 9.8, 25), "ph": 7 - 0.5 * np.log(np.linspace(0.2, 9.8, 25)) + 0.1 * np.sin(np.arange(25))})
+    own.to_csv(tmp_path / "apart.csv", index=False)
+    options = ["--value", "ph", "--columns", "t", "--window", "0,10", "--nodes", 24, "--clip"]
+    theirs = fitted(command, tmp_path, tmp_path / "survey.csv", *options, *(["--measured", tmp_path / "apart.csv"] if apart else []))
+    model = pt.IntensityModel(nodes=24, clip=True)
+    if apart:
+        ours = model.fit_measured(frame["t"], "ph", measured=own, window=(0, 10), names="t")
+    else:
+        ours = model.fit_measured(frame, "ph", window=(0, 10))
+        by_number = model.fit_measured(frame[["t"]], frame["ph"].to_numpy(), window=(0, 10))
+        assert by_number.value_name == "value" and by_number.slope == ours.slope
+    assert without_words(ours.to_json()) == without_words(theirs)
+    assert ours.slope["q0.05"] < ours.slope["mean"] < ours.slope["q0.95"] and ours.noise[0] > 0
+    assert abs(sum(ours.families.values()) - 1) < 1e-9 and ours.link == json.loads(theirs)["summary"]["link"]
+
+    again = pt.Posterior.load(tmp_path / "model.json")
+    assert isinstance(again, pt.MeasuredPosterior) and again.to_json() == theirs
+    (tmp_path / "places.csv").write_text("t\n1.5\n8.0\n")
+    places = [1.5, 8.0]
+    said = columns(command("predict", tmp_path / "model.json", "--at", tmp_path / "places.csv", "--of", "ph"))
+    values = again.values(places)
+    assert said["mean"].tolist() == values.mean.tolist() and said["sd"].tolist() == values.sd.tolist()
+    assert said["q0.95"].tolist() == values.quantiles[2].tolist() and said["new_q0.05"].tolist() == values.new_quantiles[0].tolist()
+    # Without a word on values all answers are of the rate.
+    said = columns(command("predict", tmp_path / "model.json", "--at", tmp_path / "places.csv"))
+    assert said["mean"].tolist() == again.rate(places).mean.tolist()
+    answer = json.loads(command("count", tmp_path / "model.json", "--in", "0,5", "--json", "--draws", 1000))
+    assert answer["mean"] == again.count((0, 5), draws=1000).mean[0]
+    drawn = columns(command("sample", tmp_path / "model.json", "--events", "--seed", 3))
+    events, marks = again.sample_values(seed=3)[0]
+    assert drawn["t"].tolist() == events.tolist() and drawn["ph"].tolist() == marks.tolist()
+    assert again.sample_events(seed=3)[0].tolist() == events.tolist()
+    assert "link" in again.show() and "of ph" in repr(again) and "link" in again._repr_html_()
+    import pickle
+
+    assert pickle.loads(pickle.dumps(again)).values(places).mean.tolist() == values.mean.tolist()
+
+
+def test_measurements_are_refused_in_a_sentence() -> None:
+    frame = survey()[:80]
+    model = pt.IntensityModel(nodes=16)
+    with pytest.raises(pt.SettingError, match="the events have the columns t, ph"):
+        model.fit_measured(frame, "depth", window=(0, 10))
+    with pytest.raises(pt.SettingError, match="the events are no frame"):
+        model.fit_measured(frame["t"].to_numpy(), "ph", window=(0, 10))
+    with pytest.raises(pt.InputError, match="80 events and 3 values"):
+        model.fit_measured(frame[["t"]], [1.0, 2.0, 3.0], window=(0, 10))
+    with pytest.raises(pt.InputError, match="are no numbers"):
+        model.fit_measured(frame[["t"]], ["high"] * 80, window=(0, 10))
+    with pytest.raises(pt.SettingError, match="in row 1; give a finite number"):
+        model.fit_measured(frame[["t"]], [float("nan")] * 80, window=(0, 10))
+    with pytest.raises(pt.SettingError, match="at all places"):
+        model.fit_measured(frame[["t"]], [2.0] * 80, window=(0, 10))
+    with pytest.raises(pt.InputError, match="3 places in measured= and 2 values"):
+        model.fit_measured(frame["t"], [1.0, 2.0], measured=[1.0, 2.0, 3.0], window=(0, 10))
+    with pytest.raises(pt.SettingError, match="1 lie outside"):
+        places = pd.DataFrame({"t": [1.0, 2.0, 3.0, 4.0, 12.0], "ph": [1.0, 2.0, 3.0, 4.0, 5.0]})
+        model.fit_measured(frame["t"], "ph", measured=places, window=(0, 10), names="t")
+    with pytest.raises(pt.SettingError, match="logarithm of the rate"):
+        pt.IntensityModel(nodes=16, link="square").fit_measured(frame, "ph", window=(0, 10))
+    post = model.fit_measured(frame, "ph", window=(0, 10))
+    with pytest.raises(pt.SettingError, match="fitted together"):
+        _ = post.elbo
+    with pytest.raises(pt.SettingError, match="no probability"):
+        post.values([1.0], quantiles=[1.5])
+    plain = model.fit(frame["t"], window=(0, 10)).posterior_
+    assert not hasattr(plain, "values")

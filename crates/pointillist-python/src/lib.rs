@@ -5,6 +5,7 @@ mod bound;
 mod call;
 mod errors;
 mod events;
+mod measured;
 mod posterior;
 mod rivals;
 mod settings;
@@ -26,6 +27,8 @@ mod _core {
     use super::bound::bound;
     #[pymodule_export]
     use super::events::{Events, datasets, points_on, read_events, says_how_many};
+    #[pymodule_export]
+    use super::measured::fit_measured;
     #[pymodule_export]
     use super::posterior::{Counts, Posterior, fit, fit_summary, update, write_whole};
     #[pymodule_export]

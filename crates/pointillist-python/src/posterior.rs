@@ -10,11 +10,14 @@ use super::summary::Summary;
 use super::window::{Window, Words, ends};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pointillist::exact::Sampling;
+use pointillist::measurements::MeasuredPosterior;
 use pointillist::parts::PartAtPlaces;
 use pointillist::{Covariate, Fit, JointCounts, Model, Points};
 use pointillist_io::components::{Component, components};
 use pointillist_io::covariates::{CovariateSettings, CovariateSource, read_covariates, set};
 use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
+use pointillist_io::joint_summary::SaysJointly;
+use pointillist_io::measured::{MeasuredSummary, measured};
 use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen_in_each};
 use pointillist_io::sampling::LineSampling;
 use pointillist_io::update::{Names, added, as_before};
@@ -30,6 +33,8 @@ use std::path::PathBuf;
 pub struct Posterior {
     file: ModelFile,
     summary: FitSummary,
+    /// What was measured beside the events, with what the fit of both says of itself.
+    measured: Option<(MeasuredPosterior, MeasuredSummary)>,
 }
 
 /// Covariates as Python gives them, by the attributes of `pointillist._covariates.Covariates`.
@@ -57,6 +62,12 @@ impl Covariates {
 /// Rows of quantiles, and of exceedances.
 type Ratios<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 
+/// Mean, standard deviation, and quantiles without and with noise.
+type Values<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
+/// Events, and what is measured at each.
+type Marked<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
 /// Several numbers for each of several points.
 type Bands<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
@@ -82,7 +93,7 @@ fn said(py: Python<'_>, fitted: Fitted) -> PyResult<Posterior> {
     let Fitted { model, summary } = fitted;
     errors::warn(py, "PointillistWarning", summary.warnings.iter().cloned())?;
     errors::warn(py, "NotConvergedWarning", summary.not_converged().iter().map(errors::spelled))?;
-    Ok(Posterior { file: model, summary })
+    Ok(Posterior { file: model, summary, measured: None })
 }
 
 /// Fits events.
@@ -296,17 +307,67 @@ impl Posterior {
     /// The same with covariates held at values, as in `elevation=200`.
     fn with_set(&self, py: Python<'_>, texts: Vec<String>) -> PyResult<Self> {
         let held = call::short(py, || set(self.posterior(), &texts).map_err(errors::of_input))?;
-        Ok(Self { file: ModelFile { posterior: held, ..self.file.clone() }, summary: self.summary.clone() })
+        let file = ModelFile { posterior: held, ..self.file.clone() };
+        Ok(Self { file, summary: self.summary.clone(), measured: self.measured.clone() })
     }
 
     /// The JSON of `fit`.
     fn summary_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.summary).map_err(|error| errors::input(error.to_string()))
+        let said = match &self.measured {
+            Some((_, summary)) => serde_json::to_string(summary),
+            None => serde_json::to_string(&self.summary),
+        };
+        said.map_err(|error| errors::input(error.to_string()))
     }
 
     /// For people.
     fn text(&self) -> String {
-        self.summary.text(&self.file.source, &Arguments)
+        match &self.measured {
+            Some((_, summary)) => summary.text(&self.file.source),
+            None => self.summary.text(&self.file.source, &Arguments),
+        }
+    }
+
+    /// What was measured beside the events, if anything was.
+    #[getter]
+    fn value_name(&self) -> Option<&str> {
+        self.measured.as_ref().map(|(posterior, _)| posterior.name())
+    }
+
+    /// What would be measured at points: mean, standard deviation, and quantiles without and with noise.
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        given: Given<'py>,
+        probabilities: Vec<f64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Values<'py>> {
+        let (points, posterior) = (self.place(&given)?, self.measured()?);
+        let found = call::long(py, &Manner { progress, threads: None }, |watch| {
+            let told = |part| watch.part(part);
+            posterior.values_watched(&points, &probabilities, &told).map_err(errors::of_library)
+        })?;
+        let table = |rows: &[Vec<f64>]| arrays::table(py, rows, points.len());
+        let quantiles = (table(&found.quantiles)?, table(&found.new_quantiles)?);
+        Ok((found.mean.to_pyarray(py), found.sd.to_pyarray(py), quantiles.0, quantiles.1))
+    }
+
+    /// Sets of events, one for each draw, with what is measured at each event.
+    fn sample_values<'py>(&self, py: Python<'py>, draws: usize, seed: u64) -> PyResult<Vec<Marked<'py>>> {
+        let posterior = self.measured()?;
+        let sets = call::long(py, &Manner::default(), |watch| {
+            let one = |draw: usize| {
+                let _ = watch.part(draw as f64 / draws as f64);
+                let drawn = watch.check().and_then(|()| posterior.sample_events(seed, draw as u64));
+                drawn.map_err(errors::of_library)
+            };
+            (0..draws).map(one).collect::<PyResult<Vec<_>>>()
+        })?;
+        let axes = self.posterior().window().axes();
+        let told = |(points, values): (Points, Vec<f64>)| -> PyResult<Marked<'py>> {
+            Ok((arrays::rows_on(py, &points, axes)?, values.to_pyarray(py)))
+        };
+        sets.into_iter().map(told).collect()
     }
 
     #[getter]
@@ -566,16 +627,33 @@ impl Posterior {
     /// Of one type, or of a ratio of two: what the fit said is said of all types together.
     pub fn view(file: ModelFile) -> Self {
         let summary = FitSummary { events: file.event_count, ..FitSummary::default() };
-        Self { file, summary }
+        Self { file, summary, measured: None }
+    }
+
+    /// Of events and measurements, with what the fit says of both.
+    pub fn of_measured(file: ModelFile, summary: MeasuredSummary) -> PyResult<Self> {
+        let measured = measured(&file).transpose().map_err(errors::of_library)?;
+        Ok(Self { measured: measured.map(|posterior| (posterior, summary)), ..Self::view(file) })
+    }
+
+    fn measured(&self) -> PyResult<&MeasuredPosterior> {
+        match &self.measured {
+            Some((posterior, _)) => Ok(posterior),
+            None => Err(errors::input(format!("the model of {} has no measurements", self.file.source))),
+        }
     }
 
     fn of(file: ModelFile) -> PyResult<Self> {
+        if file.measured.is_some() {
+            let summary = MeasuredSummary::of_model(&file.source, &file).map_err(errors::setting)?;
+            return Self::of_measured(file, summary);
+        }
         let mut summary = FitSummary::deserialize(&file.summary).map_err(|error| {
             errors::input(format!("the summary of {} makes no sense ({error}); fit again", file.source))
         })?;
         // A file that was made of several others may be more than its summary says.
         summary.weights = FitSummary::weights_of(&file.posterior);
-        Ok(Self { file, summary })
+        Ok(Self { file, summary, measured: None })
     }
 }
 
