@@ -7,7 +7,7 @@
 use super::course::Courses;
 use super::layered::{FieldReport, JointReport, MemberOfGroup, Things, UNHEARD, moments};
 use super::on_lattice::types::{FoundTypes, Measured, OnLayers, Seen, Structure, learn_types};
-use super::profile::Tabulated;
+use super::profile::{Profile, Tabulated};
 use super::tally::Tally;
 use super::{Asked, FitWatch, Model, Progress, Stop, Tried};
 use crate::data::events::Events;
@@ -33,9 +33,6 @@ const IN_WORDS: Things = Things {
 };
 /// What b is called among hyper-parameters.
 const SLOPE: &str = "slope";
-/// Their places among the ways.
-const LINKED: usize = 0;
-const LINKED_AND_OWN: usize = 1;
 /// The probability of each way before anything is seen: linked or not are alike.
 const BEFORE: [f64; 3] = [0.25, 0.25, 0.5];
 
@@ -121,7 +118,7 @@ pub struct MeasuredReport {
     pub joint: JointReport,
     /// By how much the log evidence is higher with the link than without.
     pub link: f64,
-    /// What is known of b, given that there is a link, and a field of its own beside it.
+    /// What is known of b, given that there is a link.
     pub slope: Slope,
     /// Posterior mean and standard deviation of the standard deviation of noise.
     pub noise: (f64, f64),
@@ -244,7 +241,7 @@ impl Asked {
         let weights = weights(&evidence);
         let link = log_mean(&evidence[..2]) - evidence[2];
         let stop = stop(&found, &weights);
-        let slope = slope(&found, unit)?;
+        let slope = slope(&found, &weights, unit)?;
         let (mut members, mut first_error) = (vec![], None);
         for (outcome, weight) in found.into_iter().zip(&weights) {
             match outcome {
@@ -320,12 +317,18 @@ fn stop(found: &[Result<FoundTypes>], weights: &[f64]) -> Stop {
     if found.iter().zip(weights).any(is_short) { Stop::Evaluations } else { Stop::Converged }
 }
 
-/// b in the unit of what was measured, of the way that has a link and an own field; where that was not found, of the one without. Averaged with its limit, in
-/// which all that differs follows the rate, its intervals would be too narrow where there is an own field (docs/observations.md).
-fn slope(found: &[Result<FoundTypes>], unit: f64) -> Result<Slope> {
-    let profile = |of: usize| found[of].as_ref().ok()?.learned.first()?.clone();
-    let table = profile(LINKED_AND_OWN).or_else(|| profile(LINKED)).and_then(|one| Tabulated::mixed(&[(1.0, &one)]));
-    let Some(table) = table else { return Err(Error::NotANumber { parameters: vec![] }) };
+/// b of the ways that have one, in the unit of what was measured.
+fn slope(found: &[Result<FoundTypes>], weights: &[f64], unit: f64) -> Result<Slope> {
+    let profile = |(one, weight): (&'_ Result<FoundTypes>, &f64)| -> Option<(f64, Profile)> {
+        let found = one.as_ref().ok()?;
+        Some((*weight, found.learned.first()?.clone()?))
+    };
+    let parts: Vec<(f64, Profile)> = found.iter().zip(weights).filter_map(profile).collect();
+    // Where the data are all against a link its ways still have shares of what is left.
+    let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+    let share = |weight: f64| if total > f64::MIN_POSITIVE { weight / total } else { 1.0 };
+    let parts: Vec<(f64, &Profile)> = parts.iter().map(|(weight, profile)| (share(*weight), profile)).collect();
+    let Some(table) = Tabulated::mixed(&parts) else { return Err(Error::NotANumber { parameters: vec![] }) };
     let (mean, sd) = table.moments();
     let quantiles = [0.05, 0.5, 0.95].map(|p| unit * table.quantile(p));
     Ok(Slope { mean: unit * mean, sd: unit * sd, quantiles, positive: table.positive() })
