@@ -375,7 +375,7 @@ pub struct FitOptions {
         conflicts_with = "kernel",
         help_heading = "Model",
         long_help = "Cycles of the clock (of UTC, or of --time-zone) in the rate: hour, day, week, year, with commas between, as in day,week.\n\
-        They write the kernel: a trend, and for each cycle a part that repeats itself and slowly changes, on the axis of time. A forecast beyond the window goes on with them, and `--components` of plot and predict shows each apart."
+        They write the kernel: a trend, and for each cycle a part that repeats itself and slowly changes, on the axis of time. On a line a forecast beyond the window goes on with them, and `--components` of plot shows each apart (`predict` does so in space and time too)."
     )]
     pub cycle: Option<String>,
     /// Inducing points: a number (31), a grid (20x20), `auto`, or a CSV file of locations

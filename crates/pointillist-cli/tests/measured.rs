@@ -148,3 +148,14 @@ fn values_are_drawn_as_a_line_with_its_band_and_as_a_map() {
     folder.run("plot plane.json --of level --show sd -o sd.svg").good();
     assert!(String::from_utf8(folder.read("sd.svg")).unwrap().contains("standard deviation of level"));
 }
+
+/// In a table of events a column called `weight` may say how many a row stands for; not if it is what was measured.
+#[test]
+fn a_value_may_be_called_as_a_number_of_events_is() {
+    let folder = folder();
+    let table = String::from_utf8(folder.read("events.csv")).unwrap();
+    folder.write("weights.csv", table.replace("t,ph,site", "t,weight,site"));
+    let said = folder.run("fit weights.csv --value weight --window 0,10 --nodes 16 --json").good().json();
+    assert_eq!((&said["value"], &said["events"]), (&"weight".into(), &80.into()));
+    folder.run("fit weights.csv --window 0,10").refused(&["`weight`", "one event"]);
+}

@@ -61,7 +61,7 @@ fn every_long_command_names_its_stages_and_how_far_they_are() {
         ("simulate --model sum.json --draws 2000 --seed 1 -o sets.csv", "sets of events: "),
         ("smooth skewed.csv --window 0,1,0,1 -o smooth.csv", "bandwidths: "),
     ] {
-        let (text, code) = shown(folder.command(command), |shown| shown.matches(stage).count() >= 3);
+        let (text, code) = shown(folder.stoppable(command), |shown| shown.matches(stage).count() >= 3);
         assert!(text.matches(stage).count() >= 3, "{command}: {text:?}");
         let parts: Vec<u32> = text.split('\r').filter(|line| line.contains(stage)).filter_map(percent).collect();
         assert!(parts.len() >= 3 && parts.is_sorted(), "{command}: {text:?}");

@@ -68,6 +68,10 @@ fn rates_ratios_shares_and_counts_agree() {
     let half = folder.run("count model.json --of a --in 0,5 --json").good().json();
     assert_eq!(half["seen"], 42);
     folder.run("plot model.json --of a/b -o ratio.svg").good();
+    folder.run("fit events.csv --columns t --window 0,10 --nodes 16 --average off -q -o plain.json").good();
+    folder
+        .run("plot model.json --of a/b --with plain.json -o x.svg")
+        .refused(&["--with plain.json", "which is a ratio"]);
     folder.run("sample model.json --of b --draws 2 --at at.csv").good();
 }
 

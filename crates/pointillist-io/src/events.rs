@@ -163,7 +163,9 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     };
     let read = ReadOptions { label, ..read };
     if settings.columns.is_none() && dataset.is_none() {
-        refuse_counts(source, header.iter().map(|(name, _)| name.as_str()))?;
+        // What a column is, whose values are asked for, has been said.
+        let is_label = |name: &str| settings.type_column.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name));
+        refuse_counts(source, header.iter().map(|(name, _)| name.as_str()).filter(|name| !is_label(name)))?;
     }
     let mut table = read_bytes(source, bytes, &read)?;
     count_from_window(&mut table, &settings.window);

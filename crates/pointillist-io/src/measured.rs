@@ -143,7 +143,9 @@ impl MeasuredSummary {
         let doubled = |slope: &f64| signed(LN_2 * slope);
         let numbers =
             format!("{} [{}, {}] where the rate is twice as high", doubled(median), doubled(low), doubled(high));
-        let said = match (self.at_events, *low > 0.0, *high < 0.0) {
+        // The interval is what b is if there is a link: whether there is one, the evidence says.
+        let is_linked = self.link > 0.0;
+        let said = match (self.at_events, is_linked && *low > 0.0, is_linked && *high < 0.0) {
             (true, true, _) => format!("places are chosen where {value} is high"),
             (true, _, true) => format!("places are chosen where {value} is low"),
             (true, ..) => format!("no sign that places are chosen by {value}"),
@@ -199,5 +201,25 @@ impl FittedMeasured {
         let model = joint_summary::model_file(source, &said, fit.posterior.rate(), events);
         let model = ModelFile { measured: Some(fit.posterior.state().clone()), ..model };
         Self { model, summary }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the interval says is said of a link; whether there is one, the evidence says.
+    #[test]
+    fn a_link_is_claimed_where_the_evidence_is_for_it() {
+        let slope = SlopeSummary { low: 0.1, median: 0.2, high: 0.3, ..SlopeSummary::default() };
+        let of = |link, slope| {
+            let summary =
+                MeasuredSummary { value: "x".into(), at_events: true, slope, link, ..MeasuredSummary::default() };
+            summary.in_words()
+        };
+        assert!(of(1.5, slope.clone()).starts_with("places are chosen where x is high: +0.139 "));
+        assert!(of(-1.5, slope).starts_with("no sign that places are chosen by x: +0.139 "));
+        let falling = SlopeSummary { low: -0.3, median: -0.2, high: -0.1, ..SlopeSummary::default() };
+        assert!(of(1.5, falling).starts_with("places are chosen where x is low: "));
     }
 }

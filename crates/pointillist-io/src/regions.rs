@@ -120,7 +120,7 @@ pub fn expose_beyond(groups: &mut [RegionGroup], exposure: f64, posterior: &Post
         } else if span.hi > end {
             let (name, end) = (&region.name, place(&window.axes()[0], end));
             let why = format!(
-                ": {name} begins inside the window and ends beyond it; ask for its parts before and after {end}"
+                ": {name} is partly inside the window and ends beyond it; ask for its parts before and after {end}"
             );
             return Err(message![given(), why].into());
         }

@@ -180,6 +180,19 @@ fn intervals_of_the_slope_hold_the_truth() {
 
 /// `cargo test --release -p pointillist --test all measured:: -- --ignored --nocapture`.
 #[test]
+fn of_a_cluster_in_an_empty_window_the_expected_number_is_near_its_events() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let places: Vec<f64> = standard_normal(&mut rng, 60).iter().map(|z| 5.0 + 0.3 * z).collect();
+    let places = Points::line(&places).unwrap();
+    let events = Events::new(places.clone(), Window::interval(0.0, SIDE).unwrap()).unwrap();
+    let values = Measurements::new("v", places, standard_normal(&mut rng, 60)).unwrap();
+    for nodes in [16, 32, 96] {
+        let MeasuredFit { report, .. } = model(&[nodes]).fit_measured(&events, &values).unwrap();
+        assert!((report.expected / 60.0 - 1.0).abs() < 0.25, "{nodes} nodes: {}", report.expected);
+    }
+}
+
+#[test]
 #[ignore = "long: minutes"]
 fn coverage_of_the_slope_over_200_sets() {
     let cases = [((0.8, 0.0, 0.4), true), ((-0.5, 0.5, 0.3), false), ((0.0, 0.7, 0.3), true)];

@@ -40,6 +40,31 @@ fn thinned(window: &Window, most: f64, rate: impl Fn(&[f64]) -> f64, rng: &mut C
     Events::new(Points::new(window.dims(), rows).unwrap(), window.clone()).unwrap()
 }
 
+/// A cluster in the middle of a long window that is otherwise empty: where nearly nothing is known, logarithms of rates are very uncertain, and their means must
+/// not run away with the mean rate.
+#[test]
+fn of_a_cluster_in_an_empty_window_the_expected_number_is_near_its_events() {
+    let line = Window::interval(0.0, 10.0).unwrap();
+    for (sd, nodes) in [(0.3, vec![96]), (0.3, vec![32]), (0.1, vec![16]), (0.01, vec![32])] {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut cluster = |count: usize| {
+            let places: Vec<f64> = standard_normal(&mut rng, count).iter().map(|z| 5.0 + sd * z).collect();
+            Events::new(Points::line(&places).unwrap(), line.clone()).unwrap()
+        };
+        let types = named(vec![cluster(29), cluster(31)]);
+        let TypesFit { posterior, report, .. } = model(&nodes).fit_types(&types).unwrap();
+        let one = |latent| model(&nodes).fit_outputs(&types, latent).unwrap();
+        for (name, posterior) in [("own fields", posterior), ("one field", one(Latent::Fields(1)).posterior)] {
+            for (k, (_, events)) in types.iter().enumerate() {
+                let expected = posterior.of(k).unwrap().expected(&line).unwrap();
+                let seen = events.len() as f64;
+                assert!((expected / seen - 1.0).abs() < 0.25, "{name}, {sd}, {nodes:?}: {expected} for {seen}");
+            }
+        }
+        assert!(report.expected.iter().all(|expected| *expected < 40.0), "{:?}", report.expected);
+    }
+}
+
 /// Two types on a line: one rises, the other falls.
 fn two_on_a_line() -> Vec<(String, Events)> {
     let window = Window::interval(0.0, 10.0).unwrap();

@@ -53,6 +53,13 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
     }
     let mut look = look(args, show, band, &style, model.posterior.window())?;
     if is_ratio {
+        if let Some(with) = args.figure.with.first() {
+            return Err(format!(
+                "--with {with} would draw a rate over {}, which is a ratio; leave one of them out",
+                model.source
+            )
+            .into());
+        }
         look.title.get_or_insert_with(|| format!("Rate of {}", model.source));
         look.unit = Some(model.source.clone());
     }

@@ -685,7 +685,11 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         };
         let other = || if cancelled.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) };
         let seen = match cost < kind.tuning().cheap {
-            true => (0..looks.len()).map(|i| look(i, &own)).collect(),
+            true => {
+                let seen = (0..looks.len())
+                    .map(|i| if cancelled.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { look(i, &own) });
+                seen.collect()
+            }
             false => parallel::beside(looks.len(), |i| look(i, &own), |i| look(i, &other)),
         };
         let steps = steps.into_inner();
