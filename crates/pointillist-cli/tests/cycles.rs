@@ -385,12 +385,12 @@ fn forecasts_and_events_know_the_hour_that_clocks_leave_out() {
 fn days_in_a_square(days: f64, most: f64) -> String {
     let mut random = Random(31);
     let times = random.times(days, most, |t| most / 70.0 * peak_at(12.0, t));
-    let mut row = |t: &f64| {
+    let row = |t: &f64| {
         // The more of x there is, the more events.
         let (x, y) = (random.next().sqrt(), random.next());
         format!("{x:.4},{y:.4},{}\n", march(*t))
     };
-    "x,y,time\n".to_string() + &times.iter().map(|t| row(t)).collect::<String>()
+    "x,y,time\n".to_string() + &times.iter().map(row).collect::<String>()
 }
 
 #[test]
