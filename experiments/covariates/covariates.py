@@ -15,11 +15,14 @@ import argparse
 import csv
 import json
 import math
-import random
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent.parent / "rivals"))
+from rivals import halves
 
 SCRIPT = Path(__file__).parent / "bei.R"
 PER = {"elev": (10, "10 m higher"), "grad": (0.05, "0.05 steeper")}
@@ -43,14 +46,6 @@ def read_points(path):
 def write_points(path, points):
     path.write_text("x,y\n" + "".join(f"{x!r},{y!r}\n" for x, y in points))
     return path
-
-
-def halves(points, seed):
-    chance = random.Random(seed)
-    first, second = [], []
-    for point in points:
-        (first if chance.random() < 0.5 else second).append(point)
-    return first, second
 
 
 def by_r(train, test, folder):
