@@ -142,6 +142,21 @@ fn a_lattice_takes_fixed_values_and_priors() {
     assert!(text.contains("log prior") && text.contains("lattice"), "{text}");
 }
 
+/// The only family that is asked for can be a rate that does not vary: that is an answer too.
+#[test]
+fn a_variance_held_at_nearly_nothing_gives_one_rate_everywhere() {
+    let folder = Folder::new();
+    for average in ["on", "off"] {
+        let line = "fit coal --link log --smoothness 2 --fix variance=1e-8 -o m.json --json";
+        let fit = folder.run(&format!("{line} --average {average}")).good().json();
+        assert_eq!(fit["tried"].as_array().unwrap().len(), 1, "{fit}");
+        let count = |part: &str| folder.run(&format!("count m.json --in {part} --json")).good().json();
+        let mean = |part: &str| count(part)["mean"].as_f64().unwrap();
+        let (whole, first) = (mean("1851.2,1962.22"), mean("1851.2,1906.71"));
+        assert!((whole - 191.0).abs() < 1.0 && (first / whole - 0.5).abs() < 1e-3, "{whole} {first}");
+    }
+}
+
 #[test]
 fn an_unknown_constant_is_part_of_the_answer() {
     let folder = Folder::new();

@@ -100,6 +100,8 @@ struct Fitted {
     tried: Vec<Tried>,
     /// The evidence, the place in `parts` and the report of the one whose story is told: the best.
     best: Option<(f64, usize, Report)>,
+    /// The same of a rate that does not vary. Its story is told where there is no other, as where a variance of nearly 0 is held.
+    constant: Option<(f64, usize, Report)>,
     /// Each with the logarithm of its weight.
     parts: Vec<(f64, Posterior)>,
     /// What all of them cost.
@@ -137,10 +139,10 @@ impl Fitted {
         self.work += report.work;
         let outcome = Ok(report.log_evidence.unwrap_or(report.bound.total()));
         self.tried.push(Tried { name, outcome, ended_early: report.ended_early.clone() });
-        // Of a rate that does not vary there is no story to tell.
         let is_constant = posterior.lattice().is_some_and(|lattice| lattice.is_constant());
-        if !is_constant && self.best.as_ref().is_none_or(|(best, ..)| evidence > *best) {
-            self.best = Some((evidence, self.parts.len(), report));
+        let best = if is_constant { &mut self.constant } else { &mut self.best };
+        if best.as_ref().is_none_or(|(best, ..)| evidence > *best) {
+            *best = Some((evidence, self.parts.len(), report));
         }
         self.parts.push((evidence + log_odds, posterior));
     }
@@ -209,8 +211,10 @@ impl Asked {
             }
         }
         courses.ended(last);
-        let Fitted { tried, best, mut parts, work, first_error, .. } = fitted;
-        let (_, place, mut report) = best.ok_or(first_error.unwrap_or(Error::NoEvents))?;
+        let Fitted { tried, best, constant, mut parts, work, first_error, .. } = fitted;
+        // A rate that does not vary is no answer to families that failed.
+        let constant = constant.filter(|_| first_error.is_none());
+        let (_, place, mut report) = best.or(constant).ok_or(first_error.unwrap_or(Error::NoEvents))?;
         let posterior = match self.average && parts.len() > 1 {
             true => Posterior::average(parts)?,
             false => parts.swap_remove(place).1,
