@@ -375,7 +375,7 @@ pub struct FitOptions {
         conflicts_with = "kernel",
         help_heading = "Model",
         long_help = "Cycles of the clock (of UTC, or of --time-zone) in the rate: hour, day, week, year, with commas between, as in day,week.\n\
-        They write the kernel: a trend, and for each cycle a part that repeats itself and slowly changes, on the axis of time. On a line a forecast beyond the window goes on with them, and `--components` of plot shows each apart (`predict` does so in space and time too)."
+        They write the kernel: a trend, and for each cycle a part that repeats itself and slowly changes, on the axis of time. On a map each of them may differ from place to place. A forecast beyond the window goes on with them, and `--components` of plot and predict shows each apart."
     )]
     pub cycle: Option<String>,
     /// Inducing points: a number (31), a grid (20x20), `auto`, or a CSV file of locations
@@ -962,6 +962,7 @@ pub struct SimulateArgs {
     pointillist plot kenya -o kenya.png\n  \
     pointillist plot model.json --terminal\n  \
     pointillist plot model.json --size one-column --log --mark 1900=reform -o rate.pdf\n  \
+    pointillist plot model.json --until 1980 -o forecast.svg\n  \
     pointillist plot map.json --mark-anomalies -o map.png")]
 pub struct PlotArgs {
     /// Model file, or events (a file, `-` or a bundled set), which are fitted first
@@ -986,7 +987,8 @@ pub struct PlotArgs {
         long,
         long_help = "Draw the components of a model that was fitted with --cycle, or with a sum as its --kernel, one below the other: the trend over the window, the \
         day from midnight to midnight, the week from Monday. Each curve is the rate if all other components stood at their average over the window, with \
-        its band; that of a cycle is the average over all cycles in the window."
+        its band; that of a cycle is the average over all cycles in the window. On a map the trend is a map and a curve over time, and each is the average over the \
+        axes that it does not show."
     )]
     pub components: bool,
     /// Heading of the figure
@@ -1037,6 +1039,9 @@ pub struct FigureOptions {
     /// Point at a place of the axis, a number or a date; repeatable
     #[arg(long, value_name = "PLACE[=LABEL]", allow_hyphen_values = true)]
     pub mark: Vec<String>,
+    /// Go on beyond the window as far as this place of the axis, a number or a date: a forecast with its band on a grey ground
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "with")]
+    pub until: Option<String>,
     /// Mark the parts whose number of events is outside of the 95 % band of a new count, as `check --fit` lists them
     #[arg(long)]
     pub mark_anomalies: bool,

@@ -112,8 +112,8 @@ const TABLE: &[Line] = &[
     line(&["compare"], &["draws"], &[Kind::Sampled]),
     line(&["plot"], &["title", "points"], &[Kind::Picture]),
     line(&["plot"], &["mark_anomalies", "overlay", "show", "xlabel", "ylabel"], &[Kind::Picture, Kind::OneCurve]),
-    line(&["plot"], &["mark", "with"], &[Kind::Picture, Kind::Line, Kind::OneCurve]),
-    line(&["plot"], &["components"], &[Kind::Picture, Kind::Line]),
+    line(&["plot"], &["mark", "with", "until"], &[Kind::Picture, Kind::Line, Kind::OneCurve]),
+    line(&["plot"], &["components"], &[Kind::Picture]),
     line(&["plot"], &["palette"], &[Kind::Picture, Kind::Colours]),
     line(&["plot"], &["times", "at_times"], &[Kind::Picture, Kind::Panels]),
     line(&["plot"], &["log", "limits"], &[Kind::Picture, Kind::RateScale]),
@@ -280,7 +280,7 @@ impl Mode<'_> {
             Self::NoPanels => (&[Kind::Panels], "there are fewer than three axes".into(), leave),
             Self::NoBand(shown) => (&[Kind::Band], format!("--show {shown} has no band"), leave),
             Self::Probabilities => (&[Kind::RateScale], "a probability is drawn from 0 to 1".into(), leave),
-            Self::Components => (&[Kind::OneCurve], "--components draws several curves".into(), leave),
+            Self::Components => (&[Kind::OneCurve, Kind::Panels], "--components draws several curves".into(), leave),
             Self::OnlyTerminal => {
                 (&[Kind::Paper], "a terminal has a size of its own".into(), "name a figure with --output")
             }

@@ -231,7 +231,11 @@ fn what_makes_no_sense_is_refused() {
         assert!(run.code == 2 && run.err.contains("period"), "{}", run.err);
     }
     folder.run(&format!("fit log.csv {window} -o plain.json")).good();
-    folder.run("predict plain.json --components").refused(&["no components", "--cycle day"]);
+    folder.run("predict plain.json --components").refused(&[
+        "no components",
+        "factors of a product cannot be told apart",
+        "--cycle day",
+    ]);
     folder.run("plot plain.json --components").refused(&["no components", "--cycle day"]);
 }
 
@@ -410,7 +414,32 @@ fn a_cycle_on_a_map_goes_up_and_down_and_differs_from_place_to_place() {
     assert!(column(&parts, "day")[1] > column(&parts, "day")[2], "{parts}");
     // So many points as four weeks of days need on a map nobody has time for.
     let long = fit.replace("2024-03-03", "2024-03-29");
-    folder.run(&format!("{long} -o n.json")).refused(&["--cycle day", "a shorter window", "--inducing", "4x4x24"]);
+    let refused = folder.run(&format!("{long} -o n.json")).refused(&[
+        "--cycle day is there 28 times",
+        "shorter window",
+        "--inducing",
+    ]);
+    let grid = refused.err.split("as in 3x3x").nth(1).unwrap();
+    let count: usize = grid.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+    // Two in each cycle, and together no more than a fit takes.
+    assert!((56..=64).contains(&count), "{}", refused.err);
+    // Halves of the map add up, and so do days; tomorrow is a forecast.
+    let count = |region: &str| mean(&folder, &format!("m.json --in {region}"));
+    let whole = mean(&folder, "m.json");
+    let halves = count("0,0.5,0,1,2024-03-01,2024-03-03") + count("0.5,1,0,1,2024-03-01,2024-03-03");
+    let days = count("0,1,0,1,2024-03-01,2024-03-02") + count("0,1,0,1,2024-03-02,2024-03-03");
+    assert!((halves / whole - 1.0).abs() < 1e-6 && (days / whole - 1.0).abs() < 1e-6, "{halves} {days} {whole}");
+    let events = fitted.json()["events"].as_f64().unwrap();
+    assert!((whole / events - 1.0).abs() < 0.05, "{whole} of {events}");
+    let tomorrow = count("0,1,0,1,2024-03-03,2024-03-04");
+    assert!((0.4..2.5).contains(&(2.0 * tomorrow / events)), "{tomorrow} of {events}");
+    // A map of the trend, its course, and the day.
+    folder.run("plot m.json --components -o parts.svg").good();
+    let svg = std::fs::read_to_string(folder.path("parts.svg")).unwrap();
+    let words = ["trend, the others at their average", "trend along time", "day", "06:00", "90 % credible band"];
+    assert!(words.iter().all(|word| svg.contains(word)), "{svg}");
+    folder.run("plot m.json --components --terminal").good();
+    folder.run("plot m.json --components --times 4 -o parts.svg").refused(&["--times", "--components"]);
     // Six maps in two days are eight hours apart.
     let said = folder.run("plot m.json -o maps.svg").good().err;
     assert!(said.contains("on `time` what is shown lies 0.333333 days apart") && said.contains("--at-times"), "{said}");
@@ -432,4 +461,77 @@ fn a_kernel_that_leaves_an_axis_out_says_so() {
         let said = folder.run(&format!("{fit} --kernel '{kernel}'")).good().err;
         assert!(!said.contains("the kernel leaves"), "{kernel}: {said}");
     }
+}
+
+/// Points at every sixth hour do not show a peak between two of them: that is said twice.
+#[test]
+fn inducing_points_at_few_hours_are_told_of() {
+    let folder = Folder::new();
+    let mut random = Random(7);
+    let times = random.times(6.0, 70.0, |t| peak_at(9.0, t));
+    let row = |t: &f64| format!("{:.4},{:.4},{}\n", random.next(), random.next(), march(*t));
+    folder.write("log.csv", "x,y,time\n".to_string() + &times.iter().map(row).collect::<String>());
+    let fit =
+        "fit log.csv --columns x,y,time --window 0,1,0,1,2024-03-01,2024-03-07 --average off --cycle day -o m.json";
+    let few = folder.run(&format!("{fit} --inducing 2x2x25")).good().err;
+    assert!(few.contains("25 inducing points on `time`") && few.contains("25 % of it"), "{few}");
+    assert!(
+        few.contains("do not look like events of this rate") && few.contains("more inducing points (--inducing)"),
+        "{few}"
+    );
+    let enough =
+        few.split("take ").find_map(|rest| rest.split(" points on `time`").next()?.parse::<usize>().ok()).unwrap();
+    let good = folder.run(&format!("{fit} --inducing 2x2x{enough}")).good().err;
+    assert!(!good.contains("inducing points on") && !good.contains("do not look like"), "{good}");
+}
+
+#[test]
+fn a_curve_goes_on_beyond_the_window() {
+    let folder = Folder::new();
+    folder.write("log.csv", dates(&Random(5).times(6.0, 70.0, |t| peak_at(15.0, t))));
+    folder.run(&format!("fit log.csv --window 2024-03-01,2024-03-07 --cycle day {FAST} -o m.json")).good();
+    folder.run("plot m.json -o inside.svg").good();
+    folder.run("plot m.json --until 2024-03-09 --mark 2024-03-08=later -o beyond.svg").good();
+    let [inside, beyond] = ["inside.svg", "beyond.svg"].map(|name| std::fs::read_to_string(folder.path(name)).unwrap());
+    assert!(!inside.contains("class=\"gap\"") && beyond.contains("class=\"gap\"") && beyond.contains("forecast"));
+    assert!(beyond.contains("later") && !inside.contains("forecast"));
+    // What is drawn last is what `predict` says of that place: two panels of the same height show the same largest rate.
+    let path =
+        |svg: &str| svg.lines().filter(|line| line.contains("stroke-width=\"2.2\"")).map(str::len).sum::<usize>();
+    assert!(path(&beyond) > path(&inside), "{} {}", path(&beyond), path(&inside));
+    folder.run("plot m.json --until 2024-03-06 -o b.svg").refused(&["--until 2024-03-06", "2024-03-07", "later"]);
+    folder.run("plot m.json --until soon -o b.svg").refused(&["--until soon", "no place of axis"]);
+    folder.run("plot m.json --until 2030-01-01 -o b.svg").refused(&["--until 2030-01-01", "10 times", "2024-05-06"]);
+    assert_eq!(folder.run("plot m.json --until 2024-03-08 --with m.json -o b.svg").code, 2);
+    folder.run("plot m.json --until 2024-03-08 --components -o b.svg").refused(&["--until", "--components"]);
+    folder.run("plot kenya --until 40 -o b.svg").refused(&["--until", "not a line"]);
+}
+
+/// Samoa left out 30 December 2011, which `--every` says.
+#[test]
+fn a_day_that_clocks_leave_out_is_named_among_bins() {
+    let folder = Folder::new();
+    let days = ["2011-12-28T00:00", "2011-12-29T11:00", "2011-12-29T12:00", "2011-12-31T12:00", "2012-01-01T12:00"];
+    folder.write("s.csv", format!("when\n{}\n", days.join("\n")));
+    folder.run("fit s.csv --time-zone Pacific/Apia --window 2011-12-28,2012-01-02 -o m.json").good();
+    let run = folder.run("count m.json --every 1d --json").good();
+    assert_eq!(run.json()["regions"].as_array().unwrap().len(), 4);
+    assert!(
+        run.err.contains("1 of the 5 regions") && run.err.contains("Pacific/Apia") && run.err.contains("2011-12-30"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn means_that_a_few_high_rates_carry_are_told_of() {
+    let folder = Folder::new();
+    folder.write("few.csv", "t\n1\n2.2\n2.5\n9\n");
+    folder.run("fit few.csv --window 0,10 --link log -o m.json").good();
+    let far = folder.run("count m.json --in 50,60").good().err;
+    assert!(far.contains("more than 3 times the mean") && far.contains("read the quantiles"), "{far}");
+    assert!(!folder.run("count m.json --in 0,10").good().err.contains("3 times the mean"));
+    folder.write("at.csv", "t\n5\n60\n");
+    let far = folder.run("predict m.json --at at.csv").good().err;
+    assert!(far.contains("at 1 of 2 points the standard deviation is more than 3 times the mean"), "{far}");
 }

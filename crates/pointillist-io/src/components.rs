@@ -112,7 +112,7 @@ impl NamedCycle {
 pub fn components(posterior: &Posterior) -> Result<Vec<Component>, Message> {
     let Some(kernel) = posterior.kernel().filter(|kernel| kernel.terms.len() > 1) else {
         return Err(message![
-            "this model has no components: its rate is one part; fit with ",
+            "this model has no components: its rate is one part, and the factors of a product cannot be told apart; fit with ",
             Setting::Cycle.given("day"),
             ", or with a sum as ",
             Setting::Kernel
@@ -172,7 +172,13 @@ impl Cycle {
     /// The places of a window of one axis that stand at a part of the cycle, all of them or so many that lie evenly among them; where the window has
     /// none, the one in the cycle in which it begins.
     pub fn places(&self, part: f64, window: &Window) -> Result<Points, Error> {
-        let span = window.bounding_box()[0];
+        Points::line(&self.times(part, window, MOST_AVERAGED, |x| window.contains(&[x])))
+    }
+
+    /// The places of its axis that stand at a part of the cycle and that `is_seen`, at most so many; where there is none, the one in the cycle in which the
+    /// window begins.
+    pub fn times(&self, part: f64, window: &Window, most: usize, is_seen: impl Fn(f64) -> bool) -> Vec<f64> {
+        let span = window.bounding_box()[self.axis];
         let offset = self.start + part * self.period;
         let first = ((span.lo - offset) / self.period).ceil();
         let last = ((span.hi - offset) / self.period).floor();
@@ -181,14 +187,13 @@ impl Cycle {
             .map(|i| first + f64::from(i))
             .take_while(|number| *number <= last)
             .map(at)
-            .filter(|x| window.contains(&[*x]))
+            .filter(|x| is_seen(*x))
             .collect();
-        let some: Vec<f64> = match all.len() {
+        match all.len() {
             0 => vec![at(((span.lo - offset) / self.period).floor())],
-            count if count <= MOST_AVERAGED => all,
-            count => (0..MOST_AVERAGED).map(|i| all[i * count / MOST_AVERAGED]).collect(),
-        };
-        Points::line(&some)
+            count if count <= most => all,
+            count => (0..most).map(|i| all[i * count / most]).collect(),
+        }
     }
 }
 
@@ -202,6 +207,81 @@ pub fn profile(
 ) -> Result<(Vec<f64>, PartAtPlaces), Error> {
     let parts: Vec<f64> = (0..=count).map(|i| i as f64 / count as f64).collect();
     let places = parts.iter().map(|at| cycle.places(*at, posterior.window())).collect::<Result<Vec<_>, _>>()?;
+    Ok((parts, posterior.part_watched(part, &places, probabilities, watch)?))
+}
+
+/// How a component of a model of several axes is looked at: along which axes it changes by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum View {
+    /// Along one axis, averaged over the others.
+    Along(usize),
+    /// Over two axes, averaged over the others.
+    Over([usize; 2]),
+    /// In the course of a cycle, averaged over all of them and over the other axes.
+    Cycle(Cycle),
+}
+
+/// What there is to see of a component of a posterior; nothing of a constant.
+pub fn views(component: &Component, posterior: &Posterior) -> Vec<View> {
+    if let Some(cycle) = component.cycle {
+        return vec![View::Cycle(cycle)];
+    }
+    let Some(kernel) = posterior.kernel() else { return Vec::new() };
+    let changes = |r: &usize| {
+        let parts = component.part.terms.iter().flat_map(|term| &kernel.terms[*term].parts);
+        parts.into_iter().any(|part| part.axis == *r)
+    };
+    let axes: Vec<usize> = (0..kernel.dims).filter(changes).collect();
+    let is_time = |r: &usize| time_axis(&posterior.window().axes()[*r]).is_some();
+    match axes[..] {
+        [] => Vec::new(),
+        [a, b] if !is_time(&a) && !is_time(&b) => vec![View::Over([a, b])],
+        [a, b, ref rest @ ..] if axes.len() > 2 => {
+            std::iter::once(View::Over([a, b])).chain(rest.iter().map(|r| View::Along(*r))).collect()
+        }
+        _ => axes.into_iter().map(View::Along).collect(),
+    }
+}
+
+/// So many places of the other axes over which a component is averaged on each of them, with one other and with more.
+const OTHERS: [usize; 2] = [16, 6];
+
+/// Places of a window at a place of some of its axes, all over the others; those inside, if there are any.
+pub fn all_over(window: &Window, fixed: &[(usize, f64)]) -> Result<Points, Error> {
+    let dims = window.dims();
+    let others = dims - fixed.len();
+    let spans = window.bounding_box();
+    let mut rows = vec![vec![]];
+    for (r, span) in spans.iter().enumerate() {
+        let along: Vec<f64> = match fixed.iter().find(|(axis, _)| *axis == r) {
+            Some((_, x)) => vec![*x],
+            None => {
+                let count = OTHERS[others.clamp(1, OTHERS.len()) - 1];
+                (0..count).map(|i| span.lo + span.length() * (i as f64 + 0.5) / count as f64).collect()
+            }
+        };
+        rows = rows.iter().flat_map(|row: &Vec<f64>| along.iter().map(move |x| [&row[..], &[*x]].concat())).collect();
+    }
+    let inside: Vec<Vec<f64>> = rows.iter().filter(|row| window.contains(row)).cloned().collect();
+    Points::new(dims, if inside.is_empty() { rows.concat() } else { inside.concat() })
+}
+
+/// One cycle of a component of a posterior of several axes, averaged over those in the window and over the other axes.
+pub fn profile_all_over(
+    posterior: &Posterior,
+    (part, cycle): (&PartOfF, &Cycle),
+    count: usize,
+    probabilities: &[f64],
+    watch: &PartWatch<'_>,
+) -> Result<(Vec<f64>, PartAtPlaces), Error> {
+    let window = posterior.window();
+    let parts: Vec<f64> = (0..=count).map(|i| i as f64 / count as f64).collect();
+    let places_at = |at: &f64| {
+        let times = cycle.times(*at, window, OTHERS[1], |_| true);
+        let each = times.iter().map(|x| all_over(window, &[(cycle.axis, *x)])).collect::<Result<Vec<_>, _>>()?;
+        Points::new(window.dims(), each.iter().flat_map(|points| points.coordinates().to_vec()).collect())
+    };
+    let places = parts.iter().map(places_at).collect::<Result<Vec<_>, _>>()?;
     Ok((parts, posterior.part_watched(part, &places, probabilities, watch)?))
 }
 

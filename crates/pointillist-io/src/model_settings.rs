@@ -423,13 +423,7 @@ impl FitSettings {
             return message![Setting::Nodes.given(text), " {requirement}", remedy].into();
         }
         if let ("inducing points", AUTO, Some(text)) = (setting.as_str(), asked.as_str(), &self.cycle) {
-            return message![
-                Setting::Cycle.given(text),
-                " {requirement}, a shorter window, or on a map fewer points than it would choose with ",
-                Setting::Inducing,
-                ", as in 4x4x24"
-            ]
-            .into();
+            return message![Setting::Cycle.given(text), " {requirement}", " (", Setting::Inducing, ")"].into();
         }
         if setting == "basis" {
             return message![Setting::Basis.given(asked), " {requirement}"].into();

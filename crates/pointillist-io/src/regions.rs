@@ -476,10 +476,16 @@ fn bins(region: &Region, text: &str, cut: &Cut, axes: &[Axis]) -> Result<Vec<Reg
     let bin = |pair: &[f64]| -> Result<Option<Region>, InputError> {
         let ends = (pair[0], pair[1]);
         let whole = Window::new(&[ends])?.with_axes(axes.to_vec())?;
-        let Some(window) = (if is_whole { Some(whole) } else { region.window.intersection(&whole) }) else {
-            return Ok(None);
-        };
         let name = show_box([ends], axes);
+        let window = match is_whole {
+            true => whole,
+            false => match region.window.intersection(&whole) {
+                Some(part) => part,
+                // One that clocks never show stays, to be named where it is left out.
+                None if on_clocks(whole.clone())?.is_none() => whole,
+                None => return Ok(None),
+            },
+        };
         Ok(Some(Region { properties: region.properties.clone(), ..Region::plain(name, window) }))
     };
     cut.ends(span).windows(2).filter_map(|pair| bin(pair).transpose()).collect()

@@ -165,7 +165,7 @@ pub enum Figure {
     Map(MapFigure),
     /// Several heat maps with one scale.
     Panels(PanelsFigure),
-    /// Several curves, each with its own axes.
+    /// Several maps and curves, each with its own axes.
     Stack(StackFigure),
 }
 
@@ -274,12 +274,14 @@ pub struct PanelsFigure {
     pub panels: Vec<MapFigure>,
 }
 
-/// Curves one below the other, each with its own axes and heading.
+/// Maps and below them curves, one below the other, each with its own axes and heading.
 #[derive(Clone, Debug)]
 pub struct StackFigure {
     /// Heading of the figure.
     pub title: String,
-    /// The curves from the top.
+    /// The maps from the top.
+    pub maps: Vec<MapFigure>,
+    /// The curves below them.
     pub panels: Vec<CurveFigure>,
 }
 

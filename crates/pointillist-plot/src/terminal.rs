@@ -203,11 +203,12 @@ fn closing_lines(label: &str, legend: Line, start: usize, width: usize) -> Vec<L
     vec![line, second]
 }
 
-/// Curves one below the other as text.
+/// Maps and curves one below the other as text.
 pub(super) fn stack(figure: &StackFigure, style: &FigureStyle, width: usize, height: usize, colour: bool) -> String {
     let title = Line::new(Style::Strong, &figure.title).cut(width).render(colour);
     let panels = figure.panels.iter().map(|panel| curve(panel, style, width, height, colour));
-    std::iter::once(title + "\n").chain(panels).collect::<Vec<_>>().join("\n")
+    let maps = figure.maps.iter().map(|panel| map(panel, style, width, height, colour));
+    std::iter::once(title + "\n").chain(maps).chain(panels).collect::<Vec<_>>().join("\n")
 }
 
 /// A figure of curves as text: the first in dots with its band, the others as rows of their numbers.

@@ -8,6 +8,7 @@ mod budgets;
 mod common;
 mod counts;
 mod covariates;
+mod cycles;
 mod draws;
 mod equivalence;
 mod exact;

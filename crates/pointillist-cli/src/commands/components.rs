@@ -1,5 +1,6 @@
 //! The components of a rate, each apart: as columns of `predict`, and as the panels of `plot`.
 
+use super::across;
 use super::figure;
 use super::meter::shown;
 use super::summary::rate_unit;
@@ -13,7 +14,7 @@ use pointillist::{Points, Posterior};
 use pointillist_plot::{Band, Curve, CurveFigure, Figure, StackFigure};
 
 /// Places of a cycle in a picture, and of a trend, which changes slowly.
-const CYCLE_PLACES: usize = 168;
+pub(super) const CYCLE_PLACES: usize = 168;
 const TREND_PLACES: usize = 300;
 
 /// f at points, and each component of it.
@@ -44,14 +45,13 @@ fn columns_watched(
     Ok(columns)
 }
 
-/// A panel for each component of a model on a line.
+/// A panel for each component of a model on a line; on more axes one for each axis along which it changes, or a map for two of them.
 pub fn picture(model: &ModelFile, band: (f64, f64), title: Option<String>) -> Result<Figure, Failure> {
     let posterior = &model.posterior;
     let components = components(posterior)?;
     if posterior.window().dims() != 1 {
-        return Err("--components draws models of one axis; ask `predict --components` for the numbers"
-            .to_string()
-            .into());
+        let title = title.unwrap_or_else(|| format!("Components of {}", model.source));
+        return shown(figure::DRAWING, |watch| across::picture(posterior, &components, band, title, watch));
     }
     let panel = |(number, component): (usize, &Component), watch: &PartWatch<'_>| {
         let told = |done: f64| watch((number as f64 + done) / components.len() as f64);
@@ -64,7 +64,7 @@ pub fn picture(model: &ModelFile, band: (f64, f64), title: Option<String>) -> Re
         components.iter().enumerate().map(|one| panel(one, watch)).collect::<Result<_, Failure>>()
     })?;
     let title = title.unwrap_or_else(|| format!("Components of {}", model.source));
-    Ok(Figure::Stack(StackFigure { title, panels }))
+    Ok(Figure::Stack(StackFigure { title, maps: Vec::new(), panels }))
 }
 
 /// What does not repeat itself, over the window.
@@ -93,8 +93,19 @@ fn of_cycle(
     band: (f64, f64),
     watch: &PartWatch<'_>,
 ) -> Result<CurveFigure, Failure> {
-    let (parts, at) = profile(posterior, (&component.part, cycle), CYCLE_PLACES, &[band.0, band.1], watch)?;
-    let axis = &posterior.window().axes()[0];
+    let found = profile(posterior, (&component.part, cycle), CYCLE_PLACES, &[band.0, band.1], watch)?;
+    Ok(cycle_panel(posterior, component, cycle, band, &found))
+}
+
+/// One cycle: parts of it, and the component there.
+pub(super) fn cycle_panel(
+    posterior: &Posterior,
+    component: &Component,
+    cycle: &Cycle,
+    band: (f64, f64),
+    (parts, at): &(Vec<f64>, PartAtPlaces),
+) -> CurveFigure {
+    let axis = &posterior.window().axes()[cycle.axis];
     let (labels, x_label) = match cycle.named {
         Some(named) => {
             let place = |(part, label): (f64, String)| (part * cycle.period, label);
@@ -106,11 +117,11 @@ fn of_cycle(
         None => (Vec::new(), figure::label(axis)),
     };
     let x = parts.iter().map(|part| part * cycle.period).collect();
-    let curve = curve(x, &at, band, <[f64]>::to_vec);
-    Ok(CurveFigure { labels, ..panel(posterior, component, x_label, curve) })
+    let curve = curve(x, at, band, <[f64]>::to_vec);
+    CurveFigure { labels, ..panel(posterior, component, x_label, curve) }
 }
 
-fn panel(posterior: &Posterior, component: &Component, x_label: String, curve: Curve) -> CurveFigure {
+pub(super) fn panel(posterior: &Posterior, component: &Component, x_label: String, curve: Curve) -> CurveFigure {
     CurveFigure {
         title: component.name.clone(),
         x_label,
@@ -127,7 +138,7 @@ fn panel(posterior: &Posterior, component: &Component, x_label: String, curve: C
 }
 
 /// The rate with the other components at their average, and its band.
-fn curve(x: Vec<f64>, at: &PartAtPlaces, band: (f64, f64), shown: impl Fn(&[f64]) -> Vec<f64>) -> Curve {
+pub(super) fn curve(x: Vec<f64>, at: &PartAtPlaces, band: (f64, f64), shown: impl Fn(&[f64]) -> Vec<f64>) -> Curve {
     let [lower, upper] = [0, 1].map(|end| shown(&at.rate_quantiles[end]));
     let label = figure::band_name(band);
     Curve {

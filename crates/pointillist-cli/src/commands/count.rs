@@ -1,6 +1,7 @@
 //! `count`: the numbers of events in regions.
 
 use super::layers::{self, Format};
+use super::predict::warn_of_ruled_means;
 use super::score::check_draws;
 use super::summary::{brief, is_repeated};
 use super::types::{Chosen, stacked, which};
@@ -103,7 +104,9 @@ fn answered(
         seen,
         ..answer(region, &counts, number, probabilities)
     };
-    let answers = regions.iter().zip(seen).enumerate().map(answer).collect();
+    let answers: Vec<Answer> = regions.iter().zip(seen).enumerate().map(answer).collect();
+    let moments = answers.iter().map(|answer| (answer.expected.mean, answer.expected.sd));
+    warn_of_ruled_means("regions", moments, context);
     Ok((regions, answers))
 }
 

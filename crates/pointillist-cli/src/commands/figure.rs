@@ -17,6 +17,8 @@ use std::ops::ControlFlow;
 /// Cells along each side of a map, and of one among several.
 const MAP_CELLS: usize = 100;
 const PANEL_CELLS: usize = 60;
+/// Places of a curve that goes on beyond the window, at most.
+const MOST_ON_A_LINE: f64 = 40_000.0;
 /// What is said while a figure is made.
 pub const DRAWING: &str = "the figure";
 /// Points predicted at a time: bounds the memory, which grows with points times inducing points.
@@ -46,6 +48,8 @@ pub struct Look {
     pub unit: Option<String>,
     /// What was measured, if that is shown in place of a rate.
     pub values: Option<MeasuredPosterior>,
+    /// How far a curve goes on beyond the window, if it does.
+    pub until: Option<f64>,
 }
 
 impl Default for Look {
@@ -62,6 +66,7 @@ impl Default for Look {
             columns: 3,
             unit: None,
             values: None,
+            until: None,
         }
     }
 }
@@ -185,17 +190,21 @@ fn curves(
     }
     // What one of several models has not seen, another may have.
     let gaps = if others.is_empty() { &stretches[..] } else { &[] };
+    let seen = gaps.windows(2).map(|pair| (pair[0].1, pair[1].0));
+    // What lies beyond the window was not seen either.
+    let beyond = look.until.zip(stretches.last()).map(|(until, last)| (last.1, until));
+    let end = beyond.map(|(end, _)| Mark { x: end, label: "forecast".into() });
     let events = model.events.as_ref();
     Ok(CurveFigure {
         title: look.heading(&model.source),
         x_label: look.x_label.clone().unwrap_or(x_label),
         y_label: look.y_label.clone().unwrap_or_else(|| look.label(window)),
         curves,
-        marks: look.marks.clone(),
+        marks: look.marks.iter().cloned().chain(end).collect(),
         anomalies: anomalies(look, None),
         events: events.map(|events| events.points.coordinates().to_vec()).unwrap_or_default(),
         trials: events.and_then(|events| events.trials.clone()).unwrap_or_default(),
-        gaps: gaps.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect(),
+        gaps: seen.chain(beyond).collect(),
         calendar,
         labels: Vec::new(),
     })
@@ -270,8 +279,11 @@ fn shift_onto(axis: Option<TimeAxis>, other: Option<TimeAxis>) -> f64 {
 
 /// The curve of a posterior on a line.
 fn curve(posterior: &Posterior, look: &Look, watch: &PartWatch<'_>) -> Result<Curve, Failure> {
-    let stretches = posterior.window().stretches();
-    let places = along(&stretches, LineSampling::of(posterior).points);
+    let stretches = reaching(posterior.window().stretches(), look.until);
+    let length = |stretches: &[(f64, f64)]| stretches.iter().map(|(lo, hi)| hi - lo).sum::<f64>();
+    let more = length(&stretches) / length(&posterior.window().stretches());
+    let count = (LineSampling::of(posterior).points as f64 * more).min(MOST_ON_A_LINE) as usize;
+    let places = along(&stretches, count);
     let points = Points::line(&places.concat())?;
     let [values, lower, upper] = values_and_band(posterior, &points, look, watch)?;
     [&values, &lower, &upper].into_iter().try_for_each(|values| refuse_non_numbers(values))?;
@@ -283,6 +295,14 @@ fn curve(posterior: &Posterior, look: &Look, watch: &PartWatch<'_>) -> Result<Cu
         y: interrupted(&values),
         band: look.show.has_band().then_some(band),
     })
+}
+
+/// Stretches of which the last goes on until this place.
+fn reaching(mut stretches: Vec<(f64, f64)>, until: Option<f64>) -> Vec<(f64, f64)> {
+    if let (Some(last), Some(until)) = (stretches.last_mut(), until) {
+        last.1 = until;
+    }
+    stretches
 }
 
 /// What is shown at points, and the ends of the band, in one pass where it can be one; without a band its ends are those of the curve.

@@ -1,5 +1,6 @@
 //! The verbs. Each takes its arguments, calls the library, and writes data to stdout or a file and talk to stderr.
 
+mod across;
 mod calibrate;
 mod check;
 mod check_fit;

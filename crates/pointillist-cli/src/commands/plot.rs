@@ -52,6 +52,9 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
         model.events = Some(KeptEvents { points, trials: None });
     }
     let mut look = look(args, show, band, &style, model.posterior.window())?;
+    if model.posterior.window().dims() == 1 {
+        look.until = plot_options::until(&args.figure, model.posterior.window())?;
+    }
     if is_ratio {
         if let Some(with) = args.figure.with.first() {
             return Err(format!(
@@ -63,7 +66,8 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
         look.title.get_or_insert_with(|| format!("Rate of {}", model.source));
         look.unit = Some(model.source.clone());
     }
-    if let Some(warning) = look.times.as_ref().and_then(|times| figure::aliasing(&model.posterior, Some(times))) {
+    let times = look.times.as_ref().filter(|_| !args.components);
+    if let Some(warning) = times.and_then(|times| figure::aliasing(&model.posterior, Some(times))) {
         context.warn(&warning);
     }
     if let Some(values) = values {
@@ -147,6 +151,7 @@ fn look(args: &PlotArgs, show: Quantity, band: (f64, f64), style: &Style, window
         columns,
         unit: None,
         values: None,
+        until: None,
     })
 }
 
@@ -207,7 +212,8 @@ fn overlaid(
         context.warn(&warning);
     }
     let axis = &model.posterior.window().axes()[0];
-    look.marks = plot_options::marks(&args.figure, axis, figure::ends(model, &others))?;
+    let (first, last) = figure::ends(model, &others);
+    look.marks = plot_options::marks(&args.figure, axis, (first, last.max(look.until.unwrap_or(last))))?;
     let mut figure = figure::overlaid(model, &others, &look)?;
     if !others.is_empty()
         && let Some(first) = figure.curves.first_mut()
@@ -269,7 +275,7 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<Subject, Failure> {
     if is_json && !io::is_geojson(&bytes) {
         let model = ModelFile::any_from_bytes(io::source_name(path), &bytes)?;
         context.refuse_idle(Mode::ModelPlotted(path))?;
-        refuse_for_axes(model.posterior.window().dims(), context)?;
+        refuse_for_axes(model.posterior.window().dims(), args.components, context)?;
         let (model, is_ratio, values) = match Chosen::new(path, model, args.of.as_deref())? {
             Chosen::Ratio(model) => (model, true, None),
             Chosen::Values(model, values) => (model, false, Some(*values)),
@@ -285,15 +291,17 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<Subject, Failure> {
         let dims = loaded.events.window().dims();
         return Err(format!("a figure shows up to three axes, and there are {dims}; choose some with --columns").into());
     }
-    refuse_for_axes(loaded.events.window().dims(), context)?;
+    refuse_for_axes(loaded.events.window().dims(), args.components, context)?;
     let fitted = fit::fit(loaded, &args.options, context)?;
     let outcome = fit::outcome(&fitted);
     Ok(Subject { model: fitted.model, is_ratio: false, values: None, outcome })
 }
 
-fn refuse_for_axes(dims: usize, context: &Context) -> Result<(), Failure> {
+fn refuse_for_axes(dims: usize, components: bool, context: &Context) -> Result<(), Failure> {
     let modes: &[Mode] = match dims {
         1 => &[Mode::NoColours, Mode::NoPanels],
+        // Components of a map have curves with bands beside the map.
+        _ if components => &[],
         2 => &[Mode::Map, Mode::NotALine, Mode::NoPanels],
         _ => &[Mode::Map, Mode::NotALine],
     };

@@ -15,6 +15,8 @@ const WIDTHS: (f64, f64) = (60.0, 300.0);
 const HEIGHTS: (f64, f64) = (50.0, 300.0);
 /// Limits must differ by more than this, as a part of the larger.
 const CLOSEST_LIMITS: f64 = 1e-9;
+/// A forecast reaches no further than so many lengths of the window.
+const MOST_BEYOND: f64 = 10.0;
 /// Most maps side by side.
 const MOST_TIMES: usize = 24;
 
@@ -109,6 +111,23 @@ pub fn marks(options: &FigureOptions, axis: &Axis, ends: (f64, f64)) -> Result<V
         Ok(Mark { x, label: label.trim().into() })
     };
     options.mark.iter().map(mark).collect()
+}
+
+/// How far a curve goes on beyond the window of a model on a line, if it does.
+pub fn until(options: &FigureOptions, window: &Window) -> Result<Option<f64>, Failure> {
+    let Some(text) = &options.until else { return Ok(None) };
+    let option = format!("--until {text}");
+    let (axis, span) = (&window.axes()[0], window.bounding_box()[0]);
+    let at = place(&option, text.trim(), axis)?;
+    let (end, most) = (io::place(axis, span.hi), MOST_BEYOND * span.length());
+    if at <= span.hi {
+        return Err(format!("{option}: the window ends at {end} only; give a later place").into());
+    }
+    if at - span.hi > most {
+        let last = io::place(axis, span.hi + most);
+        return Err(format!("{option} is further beyond the window, which ends at {end}, than {MOST_BEYOND} times its length: the model knows nothing there; give a place up to {last}").into());
+    }
+    Ok(Some(at))
 }
 
 /// Where the last axis of a window is cut.

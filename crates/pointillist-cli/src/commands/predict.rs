@@ -93,7 +93,12 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let points = place(places, args.place.columns.as_deref(), (posterior.window(), fine), MOST_POINTS, context)?;
     let windows: Vec<&Window> =
         std::iter::once(posterior.window()).chain(other.as_ref().map(|other| other.posterior.window())).collect();
-    let columns = answers(&points)?.into_iter().chain(inside(&points, &windows)).collect();
+    let columns: Vec<Column> = answers(&points)?.into_iter().chain(inside(&points, &windows)).collect();
+    if let [Column::Numbers(mean, means), Column::Numbers(_, sds), ..] = &columns[..]
+        && mean == "mean"
+    {
+        warn_of_ruled_means("points", means.iter().copied().zip(sds.iter().copied()), context);
+    }
     let columns = apart(columns, posterior.window(), context);
     match output.filter(|_| format == Format::GeoJson) {
         Some(path) => context.emit_file(path, layers::points(&model, &points, &columns, context)?.as_bytes())?,
@@ -155,6 +160,21 @@ fn run_of_types(
     let columns: Vec<Column> = stacked(&names, tables).into_iter().chain(shares).collect();
     context.emit_columns(args.output.as_deref(), &columns)?;
     Ok(Outcome::Done)
+}
+
+/// A standard deviation above so many means is that of a few very high rates.
+const RULED: f64 = 3.0;
+
+/// Says where means and standard deviations are those of rates that are very high and hardly ever come true, as far away from all events under the log link.
+pub fn warn_of_ruled_means(what: &str, found: impl ExactSizeIterator<Item = (f64, f64)>, context: &Context) {
+    let total = found.len();
+    let ruled = found.filter(|(mean, sd)| *sd > RULED * mean).count();
+    if ruled > 0 {
+        context.warn(&format!(
+            "at {ruled} of {total} {what} the standard deviation is more than {RULED} times the mean: both are those of very high rates that hardly ever come \
+             true; read the quantiles"
+        ));
+    }
 }
 
 /// A column of what is called a rate, where that is a ratio.
@@ -298,7 +318,7 @@ pub fn place(
         if outside > 0 {
             let (total, shown) = (points.len(), io::show_window(window));
             context.warn(&format!(
-                "{outside} of {total} points lie outside the window {shown}: the model says little there"
+                "{outside} of {total} points lie outside the window {shown}: the model says little there, and its quantiles say more than its mean"
             ));
         }
         io::odd_times(&points, axes).iter().for_each(|warning| context.warn(&spelled(warning)));

@@ -24,7 +24,7 @@ use crate::kernel::Kernel;
 use crate::numerics::linalg::{self, Matrix};
 use crate::posterior::InducingField;
 use crate::terms::{self, LOG_SQUARE, Marginals};
-use crate::window::Window;
+use crate::window::{Axis, Window};
 
 /// Most inducing points `auto` uses: beyond, a dense q costs more than it gives …
 pub(super) const AUTO_MOST: usize = 576;
@@ -37,6 +37,13 @@ const AUTO_AT_ALL: usize = 4 * AUTO_MOST;
 const AUTO_UNEXPLAINED: f64 = 1e-4;
 /// Points per axis that `auto` starts with, in one, two and three dimensions.
 const AUTO_LEAST: [usize; 3] = [12, 8, 5];
+/// Where there are cycles on one of several axes, `auto` starts with so many points in each of them, and so many in all of them at least, ...
+const AUTO_PER_CYCLE: f64 = 2.5;
+const AUTO_IN_CYCLES: usize = 14;
+/// ... and with so many on each other axis, in a plane and in space.
+const AUTO_ACROSS: [usize; 2] = [5, 3];
+/// Points that leave a larger part of a cycle without one do not show it, wherever in other cycles they stand.
+const WIDEST_GAP: f64 = 1.0 / 6.0;
 /// From so many points on a line on Θ is learned with half as many first.
 const ROUGH_FROM: usize = 200;
 /// Relative jitter is not raised beyond this.
@@ -241,8 +248,18 @@ impl OnInducing<'_> {
         AUTO_MOST.min(AUTO_FEW.max(AUTO_PER_EVENT.saturating_mul(self.events)))
     }
 
-    /// A grid just fine enough for a length-scale.
+    /// A grid just fine enough for a length-scale; where that is too much because of cycles, one that shows these.
     fn counts_for(&self, length: f64) -> Vec<usize> {
+        let counts = self.plain_counts_for(length);
+        let cycled = cycled_counts(&self.hyper.kernel);
+        match cycled.filter(|_| product(&counts) > self.most()) {
+            Some(cycled) if product(&cycled) <= AUTO_MOST => cycled,
+            _ => counts,
+        }
+    }
+
+    /// A grid just fine enough for a length-scale, whatever it takes.
+    fn plain_counts_for(&self, length: f64) -> Vec<usize> {
         let dims = self.window.dims();
         let least = AUTO_LEAST.get(dims - 1).copied().unwrap_or(3);
         let kernel = self.layout.with_lengthscale(&self.hyper, length).kernel;
@@ -254,22 +271,52 @@ impl OnInducing<'_> {
     fn is_affordable(&self, length: f64) -> bool {
         let dims = self.window.dims();
         let least = AUTO_LEAST.get(dims - 1).copied().unwrap_or(3);
-        let size = self.counts_for(length).iter().fold(1usize, |n, &c| n.saturating_mul(c));
+        let size = product(&self.counts_for(length));
+        let is_cycled = product(&self.plain_counts_for(length)) > size;
+        if is_cycled {
+            return self.is_resolved_by(size, length);
+        }
         size <= self.most() && (size <= least.pow(dims as u32) || self.work(size) <= tuning::INDUCING.cheap)
     }
 
     /// Refuses a kernel that would need more points than there can be.
     pub(super) fn check_needed(&self) -> Result<()> {
         let counts = self.counts_for(tuning::INDUCING.longest_start);
-        let needed = counts.iter().fold(1usize, |n, &c| n.saturating_mul(c));
+        let needed = product(&counts);
         if needed <= AUTO_AT_ALL {
             return Ok(());
+        }
+        if let Some(cycled) = cycled_counts(&self.hyper.kernel) {
+            return Err(self.too_many_cycles(&cycled));
         }
         let requirement = format!(
             "so short a length-scale or period, which is held or given, needs some {needed} of them and at most {AUTO_AT_ALL} are used: \
              take a longer one, or a lattice"
         );
         Err(Error::setting("inducing points", "auto", requirement))
+    }
+
+    /// That a window of several axes has too many cycles, with a grid that can be asked for all the same.
+    fn too_many_cycles(&self, cycled: &[usize]) -> Error {
+        let (axis, period) = shortest_period(&self.hyper.kernel).unwrap_or((0, 1.0));
+        let mut few = cycled.to_vec();
+        few[axis] = 1;
+        few[axis] = (AUTO_MOST / product(&few)).min(cycled[axis]);
+        few = spread_on(&few, &self.hyper.kernel, &|r| r == axis, true);
+        let grid: Vec<String> = few.iter().map(usize::to_string).collect();
+        let requirement = format!(
+            "is there {:.0} times in the window, for which `auto` would take {} inducing points on so many axes, and it takes at most {AUTO_MOST}; give a \
+             shorter window or a longer cycle, or say how many points there are on each axis, as in {}",
+            1.0 / period,
+            product(cycled),
+            grid.join("x")
+        );
+        Error::setting("inducing points", "auto", requirement)
+    }
+
+    /// Whether so many points are enough for structures of this length.
+    fn is_resolved_by(&self, size: usize, length: f64) -> bool {
+        length >= tuning::INDUCING.resolved * (size as f64).powf(-1.0 / self.window.dims() as f64)
     }
 
     /// Whether a grid is fine enough for what the kernel does at any length-scale: a period, say. Where there are many periods, another
@@ -393,8 +440,8 @@ impl Kind for OnInducing<'_> {
         match places {
             None => self.is_affordable(length),
             Some(places) => {
-                let size = self.level_at(places).locations.len() as f64;
-                length >= tuning::INDUCING.resolved * size.powf(-1.0 / self.window.dims() as f64)
+                let size = self.level_at(places).locations.len();
+                self.is_resolved_by(size, length)
             }
         }
     }
@@ -458,6 +505,14 @@ impl Kind for OnInducing<'_> {
         let next = spread(&grown(&run.level.counts, kernel), kernel);
         if self.window.grid_nearby(&next).len() <= self.most() {
             return Ok(Places::Grid(next));
+        }
+        // Where cycles take most of the points, places between them may still be shown better.
+        if let Some((axis, _)) = shortest_period(kernel).filter(|_| kernel.dims > 1) {
+            let counts = &run.level.counts;
+            let across: Vec<usize> = (0..counts.len()).map(|r| if r == axis { counts[r] } else { next[r] }).collect();
+            if across != *counts && self.window.grid_nearby(&across).len() <= self.most() {
+                return Ok(Places::Grid(across));
+            }
         }
         let unexplained = self.unexplained(&run.theta).unwrap_or(f64::NAN);
         Err(format!("; stopped at the most that auto uses, with {unexplained:.1e} of the expected events unexplained"))
@@ -687,15 +742,119 @@ fn grown(counts: &[usize], kernel: &Kernel) -> Vec<usize> {
 /// These counts, a few more on an axis with many periods: points evenly apart must not all fall into the same phase. Taken is the number
 /// whose points are least alike.
 fn spread(counts: &[usize], kernel: &Kernel) -> Vec<usize> {
+    // On a line points that are dense in every period need nothing of it.
+    let has_phases = |r: usize| kernel.has_short_waves(r) || kernel.dims > 1 && period_on(kernel, r).is_some();
+    spread_on(counts, kernel, &has_phases, false)
+}
+
+/// The same on these axes, with fewer in place of more if so asked.
+fn spread_on(counts: &[usize], kernel: &Kernel, has_phases: &dyn Fn(usize) -> bool, fewer: bool) -> Vec<usize> {
     let most_alike = |r: usize, count: usize| {
         let step = 1.0 / (count as f64 - 1.0).max(1.0);
         (1..count).map(|i| kernel.likeness(r, step * i as f64)).fold(f64::NEG_INFINITY, f64::max)
     };
     let count = |r: usize| {
         let few = counts[r] / 8 + 4;
-        let candidates = (counts[r]..=counts[r].saturating_add(few)).map(|count| (most_alike(r, count), count));
+        let range = if fewer { counts[r].saturating_sub(few).max(2)..=counts[r] } else { counts[r]..=counts[r] + few };
+        let candidates = range.map(|count| (most_alike(r, count), count));
         candidates.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(counts[r], |(_, count)| count)
     };
-    let has_phases = |r: usize| kernel.has_short_waves(r) && counts[r] > 1 && counts[r] <= AUTO_AT_ALL;
-    (0..counts.len()).map(|r| if has_phases(r) { count(r) } else { counts[r] }).collect()
+    let is_spread = |r: usize| has_phases(r) && counts[r] > 1 && counts[r] <= AUTO_AT_ALL;
+    (0..counts.len()).map(|r| if is_spread(r) { count(r) } else { counts[r] }).collect()
+}
+
+/// The shortest period of a kernel on an axis.
+fn period_on(kernel: &Kernel, axis: usize) -> Option<f64> {
+    let parts = kernel.terms.iter().flat_map(|term| &term.parts).filter(|part| part.axis == axis);
+    parts.filter_map(|part| part.factor.period(&part.parameters)).min_by(f64::total_cmp)
+}
+
+/// The shortest period of a kernel of which a window has several, with its axis.
+fn shortest_period(kernel: &Kernel) -> Option<(usize, f64)> {
+    let of_axis = |r: usize| Some((r, period_on(kernel, r)?));
+    (0..kernel.dims).filter_map(of_axis).filter(|(_, period)| *period <= 0.5).min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// A grid with which `auto` may start where one of several axes has cycles: dense there, in places that differ from cycle to cycle, and coarse elsewhere.
+fn cycled_counts(kernel: &Kernel) -> Option<Vec<usize>> {
+    let across = *AUTO_ACROSS.get(kernel.dims.checked_sub(2)?)?;
+    let (axis, period) = shortest_period(kernel)?;
+    let mut counts = vec![across; kernel.dims];
+    counts[axis] = ((AUTO_PER_CYCLE / period).ceil() as usize).max(AUTO_IN_CYCLES);
+    Some(spread(&counts, kernel))
+}
+
+fn product(counts: &[usize]) -> usize {
+    counts.iter().fold(1usize, |n, &c| n.saturating_mul(c))
+}
+
+/// What to say of inducing points that stand in so few parts of a cycle that they cannot show it. The window is the unit box.
+pub(super) fn unseen_cycle(kernel: &Kernel, locations: &Points, axes: &[Axis]) -> Option<String> {
+    let (axis, period) = shortest_period(kernel)?;
+    let mut places = locations.axis(axis);
+    places.sort_by(f64::total_cmp);
+    places.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+    if widest_gap(&places, period) <= WIDEST_GAP {
+        return None;
+    }
+    let even = |count: &usize| (0..*count).map(|i| i as f64 / (*count as f64 - 1.0)).collect::<Vec<f64>>();
+    // Within a few cycles of points there is always such a number.
+    let enough =
+        (places.len().max(2)..10 * AUTO_AT_ALL).find(|count| widest_gap(&even(count), period) <= WIDEST_GAP / 1.5)?;
+    let name = &axes.get(axis)?.name;
+    Some(format!(
+        "the {} inducing points on `{name}` stand in few parts of a cycle and leave {:.0} % of it without any: peaks between them come out too low; take {enough} \
+         points on `{name}`, which stand elsewhere in each cycle",
+        places.len(),
+        100.0 * widest_gap(&places, period)
+    ))
+}
+
+/// The largest part of a cycle in which no place stands, whichever cycle that is.
+fn widest_gap(places: &[f64], period: f64) -> f64 {
+    let mut phases: Vec<f64> = places.iter().map(|x| (x / period).rem_euclid(1.0)).collect();
+    phases.sort_by(f64::total_cmp);
+    let around = phases.first().zip(phases.last()).map_or(1.0, |(first, last)| first + 1.0 - last);
+    phases.windows(2).map(|pair| pair[1] - pair[0]).fold(around, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Factor, Part, Term};
+
+    /// A trend and a cycle on the last of three axes.
+    fn kernel(period: f64) -> Kernel {
+        let part = |axis, factor, parameters| Part { axis, factor, parameters };
+        let slow: Vec<Part> = (0..3).map(|r| part(r, Factor::SquaredExponential, vec![0.5])).collect();
+        let term = |parts| Term { variance: 1.0, parts };
+        let cycle = part(2, Factor::Periodic, vec![period, 1.0]);
+        Kernel::new(3, vec![term(slow.clone()), term(slow.into_iter().chain([cycle]).collect())]).unwrap()
+    }
+
+    #[test]
+    fn points_in_few_parts_of_a_cycle_are_told_with_a_number_that_is_enough() {
+        let (kernel, axes) =
+            (kernel(1.0 / 7.0), ["x", "y", "t"].map(|name| Axis { name: name.into(), ..Axis::default() }));
+        let on = |count: usize| Points::grid(&[0.0; 3], &[1.0; 3], &[2, 2, count]);
+        for good in [14, 24, 44] {
+            assert_eq!(unseen_cycle(&kernel, &on(good), &axes), None, "{good}");
+        }
+        for (poor, part) in [(8, "100 %"), (29, "25 %"), (15, "50 %")] {
+            let said = unseen_cycle(&kernel, &on(poor), &axes).unwrap();
+            assert!(said.contains(&format!("the {poor} inducing points on `t`")) && said.contains(part), "{said}");
+            let number = said.split("take ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+            assert_eq!(unseen_cycle(&kernel, &on(number), &axes), None, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_grid_for_cycles_stands_in_all_parts_of_them() {
+        for cycles in [2.0, 3.0, 7.0, 14.0, 20.0] {
+            let counts = cycled_counts(&kernel(1.0 / cycles)).unwrap();
+            let places: Vec<f64> = (0..counts[2]).map(|i| i as f64 / (counts[2] as f64 - 1.0)).collect();
+            assert!(counts[..2] == [3, 3] && widest_gap(&places, 1.0 / cycles) <= 1.0 / 8.0, "{cycles}: {counts:?}");
+            assert!(product(&counts) <= AUTO_MOST, "{counts:?}");
+        }
+    }
 }

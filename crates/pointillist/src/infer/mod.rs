@@ -739,6 +739,7 @@ impl Asked {
         let is_without_structure =
             at_bounds.iter().any(AtBound::is_without_structure) || inducing::is_crowded(kernel, distinct(data));
         let mut warnings = warnings(&at_bounds, residual / data.len() as f64, is_without_structure);
+        warnings.extend(inducing::unseen_cycle(kernel, &run.theta.locations, data.window().axes()));
         if on.jitter > self.jitter {
             warnings.push(format!("the jitter on K was raised from {:e} to {:e}", self.jitter, on.jitter));
         }

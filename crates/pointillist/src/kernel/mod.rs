@@ -264,6 +264,21 @@ impl Kernel {
         (0..self.terms.len()).map(of_term).fold(1.0, f64::max)
     }
 
+    /// About how many points on a part of an axis tell all that the kernel can do there if each stands at another part of its shortest cycle, and how long
+    /// that is; nothing if it has no cycle there.
+    pub(crate) fn phases_needed(&self, axis: usize, length: f64) -> Option<(f64, f64)> {
+        let period = |p: &PartAt<'_>| p.part.factor.period(&p.part.parameters);
+        let of_term = |t: usize| {
+            let (folded, slow): (Vec<PartAt<'_>>, Vec<PartAt<'_>>) =
+                self.parts(t, axis).into_iter().partition(|p| period(p).is_some());
+            let phases = |p: &PartAt<'_>| 1.0 + period(p).unwrap_or(1.0) / p.part.factor.length(&p.part.parameters);
+            folded.iter().fold(1.0 + length / integrals::length(&slow), |n, p| n * phases(p))
+        };
+        let shortest = (0..self.terms.len()).flat_map(|t| self.parts(t, axis)).filter_map(|p| period(&p));
+        let shortest = shortest.min_by(f64::total_cmp)?;
+        Some(((0..self.terms.len()).map(of_term).fold(1.0, f64::max), shortest))
+    }
+
     /// Whether the kernel repeats itself on an axis of length 1 so often that points stand for places a period apart.
     pub(crate) fn has_short_waves(&self, axis: usize) -> bool {
         (0..self.terms.len()).any(|t| self.parts(t, axis).iter().any(is_short_wave))

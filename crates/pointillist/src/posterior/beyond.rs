@@ -78,23 +78,65 @@ impl Beyond {
     }
 }
 
-/// A grid over the parts of a box that lie outside the unit box.
+/// A grid over the parts of a box that lie outside the unit box. Where it would have too many places because something repeats itself, the places of an
+/// axis stand in all parts of a cycle, each in another cycle.
 fn candidates(kernel: &Kernel, spans: &[Span]) -> Result<Points> {
-    let counts: Vec<f64> = spans
-        .iter()
-        .enumerate()
-        .map(|(r, span)| (PER_LENGTH * span.length() / kernel.length(r)).ceil() + 1.0)
-        .collect();
-    let total: f64 = counts.iter().product();
-    if total > MOST_CANDIDATES || total.is_nan() {
-        let requirement =
-            "reaches too far beyond the window: the kernel varies too often on the way; ask for less of it";
+    let plain = |(r, span): (usize, &Span)| {
+        let count = (PER_LENGTH * span.length() / kernel.length(r)).ceil() + 1.0;
+        if count > MOST_CANDIDATES { None } else { Some(even(span.lo, span.hi, count as usize)) }
+    };
+    let by_phase = |(r, span): (usize, &Span)| {
+        let stretches = [(span.lo, 0.0), (0.0, 1.0), (1.0, span.hi)];
+        let inside = stretches.iter().filter(|(lo, hi)| lo < hi);
+        let places = inside.map(|&(lo, hi)| in_all_phases(kernel, r, (lo, hi))).collect::<Option<Vec<_>>>()?.concat();
+        Some(places)
+    };
+    let is_few = |axes: &Vec<Vec<f64>>| outside(axes) <= MOST_CANDIDATES;
+    let axes = |of: &dyn Fn((usize, &Span)) -> Option<Vec<f64>>| -> Option<Vec<Vec<f64>>> {
+        spans.iter().enumerate().map(of).collect()
+    };
+    let phased = |one: (usize, &Span)| by_phase(one).or_else(|| plain(one));
+    let grid = axes(&plain).filter(is_few).or_else(|| axes(&phased).filter(is_few));
+    let Some(grid) = grid else {
+        let requirement = "reaches too far beyond the window: the kernel varies too often on the way; ask for a smaller part, or for rates at points";
         let ends: Vec<String> = spans.iter().map(|span| format!("{:.4} to {:.4}", span.lo, span.hi)).collect();
         return Err(Error::setting("region (in units of the window)", ends.join(", "), requirement));
+    };
+    let rows = grid.iter().fold(vec![vec![]], |rows: Vec<Vec<f64>>, axis| {
+        rows.iter().flat_map(|row| axis.iter().map(move |x| [&row[..], &[*x]].concat())).collect()
+    });
+    let all = Points::of_rows(kernel.dims, rows.concat());
+    Ok(all.filter(|row| row.iter().any(|x| !(0.0..=1.0).contains(x))))
+}
+
+/// How many places of a grid lie outside the unit box.
+fn outside(axes: &[Vec<f64>]) -> f64 {
+    let product = |of: &dyn Fn(&Vec<f64>) -> usize| axes.iter().map(|axis| of(axis) as f64).product::<f64>();
+    product(&Vec::len) - product(&|axis| axis.iter().filter(|x| (0.0..=1.0).contains(*x)).count())
+}
+
+fn even(lo: f64, hi: f64, count: usize) -> Vec<f64> {
+    Points::grid(&[lo], &[hi], &[count]).coordinates().to_vec()
+}
+
+/// Places on a part of an axis, of which no two stand at the same part of the shortest cycle: as many as the kernel can tell apart when it is known what
+/// repeats itself. Nothing where it has no cycle there, or fewer than two.
+fn in_all_phases(kernel: &Kernel, axis: usize, (lo, hi): (f64, f64)) -> Option<Vec<f64>> {
+    // Golden sections of a circle are spread evenly over it, however many there are.
+    const GOLDEN: f64 = 0.618_033_988_749_894_8;
+    let (count, period) = kernel.phases_needed(axis, hi - lo)?;
+    let cycles = (hi - lo) / period;
+    let count = (PER_LENGTH * PER_LENGTH * count).ceil().min(2.0 * MOST_CANDIDATES) as usize;
+    if cycles < 1.0 {
+        let plain = (PER_LENGTH * (hi - lo) / kernel.length(axis)).ceil() as usize + 1;
+        return Some(even(lo, hi, plain));
     }
-    let (lo, hi): (Vec<f64>, Vec<f64>) = spans.iter().map(|span| (span.lo, span.hi)).unzip();
-    let grid = Points::grid(&lo, &hi, &counts.iter().map(|count| *count as usize).collect::<Vec<_>>());
-    Ok(grid.filter(|row| row.iter().any(|x| !(0.0..=1.0).contains(x))))
+    let place = |i: usize| {
+        let cycle = (i as f64 * cycles / count as f64).floor();
+        lo + (cycle + (i as f64 * GOLDEN).fract()) * period
+    };
+    let ends = [lo, hi];
+    Some((0..count).map(place).filter(|x| *x < hi).chain(ends).collect())
 }
 
 /// One place after another where the variance left is largest: a pivoted Cholesky factorisation.
@@ -111,7 +153,8 @@ fn choose(inner: &dyn Basis, (kernel, of_constant): (&Kernel, f64), candidates: 
             return Ok(chosen);
         }
         if chosen.len() == MOST_ADDED {
-            let requirement = "inducing points would be needed beyond the window; ask for less of it";
+            let requirement =
+                "inducing points would be needed beyond the window; ask for a smaller part, or for rates at points";
             return Err(Error::setting("region", format!("more than {MOST_ADDED}"), requirement));
         }
         let root = left[next].sqrt();

@@ -3,7 +3,8 @@
 //! The window is cut into cells, and boxes of cells at several scales are compared with what is expected there: the count of a box by itself,
 //! and its part of the count of a box three times as wide, which a flattened peak changes most. How large the largest difference may be is
 //! learned from counts drawn from the fit, so that it holds for any window, exposure and number of events. On a line rescaled times are compared
-//! with even ones as well. The fit has seen the events, which are therefore nearer to it than new ones. On a lattice over a line, or over a plane if it
+//! with even ones as well. With more axes, one of which has a cycle, cells are so short there that a cycle is seen, and counts are also folded: those of the
+//! same part of all cycles are added, which shows a peak that is too low each time. The fit has seen the events, which are therefore nearer to it than new ones. On a lattice over a line, or over a plane if it
 //! is not too fine, rates are drawn from the posterior, counts from these, and what would be fitted to them is followed to first order
 //! (`following.rs`); elsewhere counts are drawn from the posterior mean and compared with it, and p-values are cautious.
 
@@ -13,6 +14,7 @@ use crate::data::points::Points;
 use crate::data::seen::Data;
 use crate::data::summary::Summary;
 use crate::error::Result;
+use crate::kernel::Part;
 use crate::parallel;
 use crate::sample::{self, thinning};
 use crate::watch::{PartWatch, Work, unwatched};
@@ -23,6 +25,13 @@ const FEWEST_EVENTS: usize = 10;
 /// Events per cell on the mean, and the fewest and most cells on each axis in one, two and three dimensions.
 const EVENTS_PER_CELL: f64 = 4.0;
 const CELLS: [(usize, usize); 3] = [(16, 8192), (4, 32), (4, 8)];
+/// Cells in a cycle, and on an axis that has cycles at most.
+const CELLS_PER_CYCLE: f64 = 8.0;
+const MOST_OF_CYCLES: usize = 256;
+/// Parts of a cycle whose counts are added over all cycles.
+const PHASES: usize = 8;
+/// Fewer cycles than this are not folded.
+const FEWEST_CYCLES: f64 = 2.0;
 /// Panels of quadrature on each axis at least, on lattices and with inducing points, whose nodes cost far more.
 const PANELS: [[usize; 3]; 2] = [[128, 32, 8], [64, 16, 4]];
 /// Nothing is said where the integral over the window comes out wrong by more than this.
@@ -36,6 +45,8 @@ const TOGETHER: usize = 20;
 const MOST_COMPONENTS: usize = 30;
 /// What a component costs, in sets of counts.
 const UNITS: usize = 10;
+/// Where one component takes so many multiplications, the heaviest alone is taken; where it takes a part of that, so many more.
+const MOST_WORK: f64 = 4e10;
 const SEED: u64 = 0x60_0d;
 /// Standard deviations by which the count of a cell may be off and still be one that the fit followed.
 const PLAUSIBLE: f64 = 2.5;
@@ -92,12 +103,13 @@ impl Goodness {
             Misfit::Times => "rescaled times are not even; most is off where",
             _ => "",
         };
+        let again = if self.misfit == Misfit::Cycle { " and the same part of every other cycle" } else { "" };
         let events = if *seen == 1.0 { "1 event is seen".into() } else { format!("{seen} events are seen") };
         let what = if what.is_empty() { events } else { format!("{what} {events}") };
         // A part in which nothing could be seen is no part of the window: no model mends that.
         let outage = if Self::is_a_gap(*seen, *expected) { Self::OUTAGE } else { "" };
         format!(
-            "the events do not look like events of this rate (p = {p:.3}): {what} and {expected:.1} expected, {}; {outage}\
+            "the events do not look like events of this rate (p = {p:.3}): {what} and {expected:.1} expected, {}{again}; {outage}\
              a shorter window about that place, a rougher prior, another link or a finer lattice may show what is smoothed away",
             place.join(", ")
         )
@@ -145,7 +157,12 @@ pub enum Misfit {
     Peak,
     /// The rescaled times on a line.
     Times,
+    /// The count of the same part of all cycles.
+    Cycle,
 }
+
+/// How many there are.
+const MISFITS: usize = 4;
 
 impl Misfit {
     /// One word for files and tables.
@@ -154,6 +171,7 @@ impl Misfit {
             Misfit::Count => "count",
             Misfit::Peak => "peak",
             Misfit::Times => "times",
+            Misfit::Cycle => "cycle",
         }
     }
 }
@@ -168,7 +186,7 @@ impl Posterior {
     /// The same, telling `watch` which part of it is done.
     pub fn goodness_of_fit_watched(&self, events: &Points, watch: &PartWatch<'_>) -> Result<Option<Goodness>> {
         self.window().check_inside(events)?;
-        let cells = Cells::for_events(events.len(), events.dims());
+        let cells = Cells::for_events(events.len(), events.dims(), self.cycle());
         self.goodness(events.len(), &cells, || cells.counts_of(&self.scaling().points_inward(events)), watch)
     }
 
@@ -189,7 +207,7 @@ impl Posterior {
         if events.len() < FEWEST_EVENTS {
             return Ok(None);
         }
-        let cells = Cells::for_events(events.len(), events.dims());
+        let cells = Cells::for_events(events.len(), events.dims(), self.cycle());
         let seen = cells.counts_of(&self.scaling().points_inward(events));
         let expected = self.expected_in(&cells, &Work::new(1, &unwatched))?;
         Ok(expected.map(|(expected, _)| Residuals { cells: cells.counts, seen, expected }))
@@ -200,7 +218,7 @@ impl Posterior {
         match data {
             Data::Events(events) => self.goodness_of_fit(events.points()),
             Data::Summary(summary) => {
-                let Some(cells) = Cells::for_summary(summary) else { return Ok(None) };
+                let Some(cells) = Cells::for_summary(summary, self.cycle()) else { return Ok(None) };
                 self.goodness(data.len(), &cells, || cells.counts_of_summary(summary), &unwatched)
             }
         }
@@ -235,7 +253,7 @@ impl Posterior {
             let means = drawn.as_ref().map_or(&expected, |drawn| &drawn[draw]);
             means.iter().map(|mean| thinning::poisson(&mut rng, *mean) as f64).collect()
         };
-        let some = |group: usize| -> Vec<[f64; 3]> {
+        let some = |group: usize| -> Vec<[f64; MISFITS]> {
             let sets: Vec<Vec<f64>> = (group..REPLICATES.min(group + TOGETHER)).map(counted).collect();
             // Once it was cancelled, what remains is left out, and the call ends below.
             if work.advance(sets.len()).is_err() {
@@ -254,6 +272,14 @@ impl Posterior {
         Ok(boxes.report(&counts, &expected, observed[misfit as usize].1, (p, misfit), self.scaling()))
     }
 
+    /// The shortest cycle of the kernel, if there are more axes than one.
+    fn cycle(&self) -> Option<Cycle> {
+        let kernel = &self.components().first()?.inducing()?.hyper.kernel;
+        let of_part = |part: &Part| Some(Cycle { axis: part.axis, period: part.factor.period(&part.parameters)? });
+        let cycles = kernel.terms.iter().flat_map(|term| &term.parts).filter_map(of_part);
+        cycles.filter(|_| kernel.dims > 1).min_by(|a, b| a.period.total_cmp(&b.period))
+    }
+
     /// The expected number of events in each cell under the posterior mean, and how it follows them.
     fn expected_in(&self, cells: &Cells, work: &Work<'_>) -> Result<Option<(Vec<f64>, Option<Following>)>> {
         let dims = cells.counts.len();
@@ -270,7 +296,12 @@ impl Posterior {
         };
         let Some((nodes, places)) = found else { return Ok(None) };
         let mut expected = vec![0.0; cells.total()];
-        let heaviest = self.heaviest(MOST_COMPONENTS);
+        // With inducing points a node takes the square of their number.
+        let unknowns =
+            self.components().iter().filter_map(|component| Some(component.inducing()?.locations.len())).max();
+        let each = unknowns.map_or(0.0, |count| (count * count * places.len()) as f64);
+        let affordable = if dims > 2 { (MOST_WORK / each.max(1.0)) as usize } else { MOST_COMPONENTS };
+        let heaviest = self.heaviest(affordable.clamp(1, MOST_COMPONENTS));
         for component in heaviest.components() {
             let (f, link) = (component.field().marginals(&nodes.points)?, component.formula());
             for (n, (mean, variance)) in f.mean.iter().zip(&f.variance).enumerate() {
@@ -287,28 +318,63 @@ impl Posterior {
     }
 }
 
+/// What repeats itself on an axis of the unit box.
+#[derive(Clone, Copy)]
+struct Cycle {
+    axis: usize,
+    period: f64,
+}
+
 /// Equal cells over the box around the window, the last axis fastest.
 struct Cells {
     counts: Vec<usize>,
+    cycle: Option<Cycle>,
 }
 
 impl Cells {
-    /// Cells by the number of events, a power of 2 on each axis.
-    fn for_events(events: usize, dims: usize) -> Self {
+    /// Cells by the number of events, a power of 2 on each axis; on one that has cycles so many that they are seen.
+    fn for_events(events: usize, dims: usize, cycle: Option<Cycle>) -> Self {
         let (least, most) = CELLS[dims.min(3) - 1];
-        let count = (events as f64 / EVENTS_PER_CELL).powf(1.0 / dims as f64).ceil() as usize;
-        Self { counts: vec![count.next_power_of_two().clamp(least, most); dims] }
+        let wanted = events as f64 / EVENTS_PER_CELL;
+        let Some(Cycle { axis, period }) = cycle else {
+            let count = wanted.powf(1.0 / dims as f64).ceil() as usize;
+            return Self { counts: vec![count.next_power_of_two().clamp(least, most); dims], cycle };
+        };
+        let along = ((CELLS_PER_CYCLE / period).ceil() as usize).clamp(least, MOST_OF_CYCLES);
+        let across = (wanted / along as f64).powf(1.0 / (dims - 1) as f64).ceil() as usize;
+        let mut counts = vec![across.next_power_of_two().clamp(least, most); dims];
+        counts[axis] = along;
+        Self { counts, cycle }
     }
 
     /// Cells that those of a summary can be joined to, if there are any.
-    fn for_summary(summary: &Summary) -> Option<Self> {
+    fn for_summary(summary: &Summary, cycle: Option<Cycle>) -> Option<Self> {
         let own = summary.cells();
-        let wanted = Self::for_events(summary.events() as usize, own.len()).counts;
+        let wanted = Self::for_events(summary.events() as usize, own.len(), cycle).counts;
         let divisor = |(own, wanted): (&usize, &usize)| {
             (CELLS[2].0..=*wanted).rev().find(|count| own % count == 0).or((*own <= *wanted).then_some(*own))
         };
         let counts = own.iter().zip(&wanted).map(divisor).collect::<Option<Vec<usize>>>()?;
-        Some(Self { counts })
+        Some(Self { counts, cycle })
+    }
+
+    /// Cells for the same part of all cycles, if there are several: their number on the axis of the cycle, and the place among them of each cell.
+    fn folded(&self) -> Option<(Self, Vec<usize>)> {
+        let Cycle { axis, period } = self.cycle.filter(|cycle| FEWEST_CYCLES * cycle.period <= 1.0)?;
+        let mut counts = self.counts.clone();
+        counts[axis] = PHASES;
+        let folded = Self { counts, cycle: self.cycle };
+        let place = |mut cell: usize| {
+            let mut middle = vec![0.0; self.counts.len()];
+            for (r, count) in self.counts.iter().enumerate().rev() {
+                middle[r] = ((cell % count) as f64 + 0.5) / *count as f64;
+                cell /= count;
+            }
+            middle[axis] = (middle[axis] / period).fract();
+            folded.place(&middle)
+        };
+        let places = (0..self.total()).map(place).collect();
+        Some((folded, places))
     }
 
     fn total(&self) -> usize {
@@ -373,26 +439,72 @@ struct CellBox {
 struct Boxes<'a> {
     cells: &'a Cells,
     list: Vec<CellBox>,
+    folded: Option<Folded>,
     n_log_n: NLogN,
+}
+
+/// Boxes in which the same parts of all cycles are added.
+struct Folded {
+    cells: Cells,
+    /// To which of them each cell belongs.
+    places: Vec<usize>,
+    list: Vec<CellBox>,
+}
+
+impl Folded {
+    fn new(cells: &Cells) -> Option<Self> {
+        let (folded, places) = cells.folded()?;
+        let list = boxes(&folded);
+        Some(Self { cells: folded, places, list })
+    }
+
+    /// Sums before each corner of what is added.
+    fn table(&self, values: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.cells.total()];
+        self.places.iter().zip(values).for_each(|(place, value)| sums[*place] += value);
+        self.cells.table(&sums)
+    }
+}
+
+/// The boxes that are looked at: as wide on all axes, or where one has cycles, of any width there, and on the others together.
+fn boxes(cells: &Cells) -> Vec<CellBox> {
+    let narrowest = cells.counts.iter().copied().min().unwrap_or(1);
+    let powers = |most: usize| (0..).map(|power| 1 << power).take_while(move |width| width * WIDEST <= most);
+    let widths: Vec<Vec<usize>> = match cells.cycle {
+        None => powers(narrowest).map(|width| vec![width; cells.counts.len()]).collect(),
+        Some(Cycle { axis, .. }) => {
+            let others = cells.counts.iter().enumerate().filter(|(r, _)| *r != axis).map(|(_, count)| *count);
+            let most = others.min().unwrap_or(1);
+            // All of the other axes as well, where few events are in a place.
+            let across: Vec<Vec<usize>> =
+                powers(most).map(|width| vec![width; cells.counts.len()]).chain([cells.counts.clone()]).collect();
+            let with = |width: usize| {
+                across.iter().cloned().map(move |mut widths| {
+                    widths[axis] = width;
+                    widths
+                })
+            };
+            powers(cells.counts[axis]).flat_map(with).collect()
+        }
+    };
+    let of_widths = |widths: Vec<usize>| {
+        let starts = |(count, width): (&usize, &usize)| -> Vec<usize> {
+            (0..=count - width).step_by((width / 2).max(1)).collect()
+        };
+        let starts: Vec<Vec<usize>> = cells.counts.iter().zip(&widths).map(starts).collect();
+        combinations(&starts).into_iter().map(move |low| CellBox::new(cells, low, &widths)).collect::<Vec<_>>()
+    };
+    widths.into_iter().flat_map(of_widths).collect()
 }
 
 impl<'a> Boxes<'a> {
     fn new(cells: &'a Cells) -> Self {
-        let narrowest = cells.counts.iter().copied().min().unwrap_or(1);
-        let mut list: Vec<CellBox> = Vec::new();
-        let widths = (0..).map(|power| 1 << power).take_while(|width| width * WIDEST <= narrowest);
-        for width in widths {
-            let step = (width / 2).max(1);
-            let starts = |count: &usize| (0..=count - width).step_by(step).collect::<Vec<usize>>();
-            let starts: Vec<Vec<usize>> = cells.counts.iter().map(starts).collect();
-            list.extend(combinations(&starts).into_iter().map(|low| CellBox::new(cells, low, width)));
-        }
-        Self { cells, list, n_log_n: NLogN::new() }
+        Self { cells, list: boxes(cells), folded: Folded::new(cells), n_log_n: NLogN::new() }
     }
 
-    /// The largest root of a deviance of a count and of a peak, each with the number of its box; and how far rescaled times are from even
-    /// ones, beside the box whose count is furthest off.
-    fn largest(&self, counts: &[f64], expected: &[f64]) -> [(f64, usize); 3] {
+    /// The largest root of a deviance of a count and of a peak, each with the number of its box; how far rescaled times are from even
+    /// ones, beside the box whose count is furthest off; and the largest root of either deviance where cycles are added.
+    fn largest(&self, counts: &[f64], expected: &[f64]) -> [(f64, usize); MISFITS] {
         let [seen, means] = [counts, expected].map(|values| self.cells.table(values));
         let mut largest = [(0.0, 0); 3];
         for (number, one) in self.list.iter().enumerate() {
@@ -403,7 +515,20 @@ impl<'a> Boxes<'a> {
             }
         }
         let [(count, number), (peak, of_peak), _] = largest;
-        [(count.sqrt(), number), (peak.sqrt(), of_peak), (rescaled_times(counts, expected, self.cells), number)]
+        let times = rescaled_times(counts, expected, self.cells);
+        let (cycle, of_cycle) = self.largest_folded(counts, expected);
+        [(count.sqrt(), number), (peak.sqrt(), of_peak), (times, number), (cycle.sqrt(), of_cycle)]
+    }
+
+    /// The largest deviance where the same parts of all cycles are added, with its box; 0 without cycles.
+    fn largest_folded(&self, counts: &[f64], expected: &[f64]) -> (f64, usize) {
+        let Some(folded) = &self.folded else { return (0.0, 0) };
+        let [seen, means] = [counts, expected].map(|values| folded.table(values));
+        let of_box = |(number, one): (usize, &CellBox)| {
+            let [count, part] = one.deviances(&seen, &means, &self.n_log_n);
+            (count.max(part), number)
+        };
+        folded.list.iter().enumerate().map(of_box).fold((0.0, 0), |best, one| if one.0 > best.0 { one } else { best })
     }
 
     fn report(
@@ -414,29 +539,39 @@ impl<'a> Boxes<'a> {
         (p, misfit): (f64, Misfit),
         scaling: &Scaling,
     ) -> Option<Goodness> {
-        let one = self.list.get(number)?;
-        let end = |r: usize, cell: usize| scaling.outward(r, cell as f64 / self.cells.counts[r] as f64);
+        let folded = self.folded.as_ref().filter(|_| misfit == Misfit::Cycle);
+        let one = folded.map_or(&self.list, |folded| &folded.list).get(number)?;
+        // Of the same parts of all cycles that of the first is told.
+        let part = |r: usize, cell: usize| match folded {
+            Some(Folded { cells, .. }) => {
+                let length = cells.cycle.filter(|cycle| cycle.axis == r).map_or(1.0, |cycle| cycle.period);
+                length * cell as f64 / cells.counts[r] as f64
+            }
+            None => cell as f64 / self.cells.counts[r] as f64,
+        };
+        let end = |r: usize, cell: usize| scaling.outward(r, part(r, cell));
         let place = (0..one.low.len()).map(|r| Span { lo: end(r, one.low[r]), hi: end(r, one.high[r]) }).collect();
-        let [seen, expected] = [counts, expected].map(|values| sum_over(&one.inner, &self.cells.table(values)));
+        let table = |values: &[f64]| folded.map_or_else(|| self.cells.table(values), |folded| folded.table(values));
+        let [seen, expected] = [counts, expected].map(|values| sum_over(&one.inner, &table(values)));
         Some(Goodness { p, misfit, place, seen, expected })
     }
 }
 
 /// The p-value of the largest of the standardised distances, and which one that is.
-fn p_value(observed: [f64; 3], replicates: &[[f64; 3]]) -> (f64, Misfit) {
+fn p_value(observed: [f64; MISFITS], replicates: &[[f64; MISFITS]]) -> (f64, Misfit) {
     let count = replicates.len() as f64;
-    let moments = [0, 1, 2].map(|kind| {
+    let moments = [0, 1, 2, 3].map(|kind| {
         let mean = replicates.iter().map(|distances| distances[kind]).sum::<f64>() / count;
         let square = replicates.iter().map(|distances| (distances[kind] - mean).powi(2)).sum::<f64>() / count;
         (mean, square.sqrt())
     });
-    let largest = |distances: &[f64; 3]| {
+    let largest = |distances: &[f64; MISFITS]| {
         let standardised = |kind: Misfit| {
             let (mean, sd) = moments[kind as usize];
-            // There are no times in a plane.
+            // There are no times in a plane, and not always cycles.
             (if sd > 0.0 { (distances[kind as usize] - mean) / sd } else { f64::NEG_INFINITY }, kind)
         };
-        let all = [Misfit::Count, Misfit::Peak, Misfit::Times].map(standardised);
+        let all = [Misfit::Count, Misfit::Peak, Misfit::Times, Misfit::Cycle].map(standardised);
         all.into_iter().reduce(|best, one| if one.0 > best.0 { one } else { best }).unwrap_or(all[0])
     };
     let (distance, misfit) = largest(&observed);
@@ -518,11 +653,11 @@ impl NLogN {
 }
 
 impl CellBox {
-    fn new(cells: &Cells, low: Vec<usize>, width: usize) -> Self {
-        let high: Vec<usize> = low.iter().map(|low| low + width).collect();
-        let wide_low: Vec<usize> = low.iter().map(|low| low.saturating_sub(width)).collect();
-        let ends = high.iter().zip(&cells.counts);
-        let wide_high: Vec<usize> = ends.map(|(high, count)| (high + width).min(*count)).collect();
+    fn new(cells: &Cells, low: Vec<usize>, widths: &[usize]) -> Self {
+        let high: Vec<usize> = low.iter().zip(widths).map(|(low, width)| low + width).collect();
+        let wide_low: Vec<usize> = low.iter().zip(widths).map(|(low, width)| low.saturating_sub(*width)).collect();
+        let ends = high.iter().zip(widths).zip(&cells.counts);
+        let wide_high: Vec<usize> = ends.map(|((high, width), count)| (high + width).min(*count)).collect();
         let (inner, outer) = (cells.corners(&low, &high), cells.corners(&wide_low, &wide_high));
         Self { low, high, inner, outer }
     }
@@ -553,7 +688,7 @@ mod tests {
 
     #[test]
     fn sums_over_boxes_are_those_of_their_cells() {
-        let cells = Cells { counts: vec![4, 8, 4] };
+        let cells = Cells { counts: vec![4, 8, 4], cycle: None };
         let counts: Vec<f64> = (0..cells.total()).map(|cell| ((cell * 37) % 11) as f64).collect();
         let table = cells.table(&counts);
         let (low, high) = ([1, 2, 0], [3, 7, 2]);
@@ -566,16 +701,16 @@ mod tests {
 
     #[test]
     fn deviances_are_those_of_poisson_and_binomial_counts() {
-        let cells = Cells { counts: vec![16] };
+        let cells = Cells { counts: vec![16], cycle: None };
         let mut counts = vec![2.0; 16];
         counts[5] = 9.0;
         let boxes = Boxes::new(&cells);
-        let [(count, number), (part, _), _] = boxes.largest(&counts, &[3.0; 16]);
+        let [(count, number), (part, _), ..] = boxes.largest(&counts, &[3.0; 16]);
         assert_eq!((boxes.list[number].low[0], boxes.list[number].high[0]), (5, 6));
         let poisson = 2.0 * (9.0 * (9.0f64 / 3.0).ln() - 6.0);
         let binomial = 2.0 * (9.0 * (9.0 / (13.0 / 3.0f64)).ln() + 4.0 * (4.0 / (26.0 / 3.0f64)).ln());
         assert!((count - poisson.sqrt()).abs() < 1e-12 && (part - binomial.sqrt()).abs() < 1e-12, "{count} {part}");
-        let apart = rescaled_times(&[63.0, 37.0], &[50.0; 2], &Cells { counts: vec![2] });
+        let apart = rescaled_times(&[63.0, 37.0], &[50.0; 2], &Cells { counts: vec![2], cycle: None });
         assert!((apart - 1.3).abs() < 1e-12, "{apart}");
     }
 }
