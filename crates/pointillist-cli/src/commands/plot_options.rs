@@ -121,7 +121,7 @@ pub fn until(options: &FigureOptions, window: &Window) -> Result<Option<f64>, Fa
     let at = place(&option, text.trim(), axis)?;
     let (end, most) = (io::place(axis, span.hi), MOST_BEYOND * span.length());
     if at <= span.hi {
-        return Err(format!("{option}: the window ends at {end} only; give a later place").into());
+        return Err(format!("{option} is not beyond the window, which ends at {end}; give a later place").into());
     }
     if at - span.hi > most {
         let last = io::place(axis, span.hi + most);
