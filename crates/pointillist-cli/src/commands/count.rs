@@ -106,7 +106,7 @@ fn answered(
     };
     let answers: Vec<Answer> = regions.iter().zip(seen).enumerate().map(answer).collect();
     let moments = answers.iter().map(|answer| (answer.expected.mean, answer.expected.sd));
-    warn_of_ruled_means("regions", moments, context);
+    warn_of_ruled_means(["in", "regions"], moments, context);
     Ok((regions, answers))
 }
 

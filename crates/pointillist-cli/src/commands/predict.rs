@@ -97,7 +97,7 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     if let [Column::Numbers(mean, means), Column::Numbers(_, sds), ..] = &columns[..]
         && mean == "mean"
     {
-        warn_of_ruled_means("points", means.iter().copied().zip(sds.iter().copied()), context);
+        warn_of_ruled_means(["at", "points"], means.iter().copied().zip(sds.iter().copied()), context);
     }
     let columns = apart(columns, posterior.window(), context);
     match output.filter(|_| format == Format::GeoJson) {
@@ -166,12 +166,12 @@ fn run_of_types(
 const RULED: f64 = 3.0;
 
 /// Says where means and standard deviations are those of rates that are very high and hardly ever come true, as far away from all events under the log link.
-pub fn warn_of_ruled_means(what: &str, found: impl ExactSizeIterator<Item = (f64, f64)>, context: &Context) {
+pub fn warn_of_ruled_means([at, what]: [&str; 2], found: impl ExactSizeIterator<Item = (f64, f64)>, context: &Context) {
     let total = found.len();
     let ruled = found.filter(|(mean, sd)| *sd > RULED * mean).count();
     if ruled > 0 {
         context.warn(&format!(
-            "at {ruled} of {total} {what} the standard deviation is more than {RULED} times the mean: both are those of very high rates that hardly ever come \
+            "{at} {ruled} of {total} {what} the standard deviation is more than {RULED} times the mean: both are those of very high rates that hardly ever come \
              true; read the quantiles"
         ));
     }

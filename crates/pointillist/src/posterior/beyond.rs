@@ -19,6 +19,10 @@ const PER_LENGTH: f64 = 2.0;
 const MOST_CANDIDATES: f64 = 4000.0;
 /// Unexplained variance, relative to the prior's, that is not worth another place.
 const NEGLIGIBLE: f64 = 1e-4;
+/// Places on each axis of the window at which is looked how much is left there, and how much more than that may be left beyond, if it is no more than a little.
+const PLACES_INSIDE: usize = 9;
+const AS_MUCH: f64 = 1.5;
+const LITTLE: f64 = 0.02;
 /// Most places added.
 const MOST_ADDED: usize = 600;
 /// Most nodes of a quadrature that ends at every kink, and how many are worked on at a time.
@@ -48,8 +52,9 @@ impl Beyond {
         locations: &Points,
         spans: &[Span],
     ) -> Result<Option<Self>> {
-        let candidates = candidates(kernel, spans)?;
-        let chosen = choose(inner.as_ref(), (kernel, of_constant), &candidates)?;
+        let tolerated = tolerated(inner.as_ref(), kernel);
+        let candidates = candidates(&of_weight(kernel, tolerated), spans)?;
+        let chosen = choose(inner.as_ref(), (kernel, of_constant), &candidates, tolerated)?;
         if chosen.is_empty() {
             return Ok(None);
         }
@@ -76,6 +81,30 @@ impl Beyond {
         }
         Gaussian { mean, root }
     }
+}
+
+/// How much of the prior variance may be left unexplained: next to nothing on a line, and with more axes as much as is left inside the window, where it counts in
+/// means alone as well, if that is little.
+fn tolerated(inner: &dyn Basis, kernel: &Kernel) -> f64 {
+    let prior = kernel.variance();
+    if kernel.dims == 1 {
+        return NEGLIGIBLE * prior;
+    }
+    let inside = Points::grid(&vec![0.0; kernel.dims], &vec![1.0; kernel.dims], &vec![PLACES_INSIDE; kernel.dims]);
+    let left = inner.at(&inside).residual.into_iter().fold(0.0, f64::max);
+    (AS_MUCH * left).clamp(NEGLIGIBLE * prior, LITTLE * prior)
+}
+
+/// A kernel without the terms that together have no more variance than this.
+fn of_weight(kernel: &Kernel, tolerated: f64) -> Kernel {
+    let mut terms = kernel.terms.clone();
+    terms.sort_by(|a, b| a.variance.total_cmp(&b.variance));
+    let mut dropped = 0.0;
+    terms.retain(|term| {
+        dropped += term.variance;
+        dropped > tolerated
+    });
+    Kernel { dims: kernel.dims, terms }
 }
 
 /// A grid over the parts of a box that lie outside the unit box. Where it would have too many places because something repeats itself, the places of an
@@ -140,16 +169,20 @@ fn in_all_phases(kernel: &Kernel, axis: usize, (lo, hi): (f64, f64)) -> Option<V
 }
 
 /// One place after another where the variance left is largest: a pivoted Cholesky factorisation.
-fn choose(inner: &dyn Basis, (kernel, of_constant): (&Kernel, f64), candidates: &Points) -> Result<Vec<usize>> {
+fn choose(
+    inner: &dyn Basis,
+    (kernel, of_constant): (&Kernel, f64),
+    candidates: &Points,
+    tolerated: f64,
+) -> Result<Vec<usize>> {
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
     let PointFeatures { a, residual: mut left } = inner.at(candidates);
-    let prior = candidates.rows().map(|x| kernel.diagonal(x)).fold(0.0, f64::max);
     let (mut chosen, mut columns): (Vec<usize>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
     loop {
         let Some(next) = (0..left.len()).max_by(|&i, &j| left[i].total_cmp(&left[j])) else { return Ok(chosen) };
-        if left[next] <= NEGLIGIBLE * prior {
+        if left[next] <= tolerated {
             return Ok(chosen);
         }
         if chosen.len() == MOST_ADDED {
