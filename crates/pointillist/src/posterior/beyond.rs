@@ -121,11 +121,12 @@ fn candidates(kernel: &Kernel, spans: &[Span]) -> Result<Points> {
         Some(places)
     };
     let is_few = |axes: &Vec<Vec<f64>>| outside(axes) <= MOST_CANDIDATES;
-    let axes = |of: &dyn Fn((usize, &Span)) -> Option<Vec<f64>>| -> Option<Vec<Vec<f64>>> {
-        spans.iter().enumerate().map(of).collect()
+    let even_grid: Option<Vec<Vec<f64>>> = spans.iter().enumerate().map(plain).collect();
+    let phased = || {
+        let along = |one: (usize, &Span)| by_phase(one).or_else(|| plain(one));
+        spans.iter().enumerate().map(along).collect::<Option<Vec<Vec<f64>>>>()
     };
-    let phased = |one: (usize, &Span)| by_phase(one).or_else(|| plain(one));
-    let grid = axes(&plain).filter(is_few).or_else(|| axes(&phased).filter(is_few));
+    let grid = even_grid.filter(is_few).or_else(|| phased().filter(is_few));
     let Some(grid) = grid else {
         let requirement = "reaches too far beyond the window: the kernel varies too often on the way; ask for a smaller part, or for rates at points";
         let ends: Vec<String> = spans.iter().map(|span| format!("{:.4} to {:.4}", span.lo, span.hi)).collect();
