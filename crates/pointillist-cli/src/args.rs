@@ -532,6 +532,7 @@ pub enum MethodName {
     pointillist fit spikes.csv --trials trials.csv --trial-column run\n  \
     pointillist fit cases.csv --window border.geojson --exposure population.csv\n  \
     pointillist fit trees.csv --columns x,y --covariate elevation.csv\n  \
+    pointillist fit trees.csv --columns x,y --type species --covariate elevation.csv\n  \
     pointillist fit tweets --kernel 'se(t_days)*periodic(t_days, period=1!)'\n  \
     grep -v test events.csv | pointillist fit - --json\n  \
     pointillist fit monday.summary tuesday.summary -o model.json\n  \
@@ -691,7 +692,7 @@ pub struct PredictArgs {
     /// Quantiles of the rate, between 0 and 1
     #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
     pub quantiles: String,
-    /// Add a column `p>C`, the probability that the rate is higher than C; repeatable
+    /// Add a column `p>C`, the probability that the rate, or with --of what was measured, is higher than C; repeatable
     #[arg(long, value_name = "C", allow_hyphen_values = true)]
     pub exceed: Vec<String>,
     /// Components apart, for a model with --cycle or a sum as its kernel: f, and its trend, day, week

@@ -252,6 +252,9 @@ fn covariates_beside_values_have_effects_on_rate_and_value() {
         let place = |name: &str| head.iter().position(|own| own == name).unwrap_or_else(|| panic!("{head:?}"));
         ["mean", "p>5", "new_p>5"].map(|name| rows[0][place(name)].parse::<f64>().unwrap())
     };
+    // What is measured may be below 0.
+    folder.run("predict model.json --of ph --grid 1x1 --exceed -3").good();
+    folder.run("predict model.json --grid 1x1 --exceed -3").refused(&["a number that is not negative"]);
     let [low, high] = ["100", "300"].map(|z| values(&format!("--exceed 5 --set elevation={z}")));
     let mean = 200.0 * said["effects_on_value"][0]["effect"].as_f64().unwrap();
     assert!((high[0] - low[0] - mean).abs() < 1e-6 && high[1] < low[1] && high[2] < low[2], "{low:?} {high:?} {mean}");

@@ -24,11 +24,16 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     if args.place.places.at.is_none() {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
-    let (quantiles, thresholds) = (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed)?);
+    let (quantiles, thresholds) =
+        (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed, f64::NEG_INFINITY)?);
     let (places, output) = (&args.place.places, args.output.as_deref());
     let format = Format::of(output, Written::Rates, context)?;
     let model = held(ModelFile::read_any(&args.model)?, &args.set, context)?;
     let chosen = Chosen::new(&args.model, model, args.of.as_deref())?;
+    if !matches!(chosen, Chosen::Values(..)) {
+        // What was measured may be below 0, a rate may not.
+        spec::thresholds(&args.exceed, 0.0)?;
+    }
     if args.shares || matches!(chosen, Chosen::All(_)) {
         return run_of_types(args, (&quantiles, &thresholds), format, context);
     }
