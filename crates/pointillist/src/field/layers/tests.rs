@@ -138,7 +138,8 @@ fn effects_of_each_type_are_those_of_fits_of_their_own() {
             (layers.moments(&rows, &together.mean, &together.spread), plain.marginals(&lattice.at(&places).unwrap()));
         for n in 0..places.len() {
             assert!((here.mean[n] - there.mean[n]).abs() < 1e-6, "{} {}", here.mean[n], there.mean[n]);
-            assert!((here.variance[n] - there.variance[n]).abs() < 1e-8);
+            // Both are ends of iterations: the bound is right to 1e-12 nats, and q to about the root of that.
+            assert!((here.variance[n] - there.variance[n]).abs() < 1e-6, "{} {}", here.variance[n], there.variance[n]);
         }
     }
     assert!((together.bound - apart).abs() < 1e-8, "{} {apart}", together.bound);
