@@ -262,7 +262,7 @@ fn measured_numbers_have_the_evidence_of_a_regression() {
     assert!((found.bound - want).abs() < 1e-8, "{} {want}", found.bound);
 }
 
-/// `cargo test --release -p pointillist --lib layers::tests::cost_of_types -- --ignored --nocapture`.
+/// `cargo test --release -p pointillist layers::tests::cost_of_types -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement: it prints seconds"]
 fn cost_of_types_per_natural_step() {
