@@ -131,6 +131,7 @@ class Posterior:
     curve_points: int
     covariates: list[str]
     def with_set(self, texts: list[str]) -> Posterior: ...
+    def effects_json(self) -> str: ...
     events: _Floats | None
     trials: npt.NDArray[np.int64] | None
     @staticmethod
@@ -172,6 +173,8 @@ class Posterior:
 @final
 class TypesPosterior:
     names: list[str]
+    covariates: list[str]
+    def with_set(self, texts: list[str]) -> TypesPosterior: ...
     window: Window
     crs: str | None
     time_zone: str | None
@@ -193,7 +196,7 @@ class TypesPosterior:
     def sample_events(self, draws: int, seed: int) -> list[tuple[_Floats, npt.NDArray[np.int64]]]: ...
 
 def fit_types(
-    events: Events, names: list[str], settings: Any, of_latent: str | None, threads: int | None, progress: _Told
+    events: Events, names: list[str], settings: Any, covariates: Any, of_latent: str | None, threads: int | None, progress: _Told
 ) -> TypesPosterior: ...
 
 def fit_measured(
@@ -202,6 +205,7 @@ def fit_measured(
     values: _Floats,
     places: _Given | None,
     settings: Any,
+    covariates: Any,
     threads: int | None,
     progress: _Told,
 ) -> Posterior: ...

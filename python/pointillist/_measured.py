@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._coordinates import coordinates
+from ._covariates import held_texts
 from ._errors import InputError, SettingError
 from ._events import as_events, check_place
 from ._posterior import QUANTILES, Floats, Posterior, event_set, points_of, probabilities_of, watcher
@@ -45,6 +47,16 @@ class MeasuredPosterior(Posterior):
         """By how much a value is higher where the rate is e times as high: `mean`, `sd`, `q0.05`, `q0.5`, `q0.95`, and `positive`, the probability of a slope above 0."""
         found: dict[str, float] = self.summary["slope"]
         return found
+
+    @property
+    def effects_on_value(self) -> list[dict[str, Any]]:
+        """The effects of the covariates on what was measured, in its unit; those on the rate are `effects`."""
+        found: list[dict[str, Any]] = self.summary.get("effects_on_value") or []
+        return found
+
+    def set(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> MeasuredPosterior:
+        """The posterior with covariates held at values all over the window, as `Posterior.set` has it."""
+        return MeasuredPosterior(self._core.with_set(held_texts({**(values or {}), **named})), self.crs, self.time_zone)
 
     @property
     def link(self) -> float:

@@ -257,11 +257,14 @@ class IntensityModel(Estimator):
             geography=geography,
         )
         crs = crs_of(X, window if window is not None else self.window)
-        ground = Covariates.of(covariates if covariates is not None else self.covariates, self.categorical, self.spline, crs)
-        core = _core.fit(events, settings, ground, threads, told)
+        core = _core.fit(events, settings, self._ground(covariates, crs), threads, told)
         self.posterior_ = Posterior(core, crs, zone_of(X))
         self.n_features_in_ = core.window.dims
         return self
+
+    def _ground(self, covariates: Any, crs: Any) -> Covariates:
+        """What is known of the ground."""
+        return Covariates.of(covariates if covariates is not None else self.covariates, self.categorical, self.spline, crs)
 
     def fit_types(
         self,
@@ -269,6 +272,7 @@ class IntensityModel(Estimator):
         types: Any,
         *,
         latent: int | str | None = None,
+        covariates: Any = None,
         window: Any = None,
         exposure: Exposure | None = None,
         repeats: int | None = None,
@@ -282,7 +286,7 @@ class IntensityModel(Estimator):
 
         `types`: the column of a frame that names the type of each event, or a label for each. The logarithm of the rate of each type is a constant, a field that
         all share, and a field of its own; on a lattice with the log link. With `latent=2` or "auto" types are outputs of so many latent fields instead, each with
-        a share that is learned (`loadings`). The other arguments are those of `fit`.
+        a share that is learned (`loadings`). With `covariates` each type has effects of its own: `types.of("oak").effects`. The other arguments are those of `fit`.
 
         >>> import pandas as pd
         >>> from pointillist import IntensityModel
@@ -295,11 +299,12 @@ class IntensityModel(Estimator):
         (True, True)
         """
         events, labels = labelled(X, types)
-        words = self._words("types", window, exposure, repeats, names, units, clip, source, geography)
+        words = self._words(window, exposure, repeats, names, units, clip, source, geography)
         placed, found = events_of_types(events, labels, words)
         fields = None if latent is None else str(latent)
-        core = _core.fit_types(placed, found, self._settings(), fields, threads_of(self.threads), watcher(self.progress))
-        return TypesPosterior(core, crs_of(events, window if window is not None else self.window), zone_of(events))
+        crs = crs_of(events, window if window is not None else self.window)
+        core = _core.fit_types(placed, found, self._settings(), self._ground(covariates, crs), fields, threads_of(self.threads), watcher(self.progress))
+        return TypesPosterior(core, crs, zone_of(events))
 
     def fit_measured(
         self,
@@ -307,6 +312,7 @@ class IntensityModel(Estimator):
         values: Any,
         *,
         measured: Any = None,
+        covariates: Any = None,
         window: Any = None,
         exposure: Exposure | None = None,
         repeats: int | None = None,
@@ -320,7 +326,7 @@ class IntensityModel(Estimator):
 
         `values`: the column of a frame that holds them, or a number for each row. They were measured at the events `X`, and tell whether places are chosen by what is
         found there; or at the places of `measured`, a frame with a column `values` or points with a number for each. A value is a + b log rate + a field of its own +
-        noise; on a lattice with the log link. The other arguments are those of `fit`.
+        noise; on a lattice with the log link. `covariates` have effects on the rate (`effects`), and others on the values (`effects_on_value`). The other arguments are those of `fit`.
 
         >>> import pandas as pd
         >>> from pointillist import IntensityModel
@@ -330,7 +336,7 @@ class IntensityModel(Estimator):
         >>> bool(high > low), bool(post.slope["mean"] > 0)
         (True, True)
         """
-        words = self._words("measurements", window, exposure, repeats, names, units, clip, source, geography)
+        words = self._words(window, exposure, repeats, names, units, clip, source, geography)
         crs = crs_of(X, window if window is not None else self.window)
         if measured is None:
             events, name, found = valued(X, values, "the events")
@@ -339,12 +345,11 @@ class IntensityModel(Estimator):
             table, name, found = valued(measured, values, "the measurements")
             events, placed = X, as_events(X, **words)
             places = places_of(table, len(found), placed.window, crs)
-        how = self._settings(), threads_of(self.threads), watcher(self.progress)
+        how = self._settings(), self._ground(covariates, crs), threads_of(self.threads), watcher(self.progress)
         return MeasuredPosterior(_core.fit_measured(placed, name, found, places, *how), crs, zone_of(events))
 
     def _words(
         self,
-        what: str,
         window: Any,
         exposure: Exposure | None,
         repeats: int | None,
@@ -354,9 +359,7 @@ class IntensityModel(Estimator):
         source: str | None,
         geography: str | None,
     ) -> dict[str, Any]:
-        """How events are meant; covariates are refused with these things."""
-        if Covariates.of(self.covariates, self.categorical, self.spline, None):
-            raise SettingError(f"covariates= cannot be had with {what} yet; leave one of them out")
+        """How events are meant."""
         return {
             "window": window if window is not None else self.window,
             "exposure": exposure if exposure is not None else self.exposure,

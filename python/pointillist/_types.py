@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._coordinates import coordinates
+from ._covariates import held_texts
 from ._errors import InputError, ModelFileError, SettingError
 from ._events import as_events
 from ._frames import zone_text
@@ -48,6 +49,16 @@ class TypePosterior(Posterior):
     def summary(self) -> dict[str, Any]:
         """What the fit of all types says of itself."""
         return self.whole.summary
+
+    @property
+    def effects(self) -> list[dict[str, Any]]:
+        """The effects of the covariates on the rate of this type; of a ratio how those of its two types differ."""
+        found: list[dict[str, Any]] = json.loads(self._core.effects_json())
+        return found
+
+    def set(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> TypePosterior:
+        """The same with covariates held at values all over the window, as `Posterior.set` has it."""
+        return TypePosterior(self.whole.set(values, **named), self.of)
 
     @property
     def elbo(self) -> float:
@@ -106,6 +117,15 @@ class TypesPosterior:
     @property
     def event_count(self) -> int:
         return self._core.event_count
+
+    @property
+    def covariates(self) -> list[str]:
+        """The names of the covariates of the fit."""
+        return self._core.covariates
+
+    def set(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> TypesPosterior:
+        """The posterior with covariates held at values all over the window, as `Posterior.set` has it."""
+        return TypesPosterior(self._core.with_set(held_texts({**(values or {}), **named})), self.crs, self.time_zone)
 
     @property
     def source(self) -> str:

@@ -410,6 +410,30 @@ def test_types(command: Command, tmp_path: Path, options: list[str], latent: int
     assert answer["types"][1]["regions"][0]["mean"] == counts["ash"].mean[0]
 
 
+def test_covariates_beside_types_and_values(command: Command, tmp_path: Path) -> None:
+    ground = pd.DataFrame({"x": np.arange(10) + 0.5, "elevation": 100 + 20 * np.sin(np.arange(10))})
+    ground.to_csv(tmp_path / "ground.csv", index=False)
+    frame = two_species().assign(ph=lambda table: 6 + np.sin(table["x"]))
+    frame.to_csv(tmp_path / "trees.csv", index=False)
+    how = ["--columns", "x", "--window", "0,10", "--nodes", 16, "--covariate", tmp_path / "ground.csv"]
+    model = pt.IntensityModel(nodes=16)
+    theirs = fitted(command, tmp_path, tmp_path / "trees.csv", "--type", "species", *how)
+    types = model.fit_types(frame[["x", "species"]], "species", window=(0, 10), covariates=ground)
+    assert without_words(types.to_json()) == without_words(theirs) and types.covariates == ["elevation"]
+    said = types.summary["types"]
+    assert types.of("oak").effects == said[0]["effects"] and types.ratio("oak", "ash").effects == said[1]["effects_on_ratio"]
+    told = json.loads(command("count", tmp_path / "model.json", "--set", "elevation=110", "--json"))
+    held = types.set(elevation=110)
+    assert told["types"][1]["regions"][0]["mean"] == held.count()["ash"].mean[0]
+    assert types.of("ash").set(elevation=110).count().mean[0] == held.of("ash").count().mean[0]
+    theirs = fitted(command, tmp_path, tmp_path / "trees.csv", "--value", "ph", *how)
+    values = model.fit_measured(frame[["x", "ph"]], "ph", window=(0, 10), covariates=ground)
+    assert without_words(values.to_json()) == without_words(theirs)
+    assert len(values.effects) == len(values.effects_on_value) == 1
+    low, high = (values.set(elevation=z).values([5.0]).mean[0] for z in (100, 110))
+    assert abs(high - low - 10 * values.effects_on_value[0]["effect"]) < 1e-9
+
+
 def test_types_are_refused_in_a_sentence(tmp_path: Path) -> None:
     frame = two_species()
     model = pt.IntensityModel(nodes=16)

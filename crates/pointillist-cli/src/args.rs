@@ -532,6 +532,7 @@ pub enum MethodName {
     pointillist fit spikes.csv --trials trials.csv --trial-column run\n  \
     pointillist fit cases.csv --window border.geojson --exposure population.csv\n  \
     pointillist fit trees.csv --columns x,y --covariate elevation.csv\n  \
+    pointillist fit trees.csv --columns x,y --type species --covariate elevation.csv\n  \
     pointillist fit tweets --kernel 'se(t_days)*periodic(t_days, period=1!)'\n  \
     grep -v test events.csv | pointillist fit - --json\n  \
     pointillist fit monday.summary tuesday.summary -o model.json\n  \
@@ -554,10 +555,10 @@ pub struct FitArgs {
     #[arg(
         long = "type",
         value_name = "COLUMN",
-        conflicts_with_all = ["covariate", "categorical", "spline", "update"],
+        conflicts_with_all = ["update"],
         long_help = "Column that names the type of each event: species, cases and controls. Two to ten types, fitted together on a lattice with the log link: the logarithm \
         of the rate of each is a constant, a field that all share, and a field of its own. `predict` then has the rate of each, ratios between them and the \
-        probability of a type at a place, with intervals that know that types were learned from events too."
+        probability of a type at a place, with intervals that know that types were learned from events too. With --covariate each type has effects of its own."
     )]
     pub types: Option<String>,
     /// With --type: fit types as outputs of so many latent fields, 1 to 4 or auto, with a share of each that is learned
@@ -573,10 +574,10 @@ pub struct FitArgs {
     #[arg(
         long,
         value_name = "COLUMN",
-        conflicts_with_all = ["covariate", "categorical", "spline", "update", "types"],
+        conflicts_with_all = ["update", "types"],
         long_help = "Column of numbers that were measured at the events, as prevalence at survey sites, or in the table of --measured at places of their own. They are fitted together with the rate, \
         on a lattice with the log link: a value is a constant, a slope times the logarithm of the rate, a field of its own, and noise. The slope says whether places are chosen where values are high; \
-        `predict --of COLUMN` then has a map that knows how they were chosen."
+        `predict --of COLUMN` then has a map that knows how they were chosen. With --covariate covariates have effects on the rate, and others on the values."
     )]
     pub value: Option<String>,
     /// Table of measurements at places of their own, with columns named after the axes; their column is --value
@@ -691,7 +692,7 @@ pub struct PredictArgs {
     /// Quantiles of the rate, between 0 and 1
     #[arg(long, value_name = "P,...", default_value = "0.05,0.5,0.95", allow_hyphen_values = true)]
     pub quantiles: String,
-    /// Add a column `p>C`, the probability that the rate is higher than C; repeatable
+    /// Add a column `p>C`, the probability that the rate, or with --of what was measured, is higher than C; repeatable
     #[arg(long, value_name = "C", allow_hyphen_values = true)]
     pub exceed: Vec<String>,
     /// Components apart, for a model with --cycle or a sum as its kernel: f, and its trend, day, week
@@ -923,6 +924,9 @@ pub struct SimulateArgs {
     /// Model file, written by `fit`: each draw takes an intensity from its posterior, then events from that
     #[arg(long, value_name = "MODEL", help_heading = "Intensity")]
     pub model: Option<String>,
+    /// With --model: hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Intensity")]
+    pub set: Vec<String>,
     /// Take the posterior mean of the model as the intensity of all draws
     #[arg(long, help_heading = "Intensity")]
     pub mean: bool,
@@ -970,6 +974,9 @@ pub struct PlotArgs {
     /// Of a model with types: the one that is meant, or two for the ratio of their rates, as in cases/controls; with measurements: what was measured
     #[arg(long, value_name = "TYPE")]
     pub of: Option<String>,
+    /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// Write the figure here, as .svg, .pdf or .png
     #[arg(short, long, value_name = "FIGURE")]
     pub output: Option<PathBuf>,
@@ -1018,6 +1025,9 @@ pub struct ReportArgs {
     /// Of a model with types: the one that is meant
     #[arg(long, value_name = "TYPE")]
     pub of: Option<String>,
+    /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// Heading of the page
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,

@@ -70,6 +70,8 @@ enum Kind {
     Exact,
     /// Counts in bins.
     Bins,
+    /// Covariates of a model.
+    Covariates,
 }
 
 /// Options of some verbs that are about the same.
@@ -132,7 +134,8 @@ const TABLE: &[Line] = &[
         &["output", "update", "types", "latent", "value", "measured", "covariate", "categorical", "spline"],
         &[Kind::Always],
     ),
-    line(&["predict", "count", "sample"], &["set"], &[Kind::Always]),
+    line(&["predict", "count", "sample", "plot", "report"], &["set"], &[Kind::Always]),
+    line(&["simulate"], &["set"], &[Kind::Covariates]),
     line(&["predict", "count", "sample", "plot", "score", "contrast", "report"], &["of"], &[Kind::Always]),
     line(&["summarize"], &["output", "cells"], &[Kind::Always]),
     line(&["predict"], &["quantiles", "exceed", "components", "over", "relative", "shares", "output"], &[Kind::Always]),
@@ -294,7 +297,11 @@ impl Mode<'_> {
                 "a model gives each draw another intensity".into(),
                 "take its mean with --mean",
             ),
-            Self::FromFormula => (&[Kind::PosteriorMean], "only a --model has a posterior mean".into(), leave),
+            Self::FromFormula => (
+                &[Kind::PosteriorMean, Kind::Covariates],
+                "only a --model has a posterior mean, or covariates".into(),
+                leave,
+            ),
             Self::NoTruth => {
                 (&[Kind::TruthPlaces], "the intensity is not written".into(), "say with --truth where to write it")
             }

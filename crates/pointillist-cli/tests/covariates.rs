@@ -147,8 +147,18 @@ fn a_curve_is_told_at_values_beside_its_mean() {
 fn a_column_of_a_covariate_beside_the_events_is_not_used_and_that_is_said() {
     let folder = folder();
     let trees = String::from_utf8(folder.read("trees.csv")).unwrap();
-    let rows: String = trees.lines().skip(1).map(|row| format!("{row},1\n")).collect();
+    // As the raster has it but for a little; with one missing; and something else.
+    let own = |(i, row): (usize, &str)| {
+        let (x, y) = row.split_once(',').unwrap();
+        let [x, y] = [x, y].map(|text| text.parse::<f64>().unwrap());
+        let height = elevation(x, y) + 2.0 * (i % 7) as f64;
+        format!("{row},{height}\n")
+    };
+    let rows: String = trees.lines().skip(1).enumerate().map(own).collect();
     folder.write("more.csv", format!("x,y,elevation\n{rows}"));
+    folder.write("missing.csv", format!("x,y,elevation\n{rows}1,1,\n"));
+    let rows: String = trees.lines().skip(1).enumerate().map(|(i, row)| format!("{row},{}\n", i % 5)).collect();
+    folder.write("other.csv", format!("x,y,elevation\n{rows}"));
     let fit = |events: &str, covariate: &str| {
         let asked = "--columns x,y --window 0,10,0,10 --nodes 12x12 --smoothness 2 --average off --json";
         folder.run(&format!("fit {events} {asked} {covariate}")).good()
@@ -157,7 +167,108 @@ fn a_column_of_a_covariate_beside_the_events_is_not_used_and_that_is_said() {
     assert_eq!(plain.json()["effects"], more.json()["effects"]);
     let sentence = "more.csv has a column `elevation` too, which is not used: an event has the value of its cell";
     assert!(more.err.contains(sentence) && !plain.err.contains("not used"), "{}", more.err);
+    let agree = "at the events the two correlate by 1.00, and the column is higher by 5.9";
+    assert!(more.err.contains(agree), "{}", more.err);
+    assert!(fit("missing.csv", "--covariate ground.csv").err.contains("values of it are missing"));
+    assert!(!more.err.contains("in another unit"), "{}", more.err);
+    assert!(fit("other.csv", "--covariate ground.csv").err.contains("in another unit"));
     assert!(!fit("more.csv", "").err.contains("not used"));
+}
+
+/// Trees of two species, the second one more often in the west, with what was measured at each.
+fn of_species(folder: &Folder) {
+    let trees = String::from_utf8(folder.read("trees.csv")).unwrap();
+    let mut table = "x,y,species,ph\n".to_string();
+    for (i, row) in trees.lines().skip(1).enumerate() {
+        let (x, y) = row.split_once(',').unwrap();
+        let [x, y] = [x, y].map(|text| text.parse::<f64>().unwrap());
+        let noise = (0.618 * i as f64).fract();
+        let species = if noise < 0.3 + 0.04 * x { "oak" } else { "ash" };
+        writeln!(table, "{row},{species},{}", 7.0 - 0.01 * elevation(x, y) + noise).unwrap();
+    }
+    folder.write("species.csv", table);
+}
+
+const OF_TYPES: &str = "fit species.csv --columns x,y --window 0,10,0,10 --nodes 8x8 --covariate ground.csv";
+
+#[test]
+fn each_type_has_effects_of_its_own_and_all_verbs_follow() {
+    let folder = folder();
+    of_species(&folder);
+    let text = folder.run(&format!("{OF_TYPES} --type species -o model.json")).good().out;
+    let words = ["elevation, oak ", "elevation, oak/ash ", "cover town, ash ", "ratio × ", "fit, oak ", "with it"];
+    words.iter().for_each(|words| assert!(text.contains(words), "{words}: {text}"));
+    let said = folder.run("show model.json --json").good().json();
+    let number = |value: &Value| value.as_f64().unwrap();
+    let of = |k: usize, what: &str| said["types"][k][what].as_array().unwrap().clone();
+    let (first, second) = (of(0, "effects"), of(1, "effects"));
+    let difference = number(&first[0]["effect"]) - number(&second[0]["effect"]);
+    assert!((number(&of(1, "effects_on_ratio")[0]["effect"]) - difference).abs() < 1e-12);
+    assert!(said["log_evidence_gains"].as_array().unwrap().len() == 2 && said["types"][0]["goodness"]["p"].is_number());
+    // Totals are those of the events; held covariates change what every verb says, types together or alone.
+    let names: Vec<&str> = said["types"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let count = |more: &str| number(&folder.run(&format!("count model.json {more} --json")).good().json()["mean"]);
+    for (k, name) in names.iter().enumerate() {
+        let (whole, seen) = (count(&format!("--of {name}")), number(&said["types"][k]["events"]));
+        assert!((whole / seen - 1.0).abs() < 0.04, "{name}: {whole} for {seen}");
+        let parts = ["0,3.7,0,10", "3.7,10,0,10"].map(|part| count(&format!("--of {name} --in {part}")));
+        assert!((parts[0] + parts[1] - whole).abs() < 1e-6 * whole, "{parts:?} {whole}");
+    }
+    let of_all = folder.run("count model.json --set cover=town --json").good().json();
+    let own = count(&format!("--of {} --set cover=town", names[0]));
+    assert!((number(&of_all["types"][0]["regions"][0]["mean"]) - own).abs() < 1e-9 * own);
+    let ratio = |more: &str| {
+        let (head, rows) =
+            folder.run(&format!("predict model.json --of {}/{} --grid 1x1 {more}", names[0], names[1])).good().csv();
+        rows[0][head.iter().position(|name| name == "ratio_q0.5").unwrap()].parse::<f64>().unwrap()
+    };
+    let (low, high) = (ratio("--set elevation=100 --set cover=wood"), ratio("--set elevation=300 --set cover=wood"));
+    let median = 200.0 * number(&of(1, "effects_on_ratio")[0]["quantiles"][1]);
+    assert!(((high / low).ln() - median).abs() < 0.15, "{low} {high} {median}");
+    folder.run("predict model.json --shares --grid 2x2 --set elevation=200").good();
+    folder.run("sample model.json --events --set cover=town").good();
+    folder.run("simulate --model model.json --set cover=town -o new.csv").good();
+    folder.run(&format!("plot model.json --of {} --set cover=town -o map.svg", names[0])).good();
+    folder.run(&format!("report model.json --of {} --set cover=town -o page.html", names[0])).good();
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    assert!(page.contains("with cover=town"));
+    folder.run("plot trees.csv --window 0,10,0,10 --set cover=town").refused(&["--set cover=town", "are events"]);
+    folder.run("simulate --intensity 3 --window 0,1 --set cover=town").refused(&["--set"]);
+}
+
+#[test]
+fn covariates_beside_values_have_effects_on_rate_and_value() {
+    let folder = folder();
+    of_species(&folder);
+    let text = folder.run(&format!("{OF_TYPES} --value ph -o model.json")).good().out;
+    ["elevation, rate ", "elevation, ph ", "cover town, ph ", "fit "]
+        .iter()
+        .for_each(|words| assert!(text.contains(words), "{words}: {text}"));
+    let said = folder.run("show model.json --json").good().json();
+    let of_value = |i: usize| said["effects_on_value"][0]["quantiles"][i].as_f64().unwrap();
+    assert!(of_value(0) < -0.01 && -0.01 < of_value(2) && of_value(2) < 0.0, "{}", said["effects_on_value"]);
+    let values = |more: &str| {
+        let (head, rows) = folder.run(&format!("predict model.json --of ph --grid 1x1 {more}")).good().csv();
+        let place = |name: &str| head.iter().position(|own| own == name).unwrap_or_else(|| panic!("{head:?}"));
+        ["mean", "p>5", "new_p>5"].map(|name| rows[0][place(name)].parse::<f64>().unwrap())
+    };
+    // What is measured may be below 0.
+    folder.run("predict model.json --of ph --grid 1x1 --exceed -3").good();
+    folder.run("predict model.json --grid 1x1 --exceed -3").refused(&["a number that is not negative"]);
+    let [low, high] = ["100", "300"].map(|z| values(&format!("--exceed 5 --set elevation={z}")));
+    let mean = 200.0 * said["effects_on_value"][0]["effect"].as_f64().unwrap();
+    assert!((high[0] - low[0] - mean).abs() < 1e-6 && high[1] < low[1] && high[2] < low[2], "{low:?} {high:?} {mean}");
+}
+
+/// What lies far outside of all that was seen ends at once.
+#[test]
+fn values_far_outside_are_told_of_and_numbers_without_end_are_refused() {
+    let folder = folder();
+    folder.run(&format!("{FIT} --average off --covariate ground.csv -o model.json -q")).good();
+    let far = folder.run("predict model.json --grid 1x1 --set elevation=400").good();
+    assert!(far.err.contains("elevation=400 lies beyond"), "{}", far.err);
+    assert!(!folder.run("predict model.json --grid 1x1 --set elevation=200").good().err.contains("beyond"));
+    folder.run("count model.json --set elevation=1e6").refused(&["expected number of events", "covariates"]);
 }
 
 #[test]

@@ -62,7 +62,6 @@ fn what_cannot_be_done_with_values_is_refused() {
     refused("fit events.csv --columns t --value ph --window 0,10 --link square", "logarithm of the rate");
     refused("fit events.csv --columns t --measured apart.csv --window 0,10", "--value");
     refused("predict model.json --of depth", "and ph");
-    refused("predict model.json --of ph --exceed 3 --at places.csv", "--exceed is of rates");
     refused("plot model.json --of ph --show exceed=3 -o line.svg", "--show exceed is of rates, and ph is no rate");
     refused("plot model.json --of ph --mark-anomalies -o line.svg", "--mark-anomalies is of rates, and ph is no rate");
     refused("plot model.json --of ph --with model.json -o line.svg", "--with is of rates, and ph is no rate");

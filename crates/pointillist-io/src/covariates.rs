@@ -4,7 +4,9 @@
 //! Values are those of cells about the places of the grid, which end half way between them. Rows may come in any order, and cells may be missing
 //! where the window does not need them. Of a GeoTIFF only those cells are read that the window needs.
 
+use super::TypeLabels;
 use super::columns::number;
+use super::fit_summary::brief;
 use super::geography::{directions, inward, is_on_globe, northing_of_centre};
 use super::geotiff_in::{GeoTiff, Ground, is_geotiff};
 use super::input_error::InputError;
@@ -14,7 +16,8 @@ use super::table::{Dates, ReadOptions, Table, read_bytes, read_header, read_tabl
 use super::window::{column_of, onto_axis, place, show_point, time_axis};
 use crate::message;
 use pointillist::settings::CovariateKind;
-use pointillist::{Axis, Covariate, Error, Events, Posterior, Window};
+use pointillist::state::EffectState;
+use pointillist::{Axis, Covariate, Error, Events, Points, Posterior, Window};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -110,18 +113,72 @@ pub fn read_covariates(settings: &CovariateSettings, events: &Events) -> Result<
     Ok(all)
 }
 
-/// A sentence on covariates of which the table of events has a column of its own. That is not used: the integral over the window is of the raster, and a
-/// likelihood that had other values at the events would be of no rate at all.
-pub fn columns_not_used(source: &str, bytes: &[u8], all: &[Covariate]) -> Result<Option<String>, InputError> {
+/// The names of covariates of which the table of events has a column of its own. That is not used: the integral over the window is of the raster, and values
+/// from another source at the events would make the effect that of their difference too (docs/covariates.md).
+pub fn columns_beside<'a>(source: &str, bytes: &[u8], all: &'a [Covariate]) -> Result<Vec<&'a Covariate>, InputError> {
     let header = read_header(source_name(source), bytes, &Default::default())?;
-    let names = all.iter().map(Covariate::name).filter(|name| header.iter().any(|(column, _)| column == name));
-    let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    Ok((!names.is_empty()).then(|| {
-        let source = source_name(source);
-        format!(
-            "{source} has a column {names} too, which is not used: an event has the value of its cell in the raster, as the integral over the window has"
-        )
-    }))
+    Ok(all.iter().filter(|covariate| header.iter().any(|(column, _)| column == covariate.name())).collect())
+}
+
+/// A sentence on a column that is not used, and on how it agrees with the raster at the events; `column`: where these are and what it says, if it could be read.
+pub fn not_used(source: &str, covariate: &Covariate, column: Option<(&Points, &TypeLabels)>) -> String {
+    let (source, name) = (source_name(source), covariate.name());
+    let agreement = column.map_or_else(
+        || "how the two agree is not known, because values of it are missing".to_string(),
+        |(places, labels)| agreement(covariate, places, labels),
+    );
+    format!(
+        "{source} has a column `{name}` too, which is not used: an event has the value of its cell in the raster, as the integral over the window has; {agreement}"
+    )
+}
+
+/// How a column agrees with the raster at the events.
+fn agreement(covariate: &Covariate, places: &Points, labels: &TypeLabels) -> String {
+    let texts = labels.kinds.iter().map(|kind| labels.names[*kind].trim());
+    let pairs: Vec<(f64, &str)> = places.rows().map(|row| covariate.at(row)).zip(texts).collect();
+    match covariate.kind() {
+        CovariateKind::Categorical { levels } => {
+            let is_same = |(value, text): &&(f64, &str)| levels.get(*value as usize).is_some_and(|level| level == text);
+            let same = pairs.iter().filter(is_same).count();
+            let doubt = if 10 * same < 9 * pairs.len() { DOUBT } else { "" };
+            format!("the two agree at {same} of {} events{doubt}", pairs.len())
+        }
+        CovariateKind::Linear | CovariateKind::Spline => {
+            let of_both =
+                |(value, text): &(f64, &str)| Some((*value, text.parse::<f64>().ok().filter(|x| x.is_finite())?));
+            numbers_agree(&pairs.iter().filter_map(of_both).collect::<Vec<_>>(), pairs.len())
+        }
+    }
+}
+
+/// What may be wrong where column and raster differ much.
+const DOUBT: &str = ", so little that one of them may be of other places, of another time or in another unit";
+/// Below this correlation, or above this part of a standard deviation between the means, two columns of numbers differ much.
+const AGREE: (f64, f64) = (0.9, 0.5);
+
+/// How numbers of a raster and of a column agree, of which some may be missing.
+fn numbers_agree(pairs: &[(f64, f64)], events: usize) -> String {
+    let count = pairs.len() as f64;
+    let missing = if pairs.len() < events {
+        format!(" ({} of the column are no numbers)", events - pairs.len())
+    } else {
+        String::new()
+    };
+    let mean = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / count;
+    let (raster, column) = (mean(&|pair| pair.0), mean(&|pair| pair.1));
+    let product = |a: &dyn Fn(&(f64, f64)) -> f64, b: &dyn Fn(&(f64, f64)) -> f64| mean(&|pair| a(pair) * b(pair));
+    let (off_raster, off_column) = (|pair: &(f64, f64)| pair.0 - raster, |pair: &(f64, f64)| pair.1 - column);
+    let (v, w) = (product(&off_raster, &off_raster), product(&off_column, &off_column));
+    let correlation = product(&off_raster, &off_column) / (v * w).sqrt();
+    let difference = column - raster;
+    if !(correlation.is_finite() && difference.is_finite()) {
+        return format!("how the two agree at the events cannot be told{missing}");
+    }
+    let doubt = if correlation < AGREE.0 || difference.abs() > AGREE.1 * v.sqrt() { DOUBT } else { "" };
+    format!(
+        "at the events the two correlate by {correlation:.2}, and the column is higher by {} on average{missing}{doubt}",
+        brief(difference)
+    )
 }
 
 /// What becomes of a column or a band.
@@ -414,6 +471,20 @@ fn check_covers(axes: &[usize], lines: &[Vec<f64>], source: &str, events: &Event
 pub fn fault(error: &Error) -> Option<Message> {
     let Error::Setting { name, value, requirement } = error else { return None };
     (name == "covariate").then(|| message![Setting::Covariate, ": {value} {requirement}"])
+}
+
+/// A sentence on numbers that covariates are held at and that they have nowhere near the window.
+pub fn beyond(posterior: &Posterior) -> Option<String> {
+    let of_one = |state: EffectState| {
+        let held = state.held.filter(|_| !matches!(state.covariate.kind(), CovariateKind::Categorical { .. }))?;
+        let (low, high) = state.covariate.reach();
+        (held < low || held > high).then(|| {
+            let name = state.covariate.name();
+            format!("{name}={held} lies beyond what `{name}` was seen at, {low} to {high}: what the model says there is its effect drawn on, not what was seen")
+        })
+    };
+    let all: Vec<String> = posterior.state().covariates.into_iter().filter_map(of_one).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// The posterior with covariates held at values, as in `elevation=200` or `cover=wood`.

@@ -190,6 +190,11 @@ pub struct EffectSummary {
 impl EffectSummary {
     /// Of a posterior, with what each covariate adds to the evidence.
     fn of(posterior: &Posterior, gains: &[(String, f64)]) -> Vec<Self> {
+        Self::of_effects(posterior.effects(), gains)
+    }
+
+    /// Of effects, with what each covariate adds to the evidence.
+    pub fn of_effects(effects: Vec<Effect>, gains: &[(String, f64)]) -> Vec<Self> {
         let one = |effect: Effect| {
             let (level, against) = effect.level.clone().unzip();
             let per = if level.is_some() { 1.0 } else { round_number(effect.over_window.1) };
@@ -208,24 +213,33 @@ impl EffectSummary {
                 log_evidence_gain: gain,
             }
         };
-        posterior.effects().into_iter().map(one).collect()
+        effects.into_iter().map(one).collect()
     }
 
     /// The name of its line.
-    fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         self.level.as_ref().map_or_else(|| self.name.clone(), |level| format!("{} {level}", self.name))
     }
 
     /// For people.
     fn text(&self) -> String {
+        self.text_of("rate")
+    }
+
+    /// The same of what is multiplied.
+    pub(super) fn text_of(&self, what: &str) -> String {
         let [low, _, high] = self.quantiles.map(|value| self.per * value);
         let [ratio, least, most] = self.ratio;
-        let per = match &self.against {
+        let (per, effect) = (self.beside(), self.per * self.effect);
+        format!("{what} × {ratio:.2} ({least:.2} to {most:.2}) {per}; effect {effect:+.3} [{low:+.3}, {high:+.3}]")
+    }
+
+    /// What it is the effect of.
+    pub(super) fn beside(&self) -> String {
+        match &self.against {
             Some(against) => format!("beside {against}"),
             None => format!("for {} more", brief(self.per)),
-        };
-        let effect = self.per * self.effect;
-        format!("rate × {ratio:.2} ({least:.2} to {most:.2}) {per}; effect {effect:+.3} [{low:+.3}, {high:+.3}]")
+        }
     }
 
     fn evidence(&self) -> Option<String> {

@@ -1,7 +1,7 @@
 //! What fits of several fields on one lattice say alike, of types (types.rs) or of events and measurements (measured.rs): how things may belong together,
 //! what is known of the fields, and how the fit went.
 
-use super::fit_summary::rate_unit;
+use super::fit_summary::{EffectSummary, rate_unit};
 use super::message::Message;
 use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile};
 use super::window::show_window;
@@ -47,6 +47,9 @@ pub struct JointSummary {
     /// Wall time of the fit; absent in model files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// What each covariate adds to the log evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub log_evidence_gains: Vec<(String, f64)>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -124,8 +127,29 @@ impl JointSummary {
             stop: fit.stop.as_str().into(),
             evaluations: fit.evaluations,
             seconds: Some(fit.seconds),
+            log_evidence_gains: fit.gains.clone(),
             warnings,
         }
+    }
+
+    /// The lines of effects of covariates on several things, those of one covariate together: each thing with its effects, in words.
+    pub(super) fn effects(
+        &self,
+        things: &[(&str, &[EffectSummary])],
+        said: impl Fn(&str, &EffectSummary) -> String,
+    ) -> Vec<Row> {
+        let mut rows = vec![];
+        for (i, effect) in things.first().map_or(&[][..], |(_, effects)| effects).iter().enumerate() {
+            let own = |(thing, effects): &(&str, &[EffectSummary])| {
+                let effect = effects.get(i)?;
+                Some((format!("{}, {thing}", effect.title()), said(thing, effect)))
+            };
+            rows.extend(things.iter().filter_map(own));
+            let is_last = things[0].1.get(i + 1).is_none_or(|next| next.name != effect.name);
+            let gain = self.log_evidence_gains.iter().find(|(name, _)| is_last && *name == effect.name);
+            rows.extend(gain.map(|(name, gain)| (name.clone(), format!("log evidence {gain:+.1} with it"))));
+        }
+        rows
     }
 
     /// How probable each way is.

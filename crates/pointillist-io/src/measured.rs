@@ -2,7 +2,7 @@
 
 use super::TypeLabels;
 use super::events::{RowSettings, labelled_points};
-use super::fit_summary::brief;
+use super::fit_summary::{EffectSummary, GoodnessSummary, brief};
 use super::input_error::InputError;
 use super::joint_summary::{self, FieldSummary, JointSummary, Row, SaysJointly, three};
 use super::model_file::ModelFile;
@@ -69,6 +69,15 @@ pub struct MeasuredSummary {
     pub expected: f64,
     /// … and the mean rate.
     pub mean_rate: f64,
+    /// Whether the events look like events of the rate, if that could be looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodness: Option<GoodnessSummary>,
+    /// The effects of covariates on the rate, …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<EffectSummary>,
+    /// … and on the values, of which `effect`, `sd` and `quantiles` count: they add, and multiply nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub effects_on_value: Vec<EffectSummary>,
     /// How they belong together, and how the fit went.
     #[serde(flatten)]
     pub joint: JointSummary,
@@ -111,7 +120,7 @@ impl SaysJointly for MeasuredSummary {
 
 impl MeasuredSummary {
     fn new(
-        fit: &MeasuredReport,
+        (fit, posterior): (&MeasuredReport, &MeasuredPosterior),
         (measurements, at_events): (&Measurements, bool),
         (events, window): (usize, &Window),
         warnings: Vec<String>,
@@ -133,7 +142,10 @@ impl MeasuredSummary {
             noise: fit.noise,
             expected: fit.expected,
             mean_rate: fit.expected / window.measure(),
-            joint: JointSummary::new(&fit.joint, events, window, warnings),
+            goodness: fit.goodness.as_ref().map(GoodnessSummary::new),
+            effects: EffectSummary::of_effects(posterior.rate().effects(), &[]),
+            effects_on_value: EffectSummary::of_effects(posterior.effects(), &[]),
+            joint: JointSummary::new(&fit.joint, events, window, [warnings, fit.warnings.clone()].concat()),
         }
     }
 
@@ -156,6 +168,18 @@ impl MeasuredSummary {
         format!("{said}: {numbers}; log evidence {:+.1} with the link", self.link)
     }
 
+    /// What covariates do to the rate, and to the values.
+    fn effects(&self) -> Vec<Row> {
+        let said = |thing: &str, effect: &EffectSummary| match thing == self.value {
+            false => effect.text_of("rate"),
+            true => {
+                let [low, _, high] = effect.quantiles.map(|value| signed(effect.per * value));
+                format!("{} [{low}, {high}] {}", signed(effect.per * effect.effect), effect.beside())
+            }
+        };
+        self.joint.effects(&[("rate", &self.effects), (&self.value, &self.effects_on_value)], said)
+    }
+
     /// Its lines: what each is about, and what there is to say.
     pub fn rows(&self) -> Vec<Row> {
         let of_field = |field: &FieldSummary| match field.name.as_str() {
@@ -166,7 +190,15 @@ impl MeasuredSummary {
         let noise = format!("sd {} ± {} of {}", three(self.noise.0), three(self.noise.1), self.value);
         let first = [("link".to_string(), self.in_words()), self.joint.together(), ("rate".into(), rate)];
         let fields = self.joint.fields.iter().map(of_field);
-        first.into_iter().chain(fields).chain([("noise".into(), noise)]).chain(self.joint.ending()).collect()
+        let fit = self.goodness.as_ref().map(|goodness| ("fit".to_string(), goodness.text()));
+        first
+            .into_iter()
+            .chain(self.effects())
+            .chain(fields)
+            .chain([("noise".into(), noise)])
+            .chain(fit)
+            .chain(self.joint.ending())
+            .collect()
     }
 }
 
@@ -195,7 +227,7 @@ impl FittedMeasured {
         warnings: Vec<String>,
     ) -> Self {
         let seen = (events.len(), events.window());
-        let summary = MeasuredSummary::new(&fit.report, (measurements, at_events), seen, warnings);
+        let summary = MeasuredSummary::new((&fit.report, &fit.posterior), (measurements, at_events), seen, warnings);
         let said =
             MeasuredSummary { joint: JointSummary { seconds: None, ..summary.joint.clone() }, ..summary.clone() };
         let model = joint_summary::model_file(source, &said, fit.posterior.rate(), events);

@@ -1,14 +1,14 @@
 //! Models of several types of events: what is asked of which type, and what a fit of them has to say.
 
 use super::TypeLabels;
-use super::fit_summary::brief;
+use super::fit_summary::{EffectSummary, GoodnessSummary, brief};
 use super::joint_summary::{self, FieldSummary, JointSummary, Row, SaysJointly};
 use super::message::{Message, Setting};
 use super::model_file::{KeptEvents, KeptTypes, ModelFile};
 use super::spec::plural;
 use crate::message;
 use pointillist::types::{Latent, Loading, TypesFit, TypesPosterior, TypesReport};
-use pointillist::{Error, Events, Points, Window};
+use pointillist::{Error, Events, Points, Posterior, Window};
 use serde::{Deserialize, Serialize};
 
 /// Between the two types of a ratio.
@@ -131,6 +131,15 @@ pub struct TypeSummary {
     pub expected: f64,
     /// The mean rate.
     pub mean_rate: f64,
+    /// Whether its events look like events of its rate, if that could be looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodness: Option<GoodnessSummary>,
+    /// The effects of covariates on it, …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<EffectSummary>,
+    /// … and of a further type how they differ from those on the first one: on the rate of the first over its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub effects_on_ratio: Vec<EffectSummary>,
 }
 
 /// The load of a type on a latent field.
@@ -161,13 +170,23 @@ impl SaysJointly for TypesSummary {
 }
 
 impl TypesSummary {
-    fn new(fit: &TypesReport, names: &[String], counts: &[usize], window: &Window, warnings: Vec<String>) -> Self {
-        let measure = window.measure();
+    fn new(
+        (fit, posterior): (&TypesReport, &TypesPosterior),
+        counts: &[usize],
+        window: &Window,
+        warnings: Vec<String>,
+    ) -> Self {
+        let (measure, names) = (window.measure(), posterior.names());
+        let effects =
+            |view: Result<Posterior, Error>| EffectSummary::of_effects(view.map_or(vec![], |view| view.effects()), &[]);
         let one = |(k, name): (usize, &String)| TypeSummary {
             name: name.clone(),
             events: counts[k],
             expected: fit.expected[k],
             mean_rate: fit.expected[k] / measure,
+            goodness: fit.goodness.get(k).and_then(|found| found.as_ref().map(GoodnessSummary::new)),
+            effects: effects(posterior.of(k)),
+            effects_on_ratio: if k > 0 { effects(posterior.ratio(0, k)) } else { vec![] },
         };
         let loading = |Loading { kind, field, value, interval, .. }: &Loading| LoadingSummary {
             kind: names[*kind].clone(),
@@ -193,8 +212,25 @@ impl TypesSummary {
             true => (format!("{} field", field.name), self.joint.field(field, "the logarithm of a rate")),
             false => (field.name.clone(), format!("{}; {}", self.loads_of(&field.name), self.joint.ranges_of(field))),
         };
-        let types = self.types.iter().map(of_type).chain([self.joint.together()]);
-        types.chain(self.joint.fields.iter().map(of_field)).chain(self.joint.ending()).collect()
+        let types = self.types.iter().map(of_type).chain(self.effects()).chain([self.joint.together()]);
+        let fit = |one: &TypeSummary| Some((format!("fit, {}", one.name), one.goodness.as_ref()?.text()));
+        let fits = self.types.iter().filter_map(fit);
+        types.chain(self.joint.fields.iter().map(of_field)).chain(fits).chain(self.joint.ending()).collect()
+    }
+
+    /// What covariates do to each type, and to the ratio of two.
+    fn effects(&self) -> Vec<Row> {
+        let mut things: Vec<(&str, &[EffectSummary])> =
+            self.types.iter().map(|one| (one.name.as_str(), &one.effects[..])).collect();
+        let ratio = match &self.types[..] {
+            [first, second] => format!("{}{OVER}{}", first.name, second.name),
+            _ => String::new(),
+        };
+        if let [_, second] = &self.types[..] {
+            things.push((&ratio, &second.effects_on_ratio));
+        }
+        let said = |thing: &str, effect: &EffectSummary| effect.text_of(if thing == ratio { "ratio" } else { "rate" });
+        self.joint.effects(&things, said)
     }
 
     /// The loads on a latent field, each with its interval.
@@ -223,7 +259,7 @@ impl FittedTypes {
         let TypeLabels { names, kinds } = labels;
         let counts: Vec<usize> =
             (0..names.len()).map(|kind| kinds.iter().filter(|own| **own == kind).count()).collect();
-        let summary = TypesSummary::new(&fit.report, &names, &counts, events.window(), warnings);
+        let summary = TypesSummary::new((&fit.report, &fit.posterior), &counts, events.window(), warnings);
         let said = TypesSummary { joint: JointSummary { seconds: None, ..summary.joint.clone() }, ..summary.clone() };
         let model = joint_summary::model_file(source, &said, fit.posterior.joint(), events);
         let kinds = if model.events.is_some() { kinds } else { vec![] };

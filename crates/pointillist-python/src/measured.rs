@@ -4,12 +4,12 @@ use super::arrays::Given;
 use super::call::{self, Manner};
 use super::errors;
 use super::events::Events;
-use super::posterior::Posterior;
+use super::posterior::{Covariates, Posterior};
 use super::settings::Settings;
 use super::types::say;
 use numpy::PyReadonlyArray1;
-use pointillist::Error;
 use pointillist::measurements::Measurements;
+use pointillist::{Error, Model};
 use pointillist_io::FitSettings;
 use pointillist_io::measured::FittedMeasured;
 use pyo3::prelude::*;
@@ -24,11 +24,13 @@ pub fn fit_measured(
     values: PyReadonlyArray1<'_, f64>,
     places: Option<Given<'_>>,
     settings: Settings<'_>,
+    covariates: Covariates,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Posterior> {
     let (loaded, settings): (_, FitSettings) = (&events.0, settings.meant()?);
     let window = loaded.events.window();
+    let covariates = covariates.read(&loaded.events)?;
     let values = values.as_array();
     let at_events = places.is_none();
     let (points, own) = match places {
@@ -43,7 +45,7 @@ pub fn fit_measured(
     let warnings: Vec<String> = loaded.warnings.iter().map(errors::spelled).collect();
     let FittedMeasured { model, summary } = call::long(py, &Manner { progress, threads }, |watch| {
         settings.check_cycles(window).map_err(errors::setting)?;
-        let model = settings.model(window.axes()).map_err(errors::of_setting)?;
+        let model = Model { covariates, ..settings.model(window.axes()).map_err(errors::of_setting)? };
         let mut told = |progress: &pointillist::Progress| watch.fit(progress);
         let found = model.fit_measured_watched(&loaded.events, &measurements, &mut told);
         let found = found.map_err(|error| refusal(error, &settings))?;

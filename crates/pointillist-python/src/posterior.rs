@@ -15,7 +15,7 @@ use pointillist::parts::PartAtPlaces;
 use pointillist::{Covariate, Fit, JointCounts, Model, Points};
 use pointillist_io::components::{Component, components};
 use pointillist_io::covariates::{CovariateSettings, CovariateSource, read_covariates, set};
-use pointillist_io::fit_summary::{Fitted, GoodnessSummary, Subject, Summary as FitSummary};
+use pointillist_io::fit_summary::{EffectSummary, Fitted, GoodnessSummary, Subject, Summary as FitSummary};
 use pointillist_io::joint_summary::SaysJointly;
 use pointillist_io::measured::{MeasuredSummary, measured};
 use pointillist_io::regions::{Region, RegionGroup, counted, regions, seen_in_each};
@@ -49,7 +49,7 @@ pub struct Covariates {
 }
 
 impl Covariates {
-    fn read(self, events: &pointillist::Events) -> PyResult<Vec<Covariate>> {
+    pub fn read(self, events: &pointillist::Events) -> PyResult<Vec<Covariate>> {
         let paths = self.paths.into_iter().map(CovariateSource::Path);
         let tables = self.tables.into_iter().map(|(name, bytes)| CovariateSource::Text { name, bytes });
         let sources = paths.chain(tables).collect();
@@ -307,8 +307,18 @@ impl Posterior {
     /// The same with covariates held at values, as in `elevation=200`.
     fn with_set(&self, py: Python<'_>, texts: Vec<String>) -> PyResult<Self> {
         let held = call::short(py, || set(self.posterior(), &texts).map_err(errors::of_input))?;
+        let measured = self.measured.as_ref().map(|(of, summary)| {
+            let of = MeasuredPosterior::new(held.clone(), of.state().clone()).map_err(errors::of_library)?;
+            Ok::<_, PyErr>((of, summary.clone()))
+        });
         let file = ModelFile { posterior: held, ..self.file.clone() };
-        Ok(Self { file, summary: self.summary.clone(), measured: self.measured.clone() })
+        Ok(Self { file, summary: self.summary.clone(), measured: measured.transpose()? })
+    }
+
+    /// The effects of covariates, as the JSON of `fit` has them.
+    fn effects_json(&self) -> PyResult<String> {
+        let effects = EffectSummary::of_effects(self.posterior().effects(), &[]);
+        serde_json::to_string(&effects).map_err(|error| errors::input(error.to_string()))
     }
 
     /// The JSON of `fit`.

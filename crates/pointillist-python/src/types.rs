@@ -5,12 +5,13 @@ use super::arrays::{self, Given};
 use super::call::{self, Manner};
 use super::errors;
 use super::events::Events;
-use super::posterior::Posterior;
+use super::posterior::{Covariates, Posterior};
 use super::settings::Settings;
 use super::window::Window;
 use numpy::{PyArray1, PyArray2, ToPyArray};
-use pointillist::Error;
 use pointillist::types::{ShareOfType, by_type};
+use pointillist::{Error, Model};
+use pointillist_io::covariates::set;
 use pointillist_io::joint_summary::{JointSummary, SaysJointly};
 use pointillist_io::types::{FittedTypes, Of, TypesModel, TypesSummary, latent};
 use pointillist_io::{FitSettings, ModelFile, Reference, TypeLabels, write_atomically};
@@ -38,18 +39,20 @@ pub fn fit_types(
     events: PyRef<'_, Events>,
     names: Vec<String>,
     settings: Settings<'_>,
+    covariates: Covariates,
     of_latent: Option<String>,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<TypesPosterior> {
     let (loaded, settings): (_, FitSettings) = (&events.0, settings.meant()?);
     let labels = TypeLabels { names, kinds: loaded.trials.clone().unwrap_or_default() };
+    let covariates = covariates.read(&loaded.events)?;
     let fields = of_latent.as_deref().map(latent).transpose().map_err(errors::setting)?;
     let warnings: Vec<String> = loaded.warnings.iter().map(errors::spelled).collect();
     let fitted = call::long(py, &Manner { progress, threads }, |watch| {
         let window = loaded.events.window();
         settings.check_cycles(window).map_err(errors::setting)?;
-        let model = settings.model(window.axes()).map_err(errors::of_setting)?;
+        let model = Model { covariates, ..settings.model(window.axes()).map_err(errors::of_setting)? };
         let types = by_type(&loaded.events, &labels.kinds, &labels.names).map_err(errors::of_library)?;
         let mut told = |progress: &pointillist::Progress| watch.fit(progress);
         let found = match fields {
@@ -162,6 +165,18 @@ impl TypesPosterior {
     #[getter]
     fn event_count(&self) -> usize {
         self.file().event_count
+    }
+
+    /// The names of the covariates.
+    #[getter]
+    fn covariates(&self) -> Vec<String> {
+        self.file().posterior.covariates()
+    }
+
+    /// The same with covariates held at values, as in `elevation=200`.
+    fn with_set(&self, py: Python<'_>, texts: Vec<String>) -> PyResult<Self> {
+        let posterior = call::short(py, || set(&self.file().posterior, &texts).map_err(errors::of_input))?;
+        Self::with(ModelFile { posterior, ..self.file().clone() }, self.summary.clone())
     }
 
     /// The JSON of `fit --type`.

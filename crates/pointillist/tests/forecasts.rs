@@ -2,7 +2,7 @@
 
 use pointillist::kernel::Expression;
 use pointillist::settings::Inducing;
-use pointillist::{Events, Family, InducingPoints, Model, Points, Posterior, Window, simulate};
+use pointillist::{Events, Family, InducingPoints, LatticeChoice, Link, Model, Points, Posterior, Window, simulate};
 use std::f64::consts::TAU;
 
 /// Events per day, about 30 of them.
@@ -81,4 +81,22 @@ fn counts_in_gaps_hold_what_nobody_saw() {
     }
     println!("{held} of {sets} gaps lie in their 90 % intervals");
     assert!((48..=59).contains(&held), "{held}");
+}
+
+/// Parts of a forecast that are asked for together are of one lattice and add up; asked for one by one each has a lattice that ends elsewhere.
+#[test]
+fn parts_of_a_forecast_add_up() {
+    let window = Window::interval(0.0, 10.0).unwrap();
+    let events = simulate(&window, |x: &[f64]| 12.0 * (1.0 + 0.6 * (0.7 * x[0]).sin()), 5, 0).unwrap();
+    let lattice = LatticeChoice { links: vec![Link::Log], ..LatticeChoice::default() };
+    let model = Model { family: lattice.into(), ..Model::default() };
+    let posterior = model.fit(&Events::new(events, window).unwrap()).unwrap().posterior;
+    let regions = [(10.0, 12.0), (10.0, 11.2), (11.2, 12.0)].map(|(lo, hi)| Window::interval(lo, hi).unwrap());
+    let means = |regions: &[Window]| -> Vec<f64> {
+        posterior.joint_counts(regions, 200, 1).unwrap().moments().iter().map(|count| count.mean).collect()
+    };
+    let together = means(&regions);
+    assert!(((together[1] + together[2]) / together[0] - 1.0).abs() < 1e-6, "{together:?}");
+    let apart: Vec<f64> = regions.iter().flat_map(|region| means(std::slice::from_ref(region))).collect();
+    assert!(((apart[1] + apart[2]) / apart[0] - 1.0).abs() < 1e-3, "{apart:?}");
 }

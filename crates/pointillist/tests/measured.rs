@@ -4,7 +4,7 @@ use pointillist::internals::numerics::{Matrix, linalg};
 use pointillist::internals::sample::standard_normal;
 use pointillist::measurements::{MeasuredFit, MeasuredPosterior, Measurements};
 use pointillist::settings::Inducing;
-use pointillist::{Covariate, Error, Events, LatticeChoice, Link, Model, Points, Posterior, Window};
+use pointillist::{Error, Events, LatticeChoice, Link, Model, Points, Posterior, Window};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -197,8 +197,14 @@ fn of_a_cluster_in_an_empty_window_the_expected_number_is_near_its_events() {
 fn coverage_of_the_slope_over_200_sets() {
     let cases = [((0.8, 0.0, 0.4), true), ((-0.5, 0.5, 0.3), false), ((0.0, 0.7, 0.3), true)];
     let all = cases.map(|(truth, at_events)| covered(200, truth, at_events));
-    let (bias, inside) = preferential(200);
     assert!(all.iter().all(|inside| (172..=188).contains(inside)), "{all:?} of 200");
+}
+
+/// `cargo test --release -p pointillist --test all measured::preferential -- --ignored --nocapture`.
+#[test]
+#[ignore = "long: minutes"]
+fn preferential_sampling_over_200_sets() {
+    let (bias, inside) = preferential(200);
     assert!(bias[1].abs() < 0.25 * bias[0] && (0.86..=0.94).contains(&inside), "{bias:?} {inside}");
 }
 
@@ -309,8 +315,6 @@ fn what_cannot_be_done_with_measurements_is_refused() {
     assert!(refused(Model { family: square.into(), ..Model::default() }, &values).contains("logarithm of the rate"));
     let inducing = Model { family: Inducing::Grid(vec![10]).into(), ..Model::default() };
     assert!(refused(inducing, &values).contains("on a lattice"));
-    let slope = Covariate::linear("z", vec![0], vec![vec![0.0, 5.0, 10.0]], vec![1.0, 2.0]).unwrap();
-    assert!(refused(Model { covariates: vec![slope], ..model(&[20]) }, &values).contains("covariates"));
     let plane = Measurements::new("ph", Points::new(2, vec![0.5; 12]).unwrap(), (0..6).map(f64::from).collect());
     assert!(matches!(model(&[20]).fit_measured(&events, &plane.unwrap()), Err(Error::Dimension { .. })));
     let stopped = model(&[20]).fit_measured_watched(&events, &values, &mut |_| ControlFlow::Break(()));

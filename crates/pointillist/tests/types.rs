@@ -102,7 +102,7 @@ fn the_expected_number_of_each_type_is_near_its_events_and_parts_add_up() {
                 own.expected(&half).unwrap()
             });
             let sum: f64 = parts.sum();
-            assert!((sum / whole - 1.0).abs() < 2e-3, "{sum} {whole}");
+            assert!((sum / whole - 1.0).abs() < 1e-6, "{sum} {whole}");
             // The count is that of the same intensity, over what was looked at.
             assert!((own.count(&window).unwrap().mean / whole - 1.0).abs() < 0.02);
         }

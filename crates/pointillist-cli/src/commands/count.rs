@@ -55,11 +55,10 @@ pub fn run(args: &CountArgs, context: &Context) -> Result<Outcome, Failure> {
     check_draws(args.draws)?;
     warn_of_few_draws(&probabilities, args.draws, context);
     let format = Format::of(args.output.as_deref(), Written::Counts, context)?;
-    let mut model = match Chosen::read(&args.model, args.of.as_deref())? {
+    let model = match Chosen::read_with(&args.model, args.of.as_deref(), &args.set, context)? {
         Chosen::All(types) => return run_of_types(&types, &probabilities, format, args, context),
         chosen => chosen.one(&args.model)?,
     };
-    model.posterior = io::covariates::set(&model.posterior, &args.set)?;
     let posterior = &model.posterior;
     if let (Format::GeoJson, Some(path)) = (format, &args.output) {
         layers::check_axes(posterior.window(), path, usize::MAX)?;
@@ -124,8 +123,7 @@ fn run_of_types(
     let names: Vec<&str> = types.types.names().iter().map(String::as_str).collect();
     let (mut text, mut tables, mut all) = (String::new(), vec![], vec![]);
     for (kind, name) in names.iter().enumerate() {
-        let mut model = types.one(kind)?;
-        model.posterior = io::covariates::set(&model.posterior, &args.set)?;
+        let model = types.one(kind)?;
         let (regions, answers) = answered(&model, probabilities, args, context)?;
         for (region, answer) in regions.iter().zip(&answers) {
             text += &table(&format!("{}, {name}", region.name), answer, probabilities);

@@ -11,7 +11,7 @@ use crate::io::{self, ModelFile, SummaryFile, Written};
 use crate::options::Mode;
 use crate::spelling::{Options, spelled};
 use pointillist::watch::FitStage;
-use pointillist::{Covariate, Error, Fit, Model, Progress};
+use pointillist::{Covariate, Error, Events, Fit, Model, Progress};
 use std::ops::ControlFlow;
 
 /// Tables of more bytes than this are summarised first, ...
@@ -109,13 +109,7 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
         )
         .into());
     }
-    let covariates = CovariateSettings {
-        sources: args.covariate.iter().cloned().map(CovariateSource::Path).collect(),
-        epsg: None,
-        categorical: args.categorical.clone(),
-        spline: args.spline.clone(),
-    };
-    let has_covariates = !covariates.is_empty();
+    let has_covariates = !covariate_settings(args).is_empty();
     if has_covariates && (paths.len() > 1 || !summaries.is_empty()) {
         let why =
             "needs to know where each event is, and summaries and several tables do not say; give one table of events";
@@ -146,11 +140,36 @@ fn fit_given(args: &FitArgs, context: &Context) -> Result<Fitted, Failure> {
     }
     let bytes = given[0].open()?.table()?;
     let mut loaded = input::events_from(&paths[0], &bytes, &options.events)?;
-    let covariates = io::covariates::read_covariates(&covariates, &loaded.events)?;
-    if !covariates.is_empty() {
-        loaded.warnings.extend(io::covariates::columns_not_used(&paths[0], &bytes, &covariates)?);
-    }
+    let covariates = covariates(args, &bytes, &loaded.events, &mut loaded.warnings)?;
     fit_with(loaded, options, covariates, context)
+}
+
+fn covariate_settings(args: &FitArgs) -> CovariateSettings {
+    CovariateSettings {
+        sources: args.covariate.iter().cloned().map(CovariateSource::Path).collect(),
+        epsg: None,
+        categorical: args.categorical.clone(),
+        spline: args.spline.clone(),
+    }
+}
+
+/// The covariates that are asked for, beside the events of one table.
+pub fn covariates(
+    args: &FitArgs,
+    bytes: &[u8],
+    events: &Events,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Covariate>, Failure> {
+    let covariates = io::covariates::read_covariates(&covariate_settings(args), events)?;
+    let path = &args.events[0];
+    for covariate in io::covariates::columns_beside(path, bytes, &covariates)? {
+        let column = Some(covariate.name().to_string());
+        let settings = io::EventSettings { type_column: column, ..args.options.events.settings() };
+        let read = input::events_with(path, bytes, &settings).ok();
+        let column = read.as_ref().and_then(|read| Some((read.events.points(), read.types.as_ref()?)));
+        warnings.push(io::covariates::not_used(path, covariate, column));
+    }
+    Ok(covariates)
 }
 
 /// Whether a table has more events than should be held. How many come out of a pipe nobody knows.

@@ -1,7 +1,8 @@
 //! Measurements beside events: their fit, and what is predicted of them.
 
-use super::fit::watched;
+use super::fit::{covariates, watched};
 use super::meter::shown;
+use super::predict::of_thresholds;
 use super::sample::Sets;
 use super::{Context, Failure, Outcome, input, jointly, predict, spec};
 use crate::args::FitArgs;
@@ -9,7 +10,7 @@ use crate::io::measured::{FittedMeasured, read_measurements, values_of};
 use crate::io::{self, Column, ModelFile};
 use crate::options::Mode;
 use pointillist::measurements::{MeasuredPosterior, Measurements, ValuesAt};
-use pointillist::{Error, Points};
+use pointillist::{Error, Model, Points};
 
 /// `fit --value COLUMN`, of the table of events or of `--measured FILE`.
 pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, Failure> {
@@ -22,7 +23,7 @@ pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, F
     let loaded = input::events_with(&path, &bytes, &settings)?;
     loaded.refuse_idle(context)?;
     context.refuse_idle(Mode::OnLattice("--value"))?;
-    let (events, source, warnings) = (loaded.events, loaded.source, loaded.warnings);
+    let (events, source, mut warnings) = (loaded.events, loaded.source, loaded.warnings);
     let refused = |error: Error| refusal(error, args);
     let measurements = match (&args.measured, &loaded.types) {
         (Some(file), _) => read_measurements(file, column, events.window().axes(), &settings.rows)?,
@@ -32,7 +33,8 @@ pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, F
         }
         (None, None) => return Err(format!("--value {column}: {path} has no such column").into()),
     };
-    let model = spec::model(&args.options, events.window().axes(), context)?;
+    let covariates = covariates(args, &bytes, &events, &mut warnings)?;
+    let model = Model { covariates, ..spec::model(&args.options, events.window().axes(), context)? };
     let found = watched(|watch| model.fit_measured_watched(&events, &measurements, watch)).map_err(refused)?;
     let of_values = (&measurements, args.measured.is_none());
     let FittedMeasured { model, summary } = FittedMeasured::new(found, &events, of_values, source, warnings);
@@ -79,8 +81,13 @@ pub fn asked(path: &str, model: &ModelFile, of: &str) -> Result<Option<MeasuredP
     }
 }
 
-/// What would be measured at points.
-pub fn columns(posterior: &MeasuredPosterior, points: &Points, quantiles: &[f64]) -> Result<Vec<Column>, Failure> {
+/// What would be measured at points, and how probably it is higher than thresholds.
+pub fn columns(
+    posterior: &MeasuredPosterior,
+    points: &Points,
+    quantiles: &[f64],
+    thresholds: &[f64],
+) -> Result<Vec<Column>, Failure> {
     let ValuesAt { mean, sd, quantiles: plain, new_quantiles } =
         shown("values and their quantiles", |watch| posterior.values_watched(points, quantiles, watch))?;
     let mut columns = vec![Column::Numbers("mean".into(), mean), Column::Numbers("sd".into(), sd)];
@@ -89,6 +96,14 @@ pub fn columns(posterior: &MeasuredPosterior, points: &Points, quantiles: &[f64]
     };
     columns.extend(named("", plain));
     columns.extend(named("new_", new_quantiles));
+    if !thresholds.is_empty() {
+        let [higher, new] = posterior.exceedances(points, thresholds)?;
+        columns.extend(of_thresholds(thresholds, higher));
+        columns.extend(of_thresholds(thresholds, new).map(|column| {
+            let name = format!("new_{}", column.name());
+            column.called(name)
+        }));
+    }
     Ok(columns)
 }
 

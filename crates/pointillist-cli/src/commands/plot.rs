@@ -4,7 +4,7 @@ use super::check_fit::even_bins;
 use super::figure::{self, Look};
 use super::quantity::Quantity;
 use super::summary::brief;
-use super::types::Chosen;
+use super::types::{Chosen, held};
 use super::{
     Context, Failure, Outcome, colour, components, fit, input, json_line, measured, plot_options, spec, terminal,
 };
@@ -273,7 +273,11 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<Subject, Failure> {
     let is_json = opened.is_json();
     let bytes = if is_json { opened.document(io::MODEL_GROWTH)? } else { opened.table()? };
     if is_json && !io::is_geojson(&bytes) {
-        let model = ModelFile::any_from_bytes(io::source_name(path), &bytes)?;
+        let model = held(ModelFile::any_from_bytes(io::source_name(path), &bytes)?, &args.set, context)?;
+        if let (true, Some(text)) = (args.figure.mark_anomalies, args.set.first()) {
+            let why = "the events were seen as the ground is, and would look amiss beside another one";
+            return Err(format!("--mark-anomalies with --set {text}: {why}; leave one of them out").into());
+        }
         context.refuse_idle(Mode::ModelPlotted(path))?;
         refuse_for_axes(model.posterior.window().dims(), args.components, context)?;
         let (model, is_ratio, values) = match Chosen::new(path, model, args.of.as_deref())? {
@@ -282,6 +286,11 @@ fn subject(args: &PlotArgs, context: &Context) -> Result<Subject, Failure> {
             chosen => (chosen.one(path)?, false, None),
         };
         return Ok(Subject { model, is_ratio, values, outcome: Outcome::Done });
+    }
+    if let Some(text) = args.set.first() {
+        return Err(
+            format!("--set {text}: {path} are events; fit them with --covariate FILE, and plot the model").into()
+        );
     }
     if let Some(of) = &args.of {
         return Err(format!("--of {of}: {path} are events; fit them with --type COLUMN, and plot the model").into());

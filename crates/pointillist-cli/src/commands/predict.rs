@@ -3,7 +3,7 @@
 use super::layers::{self, Cells, Format};
 use super::meter::shown;
 use super::summary::rate_unit;
-use super::types::{Chosen, shares, stacked, which};
+use super::types::{Chosen, held, shares, stacked, which};
 use super::{Context, Failure, Outcome, components, contrast, figure, input, measured, spec};
 use crate::args::{Places, PredictArgs};
 use crate::io::types::{Of, TypesModel};
@@ -24,24 +24,28 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     if args.place.places.at.is_none() {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
-    let (quantiles, thresholds) = (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed)?);
+    let (quantiles, thresholds) =
+        (spec::quantiles(&args.quantiles)?, spec::thresholds(&args.exceed, f64::NEG_INFINITY)?);
     let (places, output) = (&args.place.places, args.output.as_deref());
     let format = Format::of(output, Written::Rates, context)?;
-    let model = ModelFile::read_any(&args.model)?;
+    let model = held(ModelFile::read_any(&args.model)?, &args.set, context)?;
     let chosen = Chosen::new(&args.model, model, args.of.as_deref())?;
+    if !matches!(chosen, Chosen::Values(..)) {
+        // What was measured may be below 0, a rate may not.
+        spec::thresholds(&args.exceed, 0.0)?;
+    }
     if args.shares || matches!(chosen, Chosen::All(_)) {
         return run_of_types(args, (&quantiles, &thresholds), format, context);
     }
-    let (mut model, is_ratio, values) = match chosen {
+    let (model, is_ratio, values) = match chosen {
         Chosen::Ratio(model) => (model, true, None),
         Chosen::Values(model, values) => (model, false, Some(values)),
         chosen => (chosen.one(&args.model)?, false, None),
     };
     if let Some(values) = &values {
-        let given = [("--exceed", !args.exceed.is_empty()), ("--components", args.components)];
+        let given = [("--components", args.components)];
         measured::refuse_rates(values.name(), &given)?;
     }
-    model.posterior = io::covariates::set(&model.posterior, &args.set)?;
     let posterior = &model.posterior;
     if let (Format::GeoTiff | Format::GeoJson, Some(path)) = (format, output) {
         layers::check_axes(posterior.window(), path, 2)?;
@@ -57,7 +61,7 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
     let other = other.map(|other| Other::new((&args.model, &model), args, other, context)).transpose()?;
     let answers = |points: &Points| match (&other, &values) {
         (Some(other), _) => other.ratios(posterior, points, &quantiles, &thresholds, context),
-        (None, Some(values)) => measured::columns(values, points, &quantiles),
+        (None, Some(values)) => measured::columns(values, points, &quantiles, &thresholds),
         _ if args.components => components::columns(posterior, points, &args.quantiles),
         _ if is_ratio => {
             let columns = answers(posterior, points, &quantiles, &thresholds)?;
@@ -115,7 +119,9 @@ fn run_of_types(
     context: &Context,
 ) -> Result<Outcome, Failure> {
     let path = &args.model;
-    let Some(types) = TypesModel::of(&ModelFile::read_any(path)?) else {
+    let mut model = ModelFile::read_any(path)?;
+    model.posterior = io::covariates::set(&model.posterior, &args.set)?;
+    let Some(types) = TypesModel::of(&model) else {
         return Err(format!("--shares: {path} has no types; fit with --type COLUMN").into());
     };
     let types = types?;
@@ -133,11 +139,7 @@ fn run_of_types(
             );
         }
     };
-    if matches!(format, Format::GeoTiff | Format::GeoJson)
-        || args.components
-        || args.over.is_some()
-        || !args.set.is_empty()
-    {
+    if matches!(format, Format::GeoTiff | Format::GeoJson) || args.components || args.over.is_some() {
         return Err(which(path, &types));
     }
     let window = types.model.posterior.window();
@@ -299,7 +301,7 @@ fn of_quantiles(probabilities: &[f64], values: impl IntoIterator<Item = Vec<f64>
 }
 
 /// ... and for each threshold.
-fn of_thresholds(thresholds: &[f64], values: Vec<Vec<f64>>) -> impl Iterator<Item = Column> {
+pub fn of_thresholds(thresholds: &[f64], values: Vec<Vec<f64>>) -> impl Iterator<Item = Column> {
     thresholds.iter().zip(values).map(|(threshold, higher)| Column::Numbers(format!("p>{threshold}"), higher))
 }
 

@@ -13,7 +13,12 @@ use std::path::Path;
 pub fn run(args: &ReportArgs, context: &Context) -> Result<Outcome, Failure> {
     check_name(&args.output)?;
     io::check_target(&args.output)?;
-    let model = Chosen::read(&args.model, args.of.as_deref())?.one(&args.model)?;
+    let mut model = Chosen::read_with(&args.model, args.of.as_deref(), &args.set, context)?.one(&args.model)?;
+    if !args.set.is_empty() {
+        // The events were seen as the ground is: beside another one they would look amiss.
+        model.events = None;
+        model.source = format!("{} with {}", model.source, args.set.join(", "));
+    }
     let settings = Settings { title: args.title.clone(), cells: args.cells.into() };
     if let Some(warning) = pointillist_report::warning(&model) {
         context.warn(&warning);

@@ -25,7 +25,7 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
         context.refuse_idle(Mode::NoFileOfPoints)?;
     }
     context.check_table(args.output.as_deref())?;
-    let chosen = Chosen::read(&args.model, args.of.as_deref())?;
+    let chosen = Chosen::read_with(&args.model, args.of.as_deref(), &args.set, context)?;
     if let (Chosen::All(types), true) = (&chosen, args.events) {
         let columns = types::event_sets(types, args.draws, limit, context)?;
         context.emit_columns(args.output.as_deref(), &columns)?;
@@ -38,7 +38,6 @@ pub fn run(args: &SampleArgs, context: &Context) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     let posterior = model.posterior;
-    let posterior = io::covariates::set(&posterior, &args.set)?;
     let columns = if args.events {
         event_sets(&posterior, args.draws, context)?
     } else {

@@ -2,7 +2,7 @@
 
 use super::meter::{self, shown};
 use super::summary::brief;
-use super::types::{self, Chosen};
+use super::types::{self, Chosen, held};
 use super::{Context, Failure, Outcome, measured, predict, spec};
 use crate::args::{Places, SimulateArgs};
 use crate::io::observed::{self, Looks};
@@ -132,7 +132,7 @@ fn from_formula(formula: &str, args: &SimulateArgs, context: &Context) -> Result
 }
 
 fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
-    let file = match Chosen::read(model, None)? {
+    let file = match Chosen::read_with(model, None, &args.set, context)? {
         Chosen::All(types) => {
             let window = types.model.posterior.window();
             let limit = |events: usize| check_size(events as f64 / args.draws as f64, args.draws, window);
@@ -163,7 +163,7 @@ fn from_posterior(model: &str, args: &SimulateArgs, context: &Context) -> Result
 }
 
 fn from_mean(model: &str, args: &SimulateArgs, context: &Context) -> Result<Simulated, Failure> {
-    let posterior = ModelFile::read(model)?.posterior;
+    let posterior = held(ModelFile::read(model)?, &args.set, context)?.posterior;
     meter::stage(LOOKING);
     let window = posterior.window();
     let expected = posterior.expected(window)?;

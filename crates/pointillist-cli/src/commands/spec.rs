@@ -75,9 +75,9 @@ pub fn model(options: &FitOptions, axes: &[Axis], context: &Context) -> Result<M
 }
 
 /// Thresholds of a rate, one from each text.
-pub fn thresholds(texts: &[String]) -> Result<Vec<f64>, Failure> {
+pub fn thresholds(texts: &[String], least: f64) -> Result<Vec<f64>, Failure> {
     let one = |text: &String| match text.trim().parse::<f64>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        Ok(value) if value.is_finite() && value >= least => Ok(value),
         _ => Err(format!("--exceed {text}: write a rate, a number that is not negative, as in --exceed 2")),
     };
     let all = texts.iter().map(one).collect::<Result<Vec<f64>, _>>()?;

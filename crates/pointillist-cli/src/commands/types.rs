@@ -1,6 +1,6 @@
 //! Types of events: their fit, and which of them an answer is about.
 
-use super::fit::watched;
+use super::fit::{covariates, watched};
 use super::meter::shown;
 use super::sample::Sets;
 use super::{Context, Failure, Outcome, input, jointly, measured, predict, spec};
@@ -11,7 +11,7 @@ use crate::options::Mode;
 use crate::spelling::Options;
 use pointillist::measurements::MeasuredPosterior;
 use pointillist::types::{ShareOfType, by_type};
-use pointillist::{Error, Points};
+use pointillist::{Error, Model, Points};
 
 /// What an answer is about.
 pub enum Chosen {
@@ -48,6 +48,11 @@ impl Chosen {
         Self::new(path, ModelFile::read_any(path)?, of)
     }
 
+    /// The same with covariates held at values.
+    pub fn read_with(path: &str, of: Option<&str>, set: &[String], context: &Context) -> Result<Self, Failure> {
+        Self::new(path, held(ModelFile::read_any(path)?, set, context)?, of)
+    }
+
     /// The model of one type, for who knows no more.
     pub fn one(self, path: &str) -> Result<ModelFile, Failure> {
         match self {
@@ -65,6 +70,15 @@ impl Chosen {
     }
 }
 
+/// A model with covariates held at values.
+pub fn held(mut model: ModelFile, set: &[String], context: &Context) -> Result<ModelFile, Failure> {
+    if !set.is_empty() {
+        model.posterior = io::covariates::set(&model.posterior, set)?;
+        io::covariates::beyond(&model.posterior).iter().for_each(|warning| context.warn(warning));
+    }
+    Ok(model)
+}
+
 /// What is missing.
 pub fn which(path: &str, types: &TypesModel) -> Failure {
     let (names, of) = (types.types.names(), Options.setting(Setting::Of));
@@ -78,11 +92,12 @@ pub fn fit(column: &str, args: &FitArgs, context: &Context) -> Result<Outcome, F
     let loaded = input::events_with(&path, &bytes, &settings)?;
     loaded.refuse_idle(context)?;
     context.refuse_idle(Mode::OnLattice("--type"))?;
-    let (events, source, warnings) = (loaded.events, loaded.source, loaded.warnings);
+    let (events, source, mut warnings) = (loaded.events, loaded.source, loaded.warnings);
     let Some(labels) = loaded.types else {
         return Err(format!("--type {column}: {path} has no such column").into());
     };
-    let model = spec::model(&args.options, events.window().axes(), context)?;
+    let covariates = covariates(args, &bytes, &events, &mut warnings)?;
+    let model = Model { covariates, ..spec::model(&args.options, events.window().axes(), context)? };
     let types = by_type(&events, &labels.kinds, &labels.names)?;
     let latent = args.latent.as_deref().map(io::types::latent).transpose()?;
     let found = watched(|watch| match latent {

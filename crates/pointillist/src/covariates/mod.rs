@@ -176,6 +176,12 @@ impl Covariate {
         self.cell(point).map_or(f64::NAN, |cell| self.values[cell])
     }
 
+    /// The least and the largest of its values.
+    pub fn reach(&self) -> (f64, f64) {
+        let known = self.values.iter().filter(|value| !value.is_nan());
+        known.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
+    }
+
     /// Refuses a raster that leaves a part of a box out.
     fn check_covers(&self, spans: &[Span]) -> Result<()> {
         for (&axis, line) in self.axes.iter().zip(&self.lines) {

@@ -15,8 +15,10 @@ use std::collections::HashMap;
 pub(crate) const EFFECT_SD: f64 = 2.0;
 /// What is left of a regressor's variance beside the others where these explain it wholly.
 const NOTHING_LEFT: f64 = 1e-8;
-/// A raster varies if its sd is at least this part of its largest value.
-const VARIES: f64 = 1e-12;
+/// A raster varies if its values are further apart than this part of the largest one: what rounding leaves of one that is the same everywhere.
+const VARIES: f64 = 4.0 * f64::EPSILON;
+/// A level that has a smaller part of the window is none of it.
+const HARDLY_THERE: f64 = 1e-12;
 /// The parts of the window below the values at which a curve is told.
 const PLACES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Most cells of all rasters over each other.
@@ -479,11 +481,17 @@ fn found_over(state: &EffectState, shares: impl Iterator<Item = (f64, f64)>) -> 
     };
     match &covariate.kind {
         CovariateKind::Linear | CovariateKind::Spline => {
-            let mean: f64 = known.iter().map(|(value, share)| value * share).sum();
-            let variance: f64 = known.iter().map(|(value, share)| share * (value - mean).powi(2)).sum();
+            // From one of them on, so that what a large offset is known to is not lost in sums.
+            let origin = known.first().map_or(0.0, |(value, _)| *value);
+            let total: f64 = known.iter().map(|(_, share)| share).sum();
+            let mean = origin + known.iter().map(|(value, share)| (value - origin) * share).sum::<f64>() / total;
+            let variance = known.iter().map(|(value, share)| share * (value - mean).powi(2)).sum::<f64>() / total;
             let largest = known.iter().map(|(value, _)| value.abs()).fold(0.0, f64::max);
             let sd = variance.max(0.0).sqrt();
-            if sd <= VARIES * largest {
+            let ends = known.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (value, _)| {
+                (low.min(*value), high.max(*value))
+            });
+            if ends.1 - ends.0 <= VARIES * largest || sd == 0.0 {
                 return constant(&mean.to_string());
             }
             let curve = match covariate.kind {
@@ -495,7 +503,7 @@ fn found_over(state: &EffectState, shares: impl Iterator<Item = (f64, f64)>) -> 
         CovariateKind::Categorical { levels } => {
             let mut of_level = vec![0.0; levels.len()];
             known.iter().for_each(|(value, share)| of_level[*value as usize] += share);
-            let mut there: Vec<usize> = (0..levels.len()).filter(|&level| of_level[level] > VARIES).collect();
+            let mut there: Vec<usize> = (0..levels.len()).filter(|&level| of_level[level] > HARDLY_THERE).collect();
             there.sort_by(|a, b| of_level[*b].total_cmp(&of_level[*a]).then(a.cmp(b)));
             if there.len() < 2 {
                 return constant(there.first().map_or("nothing", |level| &levels[*level]));
@@ -614,6 +622,19 @@ mod tests {
         let coarse = Covariate::spline("z", vec![0], vec![vec![0.0, 1.0, 2.0]], vec![1.0, 2.0]).unwrap();
         assert!(refusal(&square(), &[coarse]).contains("has 2 different values"));
         assert_eq!((rounded(123.456, 80.0), rounded(0.012345, 0.05), rounded(-7.0, 20.0)), (123.5, 0.0123, -7.0));
+    }
+
+    /// What counts is how far values are from each other, not from 0.
+    #[test]
+    fn numbers_about_a_large_one_vary_and_rounding_does_not() {
+        let (lines, window) = ([0.0, 0.5, 1.0, 2.0], square());
+        let far = |values: [f64; 3]| along("z", 0, &lines, &values.map(|value| 1e15 + value));
+        let (near, plain) = (far([0.0, 2.0, 8.0]), along("z", 0, &lines, &[0.0, 2.0, 8.0]));
+        let [found, want] =
+            [near, plain].map(|raster| Regressors::over(&window, &[raster]).unwrap().states().remove(0));
+        assert!((found.sd / want.sd - 1.0).abs() < 0.02 && (found.mean - 1e15 - want.mean).abs() < 0.2);
+        let rounded = along("z", 0, &lines, &[0.1 + 0.2, 0.3, 0.3]);
+        assert!(refusal(&window, &[rounded]).contains("all over the window"));
     }
 
     #[test]

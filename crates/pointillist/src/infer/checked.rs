@@ -35,7 +35,7 @@ impl Report {
 }
 
 /// A check that fails is no reason for a fit to fail.
-fn said<T>(result: Result<T>) -> Result<Option<T>> {
+pub(super) fn said<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Err(Error::Cancelled) => Err(Error::Cancelled),
         other => Ok(other.ok()),

@@ -30,7 +30,7 @@ pub(super) struct LatticeFamily {
 /// Where a step takes so many seconds or more, Θ is learned on coarser lattices.
 pub(super) const DEAR: f64 = 2.0;
 /// Above this a rule that never falls short of an integral is too far above it.
-const TOO_HIGH: f64 = 0.01;
+pub(super) const TOO_HIGH: f64 = 0.01;
 
 impl std::fmt::Display for LatticeFamily {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -146,14 +146,18 @@ impl Report {
         let above = -minus_integral / best.expected(best.window())? - 1.0;
         self.integral_error = Some(above);
         if above > TOO_HIGH {
-            self.warnings.push(format!(
-                "the rate changes so fast between nodes that its integral counts {:.1} % too high, and rates come out as much too low: \
-                 more nodes would help",
-                100.0 * above
-            ));
+            self.warnings.push(too_coarse(above));
         }
         Ok(())
     }
+}
+
+/// What to say where the integral of the bound is too high by this part.
+pub(super) fn too_coarse(above: f64) -> String {
+    format!(
+        "the rate changes so fast between nodes that its integral counts {:.1} % too high, and rates come out as much too low: more nodes would help",
+        100.0 * above
+    )
 }
 
 /// What was learned before as a start, if the lattice is of the same smoothness. f grows with the number of events, as the link says.

@@ -1,15 +1,20 @@
 //! What fits of several fields on one lattice share (types.rs, measured.rs): what is asked of them and refused, how often each way in which things may belong
 //! together counts, and what is told of the fields.
 
+use super::checked::said;
+use super::lattice::{TOO_HIGH, too_coarse};
 use super::on_lattice::learn::{bytes_of_fields, check_nodes};
 use super::on_lattice::types::TypesWanted;
 use super::{Asked, AskedKind, Stop, Tried};
+use crate::covariates::Regressors;
+use crate::data::events::Events;
 use crate::error::{Error, Result};
 use crate::field::lattice::Smoothness;
-use crate::posterior::{Posterior, PosteriorBasis};
+use crate::posterior::{Goodness, Posterior, PosteriorBasis};
 use crate::settings::Vary;
 use crate::terms::Link;
-use crate::window::Scaling;
+use crate::window::{Scaling, Window};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A component of an average that counts for less than this part of the heaviest is left out.
@@ -41,6 +46,8 @@ pub struct JointReport {
     pub evaluations: usize,
     /// Wall time.
     pub seconds: f64,
+    /// What each covariate adds to the log evidence of the most probable way, hyper-parameters learned anew without it.
+    pub gains: Vec<(String, f64)>,
 }
 
 impl JointReport {
@@ -55,6 +62,7 @@ impl JointReport {
             stop: Stop::Converged,
             evaluations,
             seconds: 0.0,
+            gains: vec![],
         }
     }
 
@@ -77,6 +85,16 @@ pub struct FieldReport {
     pub ranges: Vec<(f64, f64)>,
     /// The same of its standard deviation, of the logarithm of a rate, or of what was measured.
     pub sd: (f64, f64),
+}
+
+/// Whether events look like events of the rate that was learned from them, as fits of one kind of events say it; and what to know of it, in sentences.
+pub(super) fn looked_at(rate: &Posterior, events: &Events, warnings: &mut Vec<String>) -> Result<Option<Goodness>> {
+    let goodness = said(rate.goodness_of_fit(events.points()))?.flatten();
+    let poor = goodness.as_ref().filter(|goodness| goodness.p < Goodness::POOR);
+    warnings.extend(poor.map(|goodness| goodness.warning(rate.window().axes())));
+    let above = said(rate.integral_error_of_layers())?.flatten();
+    warnings.extend(above.filter(|above| *above > TOO_HIGH).map(too_coarse));
+    Ok(goodness)
 }
 
 /// The weight of a member, with the ranges and the standard deviation of one of its groups of fields.
@@ -123,7 +141,34 @@ impl Asked {
             average: self.average,
             is_answer: true,
             gain: self.gain,
+            regressors: None,
         }
+    }
+
+    /// What covariates add to f over a window, if there are any.
+    pub(super) fn regressors_over(&self, window: &Window) -> Result<Option<Arc<Regressors>>> {
+        match self.covariates.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(Arc::new(Regressors::over(window, &self.covariates)?))),
+        }
+    }
+
+    /// What each covariate adds to this log evidence, which `fit` finds without it.
+    pub(super) fn gains_of_layers(
+        &self,
+        (window, wanted): (&Window, &TypesWanted),
+        log_evidence: f64,
+        mut fit: impl FnMut(&TypesWanted) -> Result<f64>,
+    ) -> Result<Vec<(String, f64)>> {
+        let mut gains = vec![];
+        for (i, covariate) in self.covariates.iter().enumerate().filter(|_| self.checked) {
+            let mut without = self.clone();
+            without.covariates.remove(i);
+            let regressors = without.regressors_over(window)?;
+            let wanted = TypesWanted { regressors, is_answer: false, ..wanted.clone() };
+            gains.push((covariate.name().to_string(), log_evidence - fit(&wanted)?));
+        }
+        Ok(gains)
     }
 
     /// Refuses what is not known of these things, and a lattice on which so many fields cannot be.
@@ -148,11 +193,6 @@ impl Asked {
                 self.lattice.vary == Vary::On,
                 "a scale that varies over the window",
                 format!("cannot be had with {name} yet; leave it out"),
-            ),
-            (
-                !self.covariates.is_empty(),
-                "covariates",
-                format!("cannot be had with {name} yet; leave one of them out"),
             ),
             (
                 self.named().next().is_some(),

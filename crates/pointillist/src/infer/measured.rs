@@ -5,15 +5,15 @@
 //! twice their standard deviation, so that the priors of b, h and the noise mean the same whatever was measured.
 
 use super::course::Courses;
-use super::layered::{FieldReport, JointReport, MemberOfGroup, Things, UNHEARD, moments};
-use super::on_lattice::types::{FoundTypes, Measured, OnLayers, Seen, Structure, learn_types};
+use super::layered::{FieldReport, JointReport, MemberOfGroup, Things, UNHEARD, looked_at, moments};
+use super::on_lattice::types::{FoundTypes, Measured, OnLayers, Seen, Structure, TypesWanted, learn_types};
 use super::profile::{Profile, Tabulated};
 use super::tally::Tally;
-use super::{Asked, FitWatch, Model, Progress, Stop, Tried};
+use super::{Asked, FitStage, FitWatch, Model, Progress, Stop, Tried};
 use crate::data::events::Events;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::posterior::{LayersField, MeasuredPosterior, MeasuredState, Posterior, PosteriorBasis};
+use crate::posterior::{Goodness, LayersField, MeasuredPosterior, MeasuredState, Posterior, PosteriorBasis};
 use crate::terms::Link;
 use crate::window::Scaling;
 use std::ops::ControlFlow;
@@ -124,6 +124,10 @@ pub struct MeasuredReport {
     pub noise: (f64, f64),
     /// The expected number of events over the window.
     pub expected: f64,
+    /// Whether the events look like events of the rate, where that could be looked at.
+    pub goodness: Option<Goodness>,
+    /// Whatever the user should know, in sentences.
+    pub warnings: Vec<String>,
 }
 
 /// b of y = a + b log λ + …: by how much a value is higher where the rate is e times as high.
@@ -141,7 +145,8 @@ pub struct Slope {
 
 impl Model {
     /// Fits events and real numbers that were measured at places together: λ = exp(β + g), y = a + b g + a field of its own + noise. Where values are
-    /// measured at the events themselves, b says whether places are chosen by what is found there. On a lattice with the log link.
+    /// measured at the events themselves, b says whether places are chosen by what is found there. On a lattice with the log link. Covariates have effects on the
+    /// rate, and effects of their own on the values; g is then what the rate has beyond them.
     ///
     /// ```
     /// use pointillist::measurements::Measurements;
@@ -219,7 +224,7 @@ impl Asked {
             values: measurements.values.iter().map(|value| (value - level) / unit).collect(),
         };
         let log_units = scaling.log_units(window, events.points()) + measurements.values.len() as f64 * unit.ln();
-        let wanted = self.wanted_of_layers();
+        let wanted = TypesWanted { regressors: self.regressors_over(window)?, ..self.wanted_of_layers() };
         let courses = Courses::new(vec![1.0, 4.0, 4.0], 0.0);
         let (mut tried, mut found, mut evaluations) = (vec![], vec![], 0);
         for (place, (name, structure)) in families().into_iter().enumerate() {
@@ -241,6 +246,16 @@ impl Asked {
         let weights = weights(&evidence);
         let link = log_mean(&evidence[..2]) - evidence[2];
         let stop = stop(&found, &weights);
+        let best = found.iter().flatten().max_by(|a, b| a.log_evidence.total_cmp(&b.log_evidence));
+        let gains = best.map_or(Ok(vec![]), |best| {
+            let mut tell = |progress: &Progress| watch(&Progress { stage: FitStage::Check, part: 1.0, ..*progress });
+            let tally = Tally::new(&mut tell, self.most_evaluations, log_units);
+            self.gains_of_layers((window, &wanted), best.log_evidence, |wanted| {
+                let data = (&seen[..], Some(&measured));
+                let kind = OnLayers::new(data, best.structure.clone(), wanted, &scaling, &inner);
+                Ok(learn_types(kind, wanted, &tally)?.log_evidence)
+            })
+        })?;
         let slope = slope(&found, &weights, unit)?;
         let (mut members, mut first_error) = (vec![], None);
         for (outcome, weight) in found.into_iter().zip(&weights) {
@@ -265,10 +280,12 @@ impl Asked {
         let state = MeasuredState { name: measurements.name.clone(), level, unit, noise: noises };
         let posterior = MeasuredPosterior::new(joint, state)?;
         let expected = posterior.rate().expected(window)?;
+        let mut warnings = vec![];
+        let goodness = if self.checked { looked_at(posterior.rate(), events, &mut warnings)? } else { None };
         let mut joint =
-            JointReport { tried, weights, fields, stop, ..JointReport::new(wanted.smoothness, evaluations) };
+            JointReport { tried, weights, fields, stop, gains, ..JointReport::new(wanted.smoothness, evaluations) };
         joint.ended(posterior.rate(), started);
-        let report = MeasuredReport { joint, link, slope, noise, expected };
+        let report = MeasuredReport { joint, link, slope, noise, expected, goodness, warnings };
         Ok(MeasuredFit { posterior, report })
     }
 

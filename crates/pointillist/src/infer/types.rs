@@ -6,17 +6,17 @@
 //! latent fields, λ_c = exp(β_c + Σ_l a_cl g_l), whose loads a are learned: then the answer is an average over the numbers of latent fields.
 
 use super::course::Courses;
-use super::layered::{FieldReport, JointReport, MemberOfGroup, Things, UNHEARD};
+use super::layered::{FieldReport, JointReport, MemberOfGroup, Things, UNHEARD, looked_at};
 use super::on_lattice::types::{
     FoundTypes, LearnedLoad, OnLayers, Seen, Structure, TypesMember, TypesWanted, families, learn_types, outputs,
     starting_loads,
 };
 use super::tally::Tally;
-use super::{Asked, FitWatch, Model, Prior, Progress, Stop, Tried};
+use super::{Asked, FitStage, FitWatch, Model, Prior, Progress, Stop, Tried};
 use crate::data::events::Events;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::posterior::{LayersField, Posterior, PosteriorBasis, TypesPosterior};
+use crate::posterior::{Goodness, LayersField, Posterior, PosteriorBasis, TypesPosterior};
 use crate::terms::Link;
 use crate::window::Scaling;
 use std::ops::ControlFlow;
@@ -83,6 +83,8 @@ pub struct TypesReport {
     pub expected: Vec<f64>,
     /// The loads of latent fields, of their most probable number; none where types have shared and own fields.
     pub loadings: Vec<Loading>,
+    /// Whether the events of each type look like events of its rate, where that could be looked at.
+    pub goodness: Vec<Option<Goodness>>,
     /// The priors in force, by the names of hyper-parameters.
     pub priors: Vec<(String, Prior)>,
     /// Whatever the user should know, in sentences.
@@ -91,7 +93,8 @@ pub struct TypesReport {
 
 impl Model {
     /// Fits events of several types in one window, each with its name: λ_c = exp(β_c + shared field + own field). On a lattice with the log link; smoothness
-    /// 2 unless another is asked for.
+    /// 2 unless another is asked for. With covariates each type has effects of its own, λ_c = exp(β_c + zᵀβ_c + …), which are those of [`TypesPosterior::of`]; of
+    /// [`TypesPosterior::ratio`] they are how effects differ.
     ///
     /// ```
     /// use pointillist::{Events, LatticeChoice, Model, Points, Window};
@@ -210,7 +213,7 @@ impl Asked {
         };
         let seen: Vec<Seen> = types.iter().map(seen).collect();
         let log_units = types.iter().map(|(_, events)| scaling.log_units(events.window(), events.points())).sum();
-        let wanted = self.wanted_of_layers();
+        let wanted = TypesWanted { regressors: self.regressors_over(window)?, ..self.wanted_of_layers() };
         let structures = Structures::of(&seen, latent)?;
         let costs = structures.list.iter().map(|(_, structure)| (structure.count() as f64).powi(2));
         let courses = Courses::new(costs.collect(), 0.0);
@@ -235,9 +238,18 @@ impl Asked {
             joint: JointReport::new(wanted.smoothness, evaluations),
             expected: vec![],
             loadings: vec![],
+            goodness: vec![],
             priors: vec![],
             warnings: few(types),
         };
+        if let Some(best) = most_probable(&found) {
+            let mut tell = |progress: &Progress| watch(&Progress { stage: FitStage::Check, part: 1.0, ..*progress });
+            let tally = Tally::new(&mut tell, self.most_evaluations, log_units);
+            report.joint.gains = self.gains_of_layers((window, &wanted), best.log_evidence, |wanted| {
+                let kind = OnLayers::new((&seen, None), best.structure.clone(), wanted, &scaling, &inner);
+                Ok(learn_types(kind, wanted, &tally)?.log_evidence)
+            })?;
+        }
         report.loadings = most_probable(&found).map_or(vec![], |found| loadings(&found.loads));
         let counts = self.counting(&found, structures.general);
         let joint = report.tell(found, &counts, (log_units, &scaling), |layers, member: TypesMember| {
@@ -249,6 +261,11 @@ impl Asked {
         let expected =
             |(place, (_, events)): (usize, &(String, Events))| posterior.of(place)?.expected(events.window());
         report.expected = types.iter().enumerate().map(expected).collect::<Result<_>>()?;
+        for (place, (name, events)) in types.iter().enumerate().filter(|_| self.checked) {
+            let mut warnings = vec![];
+            report.goodness.push(looked_at(&posterior.of(place)?, events, &mut warnings)?);
+            report.warnings.extend(warnings.into_iter().map(|warning| format!("`{name}`: {warning}")));
+        }
         report.joint.ended(posterior.joint(), started);
         Ok(TypesFit { posterior, report })
     }

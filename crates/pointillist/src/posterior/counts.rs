@@ -129,8 +129,8 @@ impl JointCounts {
     pub fn surprise(&self, region: usize, seen: u64) -> f64 {
         let draws = self.matched(region);
         let mean = |of: &dyn Fn(f64) -> f64| draws.iter().map(|mean| of(*mean)).sum::<f64>() / draws.len() as f64;
-        let at_most = mean(&|mean| poisson_at_most(seen, mean));
-        let fewer = if seen == 0 { 0.0 } else { mean(&|mean| poisson_at_most(seen - 1, mean)) };
+        let at_most = mean(&|mean| poisson_at_most(seen as f64, mean));
+        let fewer = if seen == 0 { 0.0 } else { mean(&|mean| poisson_at_most(seen as f64 - 1.0, mean)) };
         (2.0 * at_most.min(1.0 - fewer)).min(1.0)
     }
 
@@ -171,12 +171,16 @@ fn quantiles_of_poisson(means: &[f64], probabilities: &[f64]) -> Vec<f64> {
     if highest <= LARGE_MEAN {
         return quantiles_from_zero(means, probabilities);
     }
-    let at_most = |count: f64| means.iter().map(|mean| poisson_at_most(count as u64, *mean)).sum::<f64>();
+    let at_most = |count: f64| means.iter().map(|mean| poisson_at_most(count, *mean)).sum::<f64>();
     let quantile = |p: &f64| {
         // No count at the lower end, or none is likely; at the upper end it is almost sure.
         let (mut below, mut above) = (-1.0, highest + FAR_ABOVE * highest.sqrt());
         while above - below > 1.0 {
             let middle = (0.5 * (below + above)).floor();
+            // So large that there are no numbers between.
+            if middle <= below || middle >= above {
+                break;
+            }
             if at_most(middle) < p * means.len() as f64 { below = middle } else { above = middle }
         }
         above.ceil()
@@ -204,28 +208,29 @@ fn quantiles_from_zero(means: &[f64], probabilities: &[f64]) -> Vec<f64> {
     found
 }
 
+/// Numbers of events above this are refused.
+const MOST_EVENTS: f64 = 1e15;
 /// Means above this are taken for those of a normal number's cube root (Wilson and Hilferty): right to 1e-4.
 const LARGE_MEAN: f64 = 500.0;
 
 /// P(N ≤ count) of a Poisson number.
-fn poisson_at_most(count: u64, mean: f64) -> f64 {
+fn poisson_at_most(count: f64, mean: f64) -> f64 {
     if mean <= 0.0 {
         return 1.0;
     }
     if mean > LARGE_MEAN {
         // N ≤ n where a gamma number of shape n + 1 exceeds the mean.
-        let shape = count as f64 + 1.0;
+        let shape = count + 1.0;
         let spread = 1.0 / (9.0 * shape);
         return 1.0 - special::normal_cdf(((mean / shape).cbrt() - (1.0 - spread)) / spread.sqrt());
     }
     let mut term = (-mean).exp();
     let mut sum = term;
-    for n in 1..=count {
-        term *= mean / n as f64;
+    let mut n = 1.0;
+    while n <= count && !(n > mean && term < 1e-18) {
+        term *= mean / n;
         sum += term;
-        if (n as f64) > mean && term < 1e-18 {
-            break;
-        }
+        n += 1.0;
     }
     sum.min(1.0)
 }
@@ -270,7 +275,7 @@ impl Posterior {
             }
             parts.push((component.weight, counts));
         }
-        Ok(JointCounts::mixed(parts, regions.len()))
+        JointCounts::mixed(parts, regions.len()).countable()
     }
 
     /// How many of so many pairs of draws belong to each component.
@@ -295,6 +300,23 @@ impl JointCounts {
             count.mean = component.field().expected(region)?;
         }
         Ok(())
+    }
+
+    /// Refuses numbers that are so large that they are none any more.
+    fn countable(self) -> Result<Self> {
+        let all = self.moments.iter().map(|count| count.mean).chain(self.values.iter().copied());
+        let largest =
+            all.fold(0.0, |largest: f64, number| if number.is_nan() { f64::INFINITY } else { largest.max(number) });
+        match largest <= MOST_EVENTS {
+            true => Ok(self),
+            false => {
+                let requirement = format!(
+                    "is more than {MOST_EVENTS:e}, which are not counted: what is asked lies too far outside of what was seen; hold covariates at values nearer to \
+                     those of the window, or ask nearer to it"
+                );
+                Err(Error::setting("expected number of events", format!("{largest:.0e}"), requirement))
+            }
+        }
     }
 
     /// Of a mixture: the draws of all components, one region after another.
@@ -445,7 +467,7 @@ mod tests {
         let probabilities = [0.95, 0.001, 0.5, 0.05];
         for scale in [0.003, 0.4, 7.0, 90.0, 400.0, 900.0, 30_000.0] {
             let means: Vec<f64> = (0..50).map(|i| scale * (1.0 + 0.2 * f64::from(i).sin())).collect();
-            let at_most = |n: f64| means.iter().map(|mean| poisson_at_most(n as u64, *mean)).sum::<f64>() / 50.0;
+            let at_most = |n: f64| means.iter().map(|mean| poisson_at_most(n, *mean)).sum::<f64>() / 50.0;
             for (p, found) in probabilities.iter().zip(quantiles_of_poisson(&means, &probabilities)) {
                 assert!(at_most(found) >= *p && (found == 0.0 || at_most(found - 1.0) < *p), "{scale} {p}: {found}");
             }
@@ -463,6 +485,17 @@ mod tests {
         for (p, found) in [0.1, 0.5, 0.9].iter().zip(quantiles_of_poisson(&means, &[0.1, 0.5, 0.9])) {
             let part = |n: f64| drawn.partition_point(|x| *x <= n) as f64 / drawn.len() as f64;
             assert!(part(found) > p - 0.01 && part(found - 1.0) < p + 0.01, "{p}: {found}");
+        }
+    }
+
+    /// Numbers so large that neighbours are no numbers any more end too.
+    #[test]
+    fn quantiles_of_numbers_beyond_all_counting_are_found() {
+        for mean in [1e17, 1e200] {
+            for quantile in quantiles_of_poisson(&[3.0, mean], &[0.05, 0.9]).iter().zip([false, true]) {
+                let (found, is_large) = quantile;
+                assert!(if is_large { (found / mean - 1.0).abs() < 1e-6 } else { *found < 10.0 }, "{mean}: {found}");
+            }
         }
     }
 
@@ -486,9 +519,9 @@ mod tests {
             (1000, 980.0, 1e-4),
             (700, 800.0, 1e-4),
         ] {
-            let (fast, slow) = (poisson_at_most(count, mean), slow(count, mean));
+            let (fast, slow) = (poisson_at_most(count as f64, mean), slow(count, mean));
             assert!((fast - slow).abs() < error, "{count} {mean} {fast} {slow}");
         }
-        assert_eq!(poisson_at_most(5, 0.0), 1.0);
+        assert_eq!(poisson_at_most(5.0, 0.0), 1.0);
     }
 }

@@ -15,7 +15,7 @@ const HALVINGS: usize = 80;
 
 impl Posterior {
     pub(super) fn regressors(&self) -> Option<&Arc<Regressors>> {
-        self.components[0].lattice()?.regressors()
+        self.components[0].regressors()
     }
 
     /// The lines across an axis of the unit box at which covariates jump.
@@ -29,7 +29,7 @@ impl Posterior {
     }
 
     /// The effects of the covariates on the logarithm of the rate: of each that is a number one, of a category one per level but the most common one, of a
-    /// curve one at each of a few values, beside its mean over the window.
+    /// curve one at each of a few values, beside its mean over the window. Of a ratio of two types they are the differences of the effects of these.
     ///
     /// ```
     /// # use pointillist::{Covariate, Events, Model, Points, Window};
@@ -45,10 +45,9 @@ impl Posterior {
     /// ```
     pub fn effects(&self) -> Vec<Effect> {
         let Some(regressors) = self.regressors() else { return vec![] };
-        let parts: Vec<_> =
-            self.components.iter().filter_map(|one| Some((one.weight, one.lattice()?.of_regressors()))).collect();
+        let parts: Vec<_> = self.components.iter().filter_map(|one| Some((one.weight, one.of_regressors()?))).collect();
         let of_one = |(effect, direction): (Effect, Vec<f64>)| {
-            let of_component = |(weight, (mean, covariance)): &(f64, (&[f64], Matrix))| {
+            let of_component = |(weight, (mean, covariance)): &(f64, (Vec<f64>, Matrix))| {
                 let variance = linalg::dot(&direction, &linalg::times(covariance, &direction));
                 (*weight, linalg::dot(&direction, mean), variance.max(0.0).sqrt())
             };
@@ -80,7 +79,10 @@ impl Posterior {
             PosteriorBasis::Lattice(field) => {
                 Component { basis: PosteriorBasis::Lattice(field.with_regressors(&changed)), ..component.clone() }
             }
-            PosteriorBasis::Inducing(_) | PosteriorBasis::Layers(_) => component.clone(),
+            PosteriorBasis::Layers(field) => {
+                Component { basis: PosteriorBasis::Layers(field.with_regressors(&changed)), ..component.clone() }
+            }
+            PosteriorBasis::Inducing(_) => component.clone(),
         };
         let components = self.components.iter().map(with).collect();
         Ok(Self { components, window: self.window.clone(), scaling: self.scaling.clone() })
@@ -89,6 +91,26 @@ impl Posterior {
     /// The number of a level of a covariate, by name, if the window has it.
     pub fn level(&self, covariate: &str, level: &str) -> Option<f64> {
         self.regressors()?.level(covariate, level)
+    }
+}
+
+impl Component {
+    /// What covariates add to f, if there are any.
+    fn regressors(&self) -> Option<&Arc<Regressors>> {
+        match &self.basis {
+            PosteriorBasis::Lattice(field) => field.regressors(),
+            PosteriorBasis::Layers(field) => field.regressors(),
+            PosteriorBasis::Inducing(_) => None,
+        }
+    }
+
+    /// Mean and covariance of the unknowns of the regressors.
+    fn of_regressors(&self) -> Option<(Vec<f64>, Matrix)> {
+        match &self.basis {
+            PosteriorBasis::Lattice(field) => Some(field.of_regressors()),
+            PosteriorBasis::Layers(field) => Some(field.of_regressors()),
+            PosteriorBasis::Inducing(_) => None,
+        }
     }
 }
 

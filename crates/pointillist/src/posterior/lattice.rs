@@ -254,12 +254,12 @@ impl LatticeField {
     }
 
     /// Mean and covariance of the unknowns of the regressors.
-    pub(super) fn of_regressors(&self) -> (&[f64], Matrix) {
+    pub(super) fn of_regressors(&self) -> (Vec<f64>, Matrix) {
         let beside = self.lattice.beside();
         let covariance = self.spread.corner_covariance();
         let first = beside.len() - beside.covariates;
         let own = Matrix::from_fn(beside.covariates, beside.covariates, |k, l| covariance[(first + k, first + l)]);
-        (&self.mean[self.lattice.grid().size() + first..], own)
+        (self.mean[self.lattice.grid().size() + first..].to_vec(), own)
     }
 
     /// With these numbers over a window, in the coordinates of the unit box, once they are found to make sense.

@@ -5,10 +5,11 @@
 
 use super::Count;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
+use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::exact::Reference;
-use crate::field::lattice::{Hats, Smoothness, Theta, between, from_above};
+use crate::field::lattice::{Hats, IntegralNodes, Smoothness, Theta, between};
 use crate::field::layers::{Layers, LayersTheta, one_of};
 use crate::gaussian::bordered::{BorderedFactor, BorderedSpread};
 use crate::gaussian::{BandedFactor, Bordered, Diagonals, Factor, Precision};
@@ -18,7 +19,7 @@ use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::score::{Draws, SquareProduct};
 use crate::terms::Marginals;
-use crate::window::{Span, Window};
+use crate::window::{Nodes, Span, Window};
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, OnceLock};
 
@@ -32,7 +33,6 @@ const COUNT_SEED: u64 = 0;
 
 /// The unknowns of all types.
 pub(crate) struct Joint {
-    layers: Arc<Layers>,
     theta: LayersTheta,
     mean: Vec<f64>,
     /// What events and measurements add to the precision of the unknowns.
@@ -47,6 +47,8 @@ pub(crate) struct Joint {
 #[derive(Clone)]
 pub(crate) struct LayersField {
     joint: Arc<Joint>,
+    /// With the covariates that are asked about.
+    layers: Arc<Layers>,
     shares: Vec<f64>,
     offset: f64,
     /// The variances at nodes that are interpolated between them: of what is looked at, …
@@ -72,7 +74,7 @@ pub struct LayersState {
     pub loads: Vec<Vec<f64>>,
     /// The levels about which the constants of the types are before events are seen.
     pub levels: Vec<f64>,
-    /// Mean of the unknowns: the fields node by node, then the constants.
+    /// Mean of the unknowns: the fields node by node, then the constants, then the effects of covariates, type by type.
     #[cfg_attr(feature = "serde", serde(with = "super::packed"))]
     pub q_mean: Vec<f64>,
     /// What the events add to the precision of the fields, one diagonal after another: neighbours, all pairs of fields.
@@ -103,13 +105,36 @@ impl LayersField {
         let spread = BorderedSpread { inner: inner.on(layers.neighbour_shifts()), border, corner };
         let shares = one_of(0, layers.types());
         let shown = vec![OnceLock::new(); layers.types()];
-        let joint = Joint { layers, theta, mean, events, spread, factor: OnceLock::new(), shown };
-        Self { joint: Arc::new(joint), shares, offset: 0.0, shown: Arc::default(), collapsed: false }
+        let joint = Joint { theta, mean, events, spread, factor: OnceLock::new(), shown };
+        Self { joint: Arc::new(joint), layers, shares, offset: 0.0, shown: Arc::default(), collapsed: false }
     }
 
     /// The same unknowns, looked at otherwise.
     pub(crate) fn taking(&self, shares: &[f64], offset: f64) -> Self {
-        Self { joint: self.joint.clone(), shares: shares.to_vec(), offset, shown: Arc::default(), collapsed: false }
+        let (joint, layers, shown) = (self.joint.clone(), self.layers.clone(), Arc::default());
+        Self { joint, layers, shares: shares.to_vec(), offset, shown, collapsed: false }
+    }
+
+    /// What covariates add to f, if there are any.
+    pub(super) fn regressors(&self) -> Option<&Arc<Regressors>> {
+        self.layers.regressors()
+    }
+
+    /// The same with other values of covariates.
+    pub(super) fn with_regressors(&self, regressors: &Arc<Regressors>) -> Self {
+        let layers = Layers::clone(&self.layers).with_regressors(Some(regressors.clone()));
+        Self { layers: Arc::new(layers), ..self.clone() }
+    }
+
+    /// Mean and covariance of what the effects add up to in what is looked at, Σ_c share_c ζ_c.
+    pub(super) fn of_regressors(&self) -> (Vec<f64>, Matrix) {
+        let (count, types, first) = (self.layers.covariates(), self.shares.len(), self.layers.coefficients());
+        let (mean, covariance) = (&self.joint.mean[first..], self.joint.spread.corner_covariance());
+        let place = |c: usize, k: usize| types + c * count + k;
+        let over = |of: &dyn Fn(usize) -> f64| self.shares.iter().enumerate().map(|(c, share)| share * of(c)).sum();
+        let means = (0..count).map(|k| over(&|c| mean[place(c, k)])).collect();
+        let entry = |k: usize, l: usize| over(&|a| over(&|b| covariance[(place(a, k), place(b, l))]));
+        (means, Matrix::from_fn(count, count, entry))
     }
 
     /// The posterior mean of its unknowns.
@@ -119,12 +144,12 @@ impl LayersField {
 
     /// How many types there are.
     pub(super) fn types(&self) -> usize {
-        self.joint.layers.types()
+        self.layers.types()
     }
 
     /// Nodes on each axis.
     pub(crate) fn nodes(&self) -> Vec<usize> {
-        self.joint.layers.grid().nodes()
+        self.layers.grid().nodes()
     }
 
     /// The same with a factor of its own, which can take much memory.
@@ -133,7 +158,7 @@ impl LayersField {
     }
 
     pub(super) fn state(&self) -> LayersState {
-        let Joint { layers, theta, mean, events, .. } = &*self.joint;
+        let (layers, Joint { theta, mean, events, .. }) = (&self.layers, &*self.joint);
         LayersState {
             nodes: layers.grid().nodes(),
             margin: layers.grid().margin(),
@@ -152,8 +177,10 @@ impl LayersField {
     }
 
     /// With these numbers over a window, in the coordinates of the unit box, once they are found to make sense.
-    pub(super) fn from_state(state: LayersState, window: &Window) -> Result<Self> {
+    pub(super) fn from_state(state: LayersState, window: &Window, regressors: Option<Arc<Regressors>>) -> Result<Self> {
         let (count, types) = (state.variances.len(), state.levels.len());
+        let covariates = regressors.as_ref().map_or(0, |regressors| regressors.len());
+        let beside = types.saturating_mul(1 + covariates);
         let lists = [&state.q_mean, &state.q_events, &state.q_border, &state.q_corner, &state.levels, &state.shares];
         let is_finite = lists
             .into_iter()
@@ -165,16 +192,17 @@ impl LayersField {
             return Err(Error::setting("q", "a number", "is not finite"));
         }
         let size = state.nodes.iter().try_fold(count, |size, n| size.checked_mul(*n));
-        let is_whole = size.and_then(|size| size.checked_add(types)) == Some(state.q_mean.len())
-            && state.q_border.len() == size.unwrap_or(0).saturating_mul(types)
-            && state.q_corner.len() == types * types
+        let is_whole = size.and_then(|size| size.checked_add(beside)) == Some(state.q_mean.len())
+            && state.q_border.len() == size.unwrap_or(0).saturating_mul(beside)
+            && state.q_corner.len() == beside.saturating_mul(beside)
             && state.shares.len() == types
             && state.ranges.len() == count
             && state.ranges.iter().all(|ranges| ranges.len() == window.dims())
             && state.loads.len() == types
             && state.loads.iter().all(|loads| loads.len() == count);
         if !is_whole || count == 0 || types == 0 {
-            return Err(Error::setting("q", state.q_mean.len(), "does not fit the types and the nodes of the lattice"));
+            let requirement = "does not fit the types, the covariates and the nodes of the lattice";
+            return Err(Error::setting("q", state.q_mean.len(), requirement));
         }
         let field = |(ranges, variance): (&Vec<f64>, &f64)| Theta::of_ranges(ranges, *variance, 0.0);
         let fields: Vec<Theta> = state.ranges.iter().zip(&state.variances).map(field).collect();
@@ -182,19 +210,20 @@ impl LayersField {
         let theta = LayersTheta { fields, loads: state.loads };
         let smoothness = Smoothness::of(state.smoothness)?;
         let layers = Layers::new(window, (&state.nodes, &state.margin), smoothness, count, state.levels)?;
+        let layers = layers.with_regressors(regressors);
         let found = state.q_events.len();
         let inner = Diagonals::of_values(layers.coefficients(), layers.neighbour_shifts(), state.q_events)
             .ok_or_else(|| Error::setting("q", found, "does not fit the neighbours of the lattice's nodes"))?;
-        let corner = Matrix::from_columns(types, state.q_corner);
+        let corner = Matrix::from_columns(beside, state.q_corner);
         let events = Bordered { inner, border: state.q_border, corner };
         let mut precision = layers.precision(&theta);
         precision.add_scaled(1.0, &events);
         let factor = precision.factor()?;
         let spread = factor.spread(factor.inner.selected_inverse(&layers.neighbour_shifts()));
         let (layers, shown) = (Arc::new(layers), vec![OnceLock::new(); types]);
-        let joint = Joint { layers, theta, mean: state.q_mean, events, spread, factor: factor.into(), shown };
-        let joint = Arc::new(joint);
-        Ok(Self { joint, shares: state.shares, offset: state.offset, shown: Arc::default(), collapsed: false })
+        let joint = Joint { theta, mean: state.q_mean, events, spread, factor: factor.into(), shown };
+        let (joint, shown) = (Arc::new(joint), Arc::default());
+        Ok(Self { joint, layers, shares: state.shares, offset: state.offset, shown, collapsed: false })
     }
 
     /// Rows at points; none are known outside the window's box.
@@ -204,35 +233,44 @@ impl LayersField {
             let requirement = "lies outside the window, where nothing is known of types; ask inside it";
             return Err(Error::setting("point", index, requirement));
         }
-        Ok(self.taking_hats(&self.joint.layers.grid().at(points)?))
+        Ok(self.taking_hats(&self.layers.at(points)?))
     }
 
     fn taking_hats(&self, hats: &Hats) -> Hats {
-        self.joint.layers.taking(hats, &self.joint.theta, &self.shares)
+        self.layers.taking(hats, &self.joint.theta, &self.shares)
     }
 
     /// f at rows.
     fn f(&self, rows: &Hats, unknowns: &[f64]) -> Vec<f64> {
-        self.joint.layers.levels_at(rows, unknowns).iter().map(|f| f + self.offset).collect()
+        self.layers.levels_at(rows, unknowns).iter().map(|f| f + self.offset).collect()
     }
 
     fn marginals_at(&self, rows: &Hats) -> Marginals {
         if self.collapsed {
             return Marginals { mean: self.f(rows, &self.joint.mean), variance: vec![0.0; rows.len()] };
         }
-        let mut f = self.joint.layers.moments(rows, &self.joint.mean, &self.joint.spread);
+        let mut f = self.layers.moments(rows, &self.joint.mean, &self.joint.spread);
         f.mean.iter_mut().for_each(|f| *f += self.offset);
         f
     }
 
-    /// Rows and weights of ∫λ over a region.
+    /// How far the integral of the bound over a region lies above what it should be.
+    pub(super) fn integral_error(&self, region: &Window) -> Result<f64> {
+        let (rows, weights) = self.integral(region)?;
+        let Marginals { mean, variance } = self.marginals_at(&rows);
+        let rates = mean.iter().zip(&variance).map(|(mean, variance)| (mean + 0.5 * variance).exp());
+        let above: f64 = rates.zip(&weights).map(|(rate, weight)| weight * rate).sum();
+        Ok(above / self.expected(region)? - 1.0)
+    }
+
+    /// Rows and weights of ∫λ over a region that never fall short of it: those of the bound.
     fn integral(&self, region: &Window) -> Result<(Hats, Vec<f64>)> {
-        let (places, weights) = from_above(self.joint.layers.grid(), region)?;
-        Ok((self.taking_hats(&self.joint.layers.grid().at(&places)?), weights))
+        let IntegralNodes { hats, weights, .. } = self.layers.integral_nodes(region)?;
+        Ok((self.taking_hats(&hats), weights))
     }
 
     fn factor(&self) -> Result<&BorderedFactor<BandedFactor>> {
-        let Joint { layers, theta, events, factor, .. } = &*self.joint;
+        let (layers, Joint { theta, events, factor, .. }) = (&self.layers, &*self.joint);
         if factor.get().is_none() {
             let mut precision = layers.precision(theta);
             precision.add_scaled(1.0, events);
@@ -242,12 +280,12 @@ impl LayersField {
         factor.get().ok_or_else(|| Error::NotANumber { parameters: vec![] })
     }
 
-    /// The variances that are interpolated between nodes, as `field/lattice/between.rs` has it for one field.
+    /// The variances that are interpolated between nodes, as `field/lattice/between.rs` has it for one field: covariates being at their means.
     fn shown_variances(&self) -> Vec<f64> {
-        let grid = self.joint.layers.grid();
+        let grid = self.layers.grid();
         let Ok(at_nodes) = grid.at(&grid.node_places()) else { return vec![] };
         let mut shown = self.marginals_at(&self.taking_hats(&at_nodes)).variance;
-        if self.joint.layers.smoothness() == Smoothness::One {
+        if self.layers.smoothness() == Smoothness::One {
             return shown;
         }
         let middles = grid.middles();
@@ -308,7 +346,9 @@ impl Field for LayersField {
         if self.collapsed {
             return Ok(Marginals { mean, variance });
         }
-        let plain = self.joint.layers.grid().at(points)?;
+        // What nodes lack is the lattice's, wherever covariates are.
+        let plain = self.layers.grid().at(points)?;
+        let bare = |field: &Self| field.marginals_at(&field.taking_hats(&plain)).variance;
         let more = |at_nodes: &[f64], variance: &[f64]| -> Vec<f64> {
             let more = |n: usize| between::of_first_order(plain.sum(n, at_nodes) - variance[n], variance[n]);
             (0..plain.len()).map(more).collect()
@@ -317,11 +357,11 @@ impl Field for LayersField {
         for (c, share) in self.shares.iter().enumerate().filter(|(_, share)| **share != 0.0) {
             let of_type = self.taking(&one_of(c, self.shares.len()), 0.0);
             let at_nodes = self.joint.shown[c].get_or_init(|| of_type.shown_variances());
-            let own = of_type.marginals(points)?.variance;
+            let own = bare(&of_type);
             mean.iter_mut().zip(more(at_nodes, &own)).for_each(|(mean, more)| *mean -= 0.5 * share * more);
         }
         let own = self.shown.get_or_init(|| self.shown_variances());
-        let more = more(own, &variance);
+        let more = more(own, &bare(self));
         variance.iter_mut().zip(more).for_each(|(variance, more)| *variance += more);
         Ok(Marginals { mean, variance })
     }
@@ -337,8 +377,12 @@ impl Field for LayersField {
     }
 
     fn expected(&self, region: &Window) -> Result<f64> {
-        let (rows, weights) = self.integral(region)?;
-        let f = self.marginals_at(&rows);
+        if let Some(regressors) = self.regressors() {
+            regressors.check_covers(&region.bounding_box())?;
+        }
+        // Inside the cells of the lattice, and of the covariates: so parts of a region add up to the whole.
+        let Nodes { points, weights } = Nodes::of_pieces(&self.layers.between_lines(region));
+        let f = self.marginals(&points)?;
         let rates = f.mean.iter().zip(&f.variance).map(|(mean, variance)| (mean + 0.5 * variance).exp());
         Ok(rates.zip(&weights).map(|(rate, weight)| weight * rate).sum())
     }
@@ -370,7 +414,7 @@ impl Field for LayersField {
     }
 
     fn log_prior_over_q(&self, draw: &[f64], noise: &[f64]) -> Result<f64> {
-        let Joint { layers, theta, .. } = &*self.joint;
+        let (layers, Joint { theta, .. }) = (&self.layers, &*self.joint);
         let off: Vec<f64> = draw.iter().zip(layers.prior_mean()).map(|(w, b)| w - b).collect();
         let from_prior = linalg::dot(&off, &layers.precision(theta).times(&off));
         let determinants = layers.log_determinant(theta) - self.factor()?.log_determinant();
@@ -395,7 +439,7 @@ impl Field for LayersField {
         let (rows, weights) = self.integral(region)?;
         let f = self.f(&rows, &self.joint.mean);
         let level = f.iter().zip(&weights).map(|(f, weight)| weight * f.exp()).sum();
-        let parts = Box::new(Mirrored { layers: self.joint.layers.clone(), rows, weights, f, level });
+        let parts = Box::new(Mirrored { layers: self.layers.clone(), rows, weights, f, level });
         Ok(RegionForm { mean, level, linear_variance: None, square_variance: None, parts })
     }
 

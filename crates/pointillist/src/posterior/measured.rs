@@ -7,9 +7,11 @@ use super::component::BLOCK;
 use super::effects::quantile;
 use super::predict::check_probabilities;
 use super::{Component, Field, Posterior, PosteriorBasis};
+use crate::covariates::Effect;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::field::layers::one_of;
+use crate::numerics::special::normal_cdf;
 use crate::parallel;
 use crate::sample::gaussian;
 use crate::watch::{PartWatch, Work, unwatched};
@@ -82,6 +84,58 @@ impl MeasuredPosterior {
     /// Its numbers beyond those of the posterior of the rate, for a file.
     pub fn state(&self) -> &MeasuredState {
         &self.state
+    }
+
+    /// The effects of covariates on what was measured, in its unit; those on the rate are [`Posterior::effects`] of [`MeasuredPosterior::rate`].
+    pub fn effects(&self) -> Vec<Effect> {
+        let mut view = self.joint.clone();
+        for component in &mut view.components {
+            if let PosteriorBasis::Layers(field) = &component.basis {
+                component.basis = PosteriorBasis::Layers(field.taking(&one_of(1, VIEWS), 0.0));
+            }
+        }
+        let unit = self.state.unit;
+        let in_unit = |effect: Effect| Effect {
+            mean: unit * effect.mean,
+            sd: unit * effect.sd,
+            quantiles: effect.quantiles.map(|value| unit * value),
+            ..effect
+        };
+        view.effects().into_iter().map(in_unit).collect()
+    }
+
+    /// The same with covariates held at values all over the window, as [`Posterior::with_covariates`] has it.
+    pub fn with_covariates(&self, values: &[(String, f64)]) -> Result<Self> {
+        Ok(Self { joint: self.joint.with_covariates(values)?, state: self.state.clone() })
+    }
+
+    /// The probability at each place that what is there is higher than each threshold, and that a new measurement there is.
+    pub fn exceedances(&self, points: &Points, thresholds: &[f64]) -> Result<[Vec<Vec<f64>>; 2]> {
+        if let Some(threshold) = thresholds.iter().find(|threshold| threshold.is_nan()) {
+            return Err(Error::setting("threshold", threshold, "must be a number"));
+        }
+        self.joint.check_dims(points)?;
+        let inner = self.joint.scaling().points_inward(points);
+        let mut all = [vec![vec![]; thresholds.len()], vec![vec![]; thresholds.len()]];
+        let rows: Vec<&[f64]> = inner.rows().collect();
+        for block in rows.chunks(BLOCK) {
+            let places = Points::new(inner.dims(), block.concat())?;
+            let parts = self.mixtures(&places)?;
+            for n in 0..places.len() {
+                for (k, threshold) in thresholds.iter().enumerate() {
+                    let higher = |noises: &dyn Fn(usize) -> f64| -> f64 {
+                        let part = |(i, part): (usize, &Vec<(f64, f64, f64)>)| {
+                            let (weight, mean, sd) = part[n];
+                            weight * normal_cdf((mean - threshold) / sd.hypot(noises(i)))
+                        };
+                        parts.iter().enumerate().map(part).sum()
+                    };
+                    all[0][k].push(higher(&|_| 0.0));
+                    all[1][k].push(higher(&|i| self.state.noise[i]));
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// What is at places in the window: mean, standard deviation, and quantiles with and without noise.

@@ -319,13 +319,15 @@ impl Posterior {
         };
         let of_state = |ComponentState { weight, link, basis }| {
             let basis = match basis {
-                BasisState::Inducing(_) | BasisState::Layers(_) if regressors.is_some() => {
+                BasisState::Inducing(_) if regressors.is_some() => {
                     return Err(Error::setting("q", "covariates", "need a lattice"));
                 }
                 BasisState::Inducing(state) => {
                     PosteriorBasis::Inducing(InducingField::from_state(state, window.dims())?)
                 }
-                BasisState::Layers(state) => PosteriorBasis::Layers(LayersField::from_state(state, &inner)?),
+                BasisState::Layers(state) => {
+                    PosteriorBasis::Layers(LayersField::from_state(state, &inner, regressors.clone())?)
+                }
                 BasisState::Lattice(state) => {
                     PosteriorBasis::Lattice(LatticeField::from_state(state, link, &inner, regressors.clone())?)
                 }
@@ -373,6 +375,14 @@ impl Posterior {
     /// The inducing locations, in the user's units, if f is given by any.
     pub fn inducing(&self) -> Option<Points> {
         Some(self.scaling.points_outward(&self.components[0].inducing()?.locations))
+    }
+
+    /// How far the integral of the bound lies above what it should be, where several fields share a lattice: that of the heaviest component.
+    pub(crate) fn integral_error_of_layers(&self) -> Result<Option<f64>> {
+        match &self.components[0].basis {
+            PosteriorBasis::Layers(field) => Ok(Some(field.integral_error(&self.window.scaled(&self.scaling))?)),
+            _ => Ok(None),
+        }
     }
 
     /// The lattice and its hyper-parameters, in the user's units, if f is given on one.

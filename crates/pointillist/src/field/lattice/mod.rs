@@ -92,10 +92,32 @@ pub struct Lattice {
 }
 
 /// Nodes of the integral over a window, on a lattice.
+#[derive(Clone)]
 pub(crate) struct IntegralNodes {
     pub(crate) hats: Hats,
     pub(crate) weights: Vec<f64>,
     pub(crate) points: Points,
+}
+
+/// Nodes and weights with Σ w λ ≥ ∫λ over a region, with the regressors beside their hats. `panels` in a cell along each axis, where there are no
+/// covariates, unless the usual number is meant.
+pub(crate) fn nodes_over(
+    (grid, regressors): (&Grid, Option<&Regressors>),
+    region: &Window,
+    panels: Option<usize>,
+) -> Result<IntegralNodes> {
+    let Some(regressors) = regressors else {
+        let (points, weights) = from_above_by(grid, region, panels.unwrap_or_else(|| rule::panels(grid)))?;
+        return Ok(IntegralNodes { hats: grid.at(&points)?, weights, points });
+    };
+    regressors.check_covers(&region.bounding_box())?;
+    let WithRegressors { points, dense, weights } = from_above_with(grid, region, regressors)?;
+    Ok(IntegralNodes { hats: grid.at(&points)?.beside(dense), weights, points })
+}
+
+/// Quadrature over a region between the lines of a lattice, and those at which covariates jump.
+pub(crate) fn pieces_between((grid, regressors): (&Grid, Option<&Regressors>), region: &Window) -> Vec<PieceNodes> {
+    between_lines_and(grid, region, |r| regressors.map_or_else(Vec::new, |regressors| regressors.lines(r)))
 }
 
 impl Lattice {
@@ -145,24 +167,17 @@ impl Lattice {
 
     /// Nodes and weights with Σ w λ ≥ ∫λ over a region.
     pub(crate) fn integral_nodes(&self, region: &Window) -> Result<IntegralNodes> {
-        self.integral_nodes_by(region, rule::panels(&self.grid))
+        nodes_over((&self.grid, self.regressors.as_deref()), region, None)
     }
 
     /// The same with so many panels in a cell along each axis, where there are no covariates: with fewer of them the sum is higher.
     pub(crate) fn integral_nodes_by(&self, region: &Window, panels: usize) -> Result<IntegralNodes> {
-        let Some(regressors) = &self.regressors else {
-            let (points, weights) = from_above_by(&self.grid, region, panels)?;
-            return Ok(IntegralNodes { hats: self.grid.at(&points)?, weights, points });
-        };
-        regressors.check_covers(&region.bounding_box())?;
-        let WithRegressors { points, dense, weights } = from_above_with(&self.grid, region, regressors)?;
-        Ok(IntegralNodes { hats: self.grid.at(&points)?.beside(dense), weights, points })
+        nodes_over((&self.grid, self.regressors.as_deref()), region, Some(panels))
     }
 
     /// Quadrature over a region between the lines at which λ has kinks or jumps.
     pub(crate) fn between_lines(&self, region: &Window) -> Vec<PieceNodes> {
-        let more = |r: usize| self.regressors.as_ref().map_or_else(Vec::new, |regressors| regressors.lines(r));
-        between_lines_and(&self.grid, region, more)
+        pieces_between((&self.grid, self.regressors.as_deref()), region)
     }
 
     /// The same with a precision that is factored in this way. By itself a lattice takes the one that should take less time, but for small ones.

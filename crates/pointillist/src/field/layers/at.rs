@@ -17,7 +17,7 @@ pub(super) type Rows<'a> = BorderedDesign<HatRows<'a>>;
 pub(crate) struct Set {
     /// Which type.
     pub(crate) kind: usize,
-    /// Hats of the lattice, whatever the fields are.
+    /// Hats of the lattice, whatever the fields are, with the regressors of covariates.
     pub(crate) hats: Hats,
     pub(crate) weights: Vec<f64>,
     pub(crate) is_integral: bool,
@@ -236,8 +236,8 @@ impl Layers {
         sites: &Sites,
     ) -> Bordered<Diagonals> {
         let inner = Diagonals::zeros(self.coefficients(), self.neighbour_shifts());
-        let border = vec![0.0; self.coefficients() * self.types()];
-        let corner = linalg::Matrix::zeros(self.types(), self.types());
+        let border = vec![0.0; self.coefficients() * self.beside()];
+        let corner = linalg::Matrix::zeros(self.beside(), self.beside());
         let mut all = Bordered { inner, border, corner };
         let mut pull = vec![0.0; self.size()];
         let mut add = |hats: &Hats, weighed: &[f64]| {

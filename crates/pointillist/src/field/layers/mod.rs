@@ -3,7 +3,8 @@
 //! f_c(x) = β_c + Σ_l a_cl g_l(x), g_l(x) = Σ_j w_jl ψ_j(x) with w_l ~ N(0, Q_l⁻¹), independent. A node carries L numbers, which stand next to each
 //! other: the graph of the lattice stays, and so do its band and its dissection, with blocks of L×L in place of numbers. The constants β_c are dense
 //! unknowns beside it. A field shared by all types and one for each of them is L = C + 1 with loads (1, e_c): their ranges may differ, which f_c
-//! themselves as unknowns would not allow (their covariance is then no product). The log link alone. Cost of a natural step: L³ times that of one field.
+//! themselves as unknowns would not allow (their covariance is then no product). With covariates each type has effects of its own, f_c + φᵀζ_c, which are
+//! dense unknowns too, after the constants, type by type. The log link alone. Cost of a natural step: L³ times that of one field.
 //! `at.rs` (q at fixed Θ), `next_order.rs` (its width). It scales no coordinates: that is its caller's.
 
 mod at;
@@ -11,13 +12,14 @@ mod next_order;
 
 pub(crate) use at::{LayersOptimum, Observed, Set};
 
+use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::field::lattice::size::Elimination;
-use crate::field::lattice::{Grid, Hats, Prior, Smoothness, Theta};
+use crate::field::lattice::{Grid, Hats, IntegralNodes, Prior, Smoothness, Theta, nodes_over, pieces_between};
 use crate::gaussian::dissection::Plan;
 use crate::gaussian::{Bordered, Diagonals};
-use crate::window::Window;
+use crate::window::{PieceNodes, Window};
 use std::sync::Arc;
 
 /// Standard deviation of a constant about the level of the mean rate of its type.
@@ -38,6 +40,8 @@ pub(crate) struct Layers {
     shifts: Vec<usize>,
     /// How they are factored, if by nested dissection.
     plan: Option<Arc<Plan>>,
+    /// What covariates add to f, if there are any.
+    regressors: Option<Arc<Regressors>>,
 }
 
 /// Θ of each field, and the share that each type has of it.
@@ -75,7 +79,46 @@ impl Layers {
             let flat: Vec<[isize; 3]> = offsets.iter().map(|([_, a, b], l)| [*a, *b, *l]).collect();
             Arc::new(Plan::new([a, b, count], &flat))
         });
-        Ok(Self { grid, prior, count, levels, shifts, plan })
+        Ok(Self { grid, prior, count, levels, shifts, plan, regressors: None })
+    }
+
+    /// The same with covariates, of which each type has effects of its own; or without.
+    pub(crate) fn with_regressors(self, regressors: Option<Arc<Regressors>>) -> Self {
+        Self { regressors, ..self }
+    }
+
+    /// What covariates add to f, if there are any.
+    pub(crate) fn regressors(&self) -> Option<&Arc<Regressors>> {
+        self.regressors.as_ref()
+    }
+
+    /// K.
+    pub(crate) fn covariates(&self) -> usize {
+        self.regressors.as_ref().map_or(0, |regressors| regressors.len())
+    }
+
+    /// The dense unknowns: the constants, and the effects of covariates on each type.
+    pub(crate) fn beside(&self) -> usize {
+        self.types() * (1 + self.covariates())
+    }
+
+    /// Hats at points, with the regressors there.
+    pub(crate) fn at(&self, points: &Points) -> Result<Hats> {
+        let hats = self.grid.at(points)?;
+        match &self.regressors {
+            Some(regressors) => Ok(hats.beside(regressors.at(points)?)),
+            None => Ok(hats),
+        }
+    }
+
+    /// Nodes and weights with Σ w λ ≥ ∫λ over a region, the regressors beside their hats.
+    pub(crate) fn integral_nodes(&self, region: &Window) -> Result<IntegralNodes> {
+        nodes_over((&self.grid, self.regressors.as_deref()), region, None)
+    }
+
+    /// Quadrature over a region between the lines at which λ has kinks or jumps.
+    pub(crate) fn between_lines(&self, region: &Window) -> Vec<PieceNodes> {
+        pieces_between((&self.grid, self.regressors.as_deref()), region)
     }
 
     pub(crate) fn grid(&self) -> &Grid {
@@ -108,7 +151,7 @@ impl Layers {
 
     /// Number of unknowns.
     pub(crate) fn size(&self) -> usize {
-        self.coefficients() + self.types()
+        self.coefficients() + self.beside()
     }
 
     /// About so many products and sums are made in a natural step.
@@ -153,7 +196,7 @@ impl Layers {
             self.add_field(&mut all, l, &of_field);
             last = Some((own, of_field));
         }
-        Bordered::beside(all, self.types())
+        Bordered::beside(all, self.beside())
     }
 
     /// Adds the matrix of one field.
@@ -194,14 +237,21 @@ impl Layers {
     pub(crate) fn prior_mean(&self) -> Vec<f64> {
         let mut mean = vec![0.0; self.coefficients()];
         mean.extend(self.levels.iter().map(|level| level / VAGUE));
+        mean.resize(self.size(), 0.0);
         mean
     }
 
-    /// Hats of the lattice as rows over the unknowns, for Σ_c share_c f_c.
+    /// Hats of the lattice, with the regressors if any are not 0, as rows over the unknowns, for Σ_c share_c f_c.
     pub(crate) fn taking(&self, hats: &Hats, theta: &LayersTheta, shares: &[f64]) -> Hats {
         let load = |l: usize| -> f64 { shares.iter().zip(&theta.loads).map(|(share, loads)| share * loads[l]).sum() };
         let loads: Vec<f64> = (0..self.count).map(load).collect();
-        let dense = shares.iter().map(|share| vec![VAGUE * share; hats.len()]).collect();
+        let constants = shares.iter().map(|share| vec![VAGUE * share; hats.len()]);
+        let of_column = |share: f64, k: usize| match hats.dense.get(k) {
+            Some(z) if share != 0.0 => z.iter().map(|z| share * z).collect(),
+            _ => vec![0.0; hats.len()],
+        };
+        let of_type = |share: &f64| (0..self.covariates()).map(|k| of_column(*share, k)).collect::<Vec<_>>();
+        let dense = constants.chain(shares.iter().flat_map(of_type)).collect();
         self.loaded(hats, &loads).beside(dense)
     }
 
@@ -216,13 +266,8 @@ impl Layers {
             first: hats.first.iter().map(|first| first * self.count).collect(),
             shifts: shifts.collect(),
             values: values.collect(),
-            dense: vec![vec![0.0; hats.len()]; self.types()],
+            dense: vec![vec![0.0; hats.len()]; self.beside()],
         }
-    }
-
-    /// Rows of one type at points.
-    pub(crate) fn of_type(&self, points: &Points, theta: &LayersTheta, kind: usize) -> Result<Hats> {
-        Ok(self.taking(&self.grid.at(points)?, theta, &one_of(kind, self.types())))
     }
 }
 

@@ -1,8 +1,10 @@
 use super::*;
+use crate::covariates::Covariate;
 use crate::gaussian::Sites;
 use crate::gaussian::step::{Clamp, Until};
 use crate::numerics::linalg::{self, Matrix};
 use crate::terms::Link;
+use std::time::Instant;
 
 fn theta(range: f64, variance: f64, dims: usize) -> Theta {
     Theta { range, variance, mean: 0.0, stretch: vec![1.0; dims], scale: vec![] }
@@ -90,6 +92,59 @@ fn types_with_nothing_in_common_are_fits_of_their_own() {
     assert!((together.bound - apart).abs() < 1e-9, "{} {apart}", together.bound);
 }
 
+/// The same two types with effects of a number and of a level each.
+fn small_with_covariates() -> (Layers, Vec<Set>, LayersTheta) {
+    let (layers, sets, theta) = small();
+    let window = Window::interval(0.0, 1.0).unwrap();
+    let lines: Vec<f64> = (0..=5).map(|i| f64::from(i) / 5.0).collect();
+    let slope = Covariate::linear("slope", vec![0], vec![lines], vec![0.3, 2.0, -1.0, 4.0, 3.5]).unwrap();
+    let levels = ["a", "b"].map(String::from).to_vec();
+    let cover = Covariate::categorical("cover", vec![0], vec![vec![0.0, 0.45, 1.0]], levels, &[Some(0), Some(1)]);
+    let regressors = Regressors::over(&window, &[slope, cover.unwrap()]).unwrap();
+    let layers = layers.with_regressors(Some(Arc::new(regressors)));
+    let events = [vec![0.1, 0.15, 0.2, 0.22, 0.5, 0.9], vec![0.12, 0.3, 0.7, 0.8, 0.85]];
+    let own = |set: Set| match set.is_integral {
+        true => {
+            let IntegralNodes { hats, weights, .. } = layers.integral_nodes(&window).unwrap();
+            Set { hats, weights, ..set }
+        }
+        false => Set { hats: layers.at(&Points::line(&events[set.kind]).unwrap()).unwrap(), ..set },
+    };
+    let sets = sets.into_iter().map(own).collect();
+    (layers, sets, theta)
+}
+
+/// With fields of their own types with covariates are fits of one lattice with the same covariates: bound, and mean and variance of f.
+#[test]
+fn effects_of_each_type_are_those_of_fits_of_their_own() {
+    let (layers, sets, mut theta) = small_with_covariates();
+    assert_eq!((layers.covariates(), layers.beside(), layers.size()), (2, 6, 27 + 6));
+    theta.loads = vec![vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0]];
+    let together = layers.optimum((&sets, None), &theta, flat(&sets), until()).unwrap();
+    let window = Window::interval(0.0, 1.0).unwrap();
+    let places = Points::line(&[0.03, 0.3, 0.44, 0.61, 0.99]).unwrap();
+    let (mut apart, mut sets) = (0.0, sets.into_iter());
+    for kind in 0..2 {
+        let own: Vec<Set> = sets.by_ref().take(2).collect();
+        let lattice = crate::field::lattice::Lattice::new(&window, &[9], &[0.1], Smoothness::Two).unwrap();
+        let lattice = lattice.with_constant(Some(VAGUE)).with_regressors(layers.regressors().cloned());
+        let said: Vec<_> =
+            own.iter().map(|set| crate::field::lattice::Weighted { hats: &set.hats, weights: &set.weights }).collect();
+        let of_one = Theta { mean: layers.levels[kind], ..theta.fields[1].clone() };
+        let plain = lattice.optimum(Link::Log.formula(), &said, &of_one, flat(&own), until()).unwrap();
+        apart += plain.bound;
+        let rows = layers.taking(&layers.at(&places).unwrap(), &theta, &one_of(kind, 2));
+        let (here, there) =
+            (layers.moments(&rows, &together.mean, &together.spread), plain.marginals(&lattice.at(&places).unwrap()));
+        for n in 0..places.len() {
+            assert!((here.mean[n] - there.mean[n]).abs() < 1e-6, "{} {}", here.mean[n], there.mean[n]);
+            // Both are ends of iterations: the bound is right to 1e-12 nats, and q to about the root of that.
+            assert!((here.variance[n] - there.variance[n]).abs() < 1e-6, "{} {}", here.variance[n], there.variance[n]);
+        }
+    }
+    assert!((together.bound - apart).abs() < 1e-8, "{} {apart}", together.bound);
+}
+
 /// Band and dissection are the same matrices in another order.
 #[test]
 fn a_dissected_lattice_has_the_same_bound_and_slopes() {
@@ -126,8 +181,17 @@ fn a_dissected_lattice_has_the_same_bound_and_slopes() {
 /// Envelope gradients against differences of the bound at its optimum, with and without measured numbers.
 #[test]
 fn slopes_are_those_of_the_bound() {
-    let (layers, sets, base) = small();
-    let observed = Observed { kind: 1, hats: hats(&layers, vec![0.1, 0.4, 0.77]), values: vec![2.0, 1.1, 1.4] };
+    slopes_are_right(small());
+}
+
+#[test]
+fn slopes_with_covariates_are_those_of_the_bound() {
+    slopes_are_right(small_with_covariates());
+}
+
+fn slopes_are_right((layers, sets, base): (Layers, Vec<Set>, LayersTheta)) {
+    let measured = layers.at(&Points::line(&[0.1, 0.4, 0.77]).unwrap()).unwrap();
+    let observed = Observed { kind: 1, hats: measured, values: vec![2.0, 1.1, 1.4] };
     let base = LayersTheta { loads: vec![vec![1.0, 0.7, 0.2], vec![0.6, 0.4, 1.1]], ..base };
     for (observed, noise) in [(None, 1.0), (Some(&observed), 0.3f64)] {
         let at = |theta: &LayersTheta, noise: f64| {
@@ -196,4 +260,50 @@ fn measured_numbers_have_the_evidence_of_a_regression() {
     let want =
         -0.5 * (linalg::dot(&off, &off) + linalg::log_determinant(&of_values) + 3.0 * std::f64::consts::TAU.ln());
     assert!((found.bound - want).abs() < 1e-8, "{} {want}", found.bound);
+}
+
+/// `cargo test --release -p pointillist layers::tests::cost_of_types -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement: it prints seconds"]
+fn cost_of_types_per_natural_step() {
+    let window = Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
+    let mut of_one = f64::NAN;
+    for types in 1..=5 {
+        // One type has one field; several have one that they share, and one each.
+        let count = if types == 1 { 1 } else { types + 1 };
+        let levels = vec![(5000.0 / types as f64).ln(); types];
+        let layers = Layers::new(&window, (&[60, 60], &[0.1, 0.1]), Smoothness::Two, count, levels).unwrap();
+        let IntegralNodes { hats: nodes, weights, .. } = layers.integral_nodes(&window).unwrap();
+        let mut sets = vec![];
+        for kind in 0..types {
+            let place = |i: usize, by: f64| (0.37 + by * (i + 1000 * kind) as f64).fract();
+            let rows = (0..5000 / types).flat_map(|i| [place(i, 0.754_877_666), place(i, 0.569_840_291)]).collect();
+            let events = hats(&layers, rows);
+            sets.push(Set { kind, weights: vec![1.0; events.len()], hats: events, is_integral: false });
+            sets.push(Set { kind, hats: nodes.clone(), weights: weights.clone(), is_integral: true });
+        }
+        let load =
+            |c: usize| (0..count).map(|l| f64::from(u8::from(types == 1 || l == 0 || l == c + 1))).collect::<Vec<_>>();
+        let fields = vec![theta(0.3, 0.5, 2); count];
+        let theta = LayersTheta { fields, loads: (0..types).map(load).collect() };
+        let level = (5000.0 / types as f64).ln();
+        let flat = |sets: &[Set]| {
+            let of = |set: &Set| Sites::flat(set.potential(), level, set.weights.len());
+            sets.iter().map(of).fold(Sites::none(), Sites::followed_by)
+        };
+        // From two and from six steps: what a fit costs beside them is in both.
+        let seconds = |most: usize| {
+            let started = Instant::now();
+            let until = Until { tolerance: 0.0, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+            let _ = layers.optimum((&sets, None), &theta, flat(&sets), until);
+            started.elapsed().as_secs_f64()
+        };
+        let step = (0..3).map(|_| (seconds(6) - seconds(2)) / 4.0).fold(f64::INFINITY, f64::min);
+        of_one = if types == 1 { step } else { of_one };
+        let ratio = step / of_one;
+        println!(
+            "{types} types, {count} fields: {step:.3} s per natural step, {ratio:.1} times one type (C²: {})",
+            types * types
+        );
+    }
 }

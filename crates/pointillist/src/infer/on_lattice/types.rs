@@ -6,9 +6,10 @@
 use super::level::{margin, steps};
 use super::ranges::{AxisBounds, Ranges};
 use super::{LEAST_STEPS, LONGEST, MOST_STEPS};
+use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::field::lattice::{Grid, Smoothness, Theta, from_above};
+use crate::field::lattice::{Grid, IntegralNodes, Smoothness, Theta, from_above};
 use crate::field::layers::{Layers, LayersOptimum, LayersTheta, Observed, Set, VAGUE, one_of};
 use crate::gaussian::bordered::BorderedSpread;
 use crate::gaussian::step::{Clamp, Until};
@@ -28,6 +29,7 @@ use crate::sample::{self, gaussian};
 use crate::terms::Marginals;
 use crate::window::{Scaling, Window};
 use std::f64::consts::LN_2;
+use std::sync::Arc;
 
 /// Nodes on each axis on which families and Θ are found, on a line, in a plane and in space …
 const FIRST: [usize; 3] = [96, 20, 8];
@@ -152,6 +154,8 @@ pub(crate) struct TypesWanted {
     /// Whether more is asked than its evidence.
     pub(crate) is_answer: bool,
     pub(crate) gain: f64,
+    /// What covariates add to the logarithm of a rate, if there are any.
+    pub(crate) regressors: Option<Arc<Regressors>>,
 }
 
 /// The data in unit coordinates, and one family.
@@ -161,6 +165,7 @@ pub(crate) struct OnLayers<'a> {
     structure: Structure,
     smoothness: Smoothness,
     gain: f64,
+    regressors: Option<Arc<Regressors>>,
     layout: Layout,
     ranges: Ranges,
 }
@@ -221,7 +226,8 @@ impl<'a> OnLayers<'a> {
             slots.push(Slot { priors, by_log: true, ..Slot::positive("noise variance".into(), unit, bounds) });
         }
         let layout = Layout { slots, axes: window.axes().iter().map(|axis| axis.name.clone()).collect() };
-        Self { seen, measured, structure, smoothness: wanted.smoothness, gain: wanted.gain, layout, ranges }
+        let TypesWanted { smoothness, gain, ref regressors, .. } = *wanted;
+        Self { seen, measured, structure, smoothness, gain, regressors: regressors.clone(), layout, ranges }
     }
 
     fn dims(&self) -> usize {
@@ -239,23 +245,29 @@ impl<'a> OnLayers<'a> {
         let window = &self.seen[0].window;
         let count = self.structure.count();
         let layers = Layers::new(window, (nodes, &margin), self.smoothness, count, self.levels())?;
+        let layers = layers.with_regressors(self.regressors.clone());
         let (mut sets, mut places) = (vec![], vec![]);
+        // Types mostly have one window, whose nodes take time where there are covariates.
+        let of_first = layers.integral_nodes(window)?;
         for (kind, seen) in self.seen.iter().enumerate() {
-            let (at, weights) = from_above(layers.grid(), &seen.window)?;
+            let IntegralNodes { hats: at, weights, points } = match seen.window == *window {
+                true => of_first.clone(),
+                false => layers.integral_nodes(&seen.window)?,
+            };
             let events = vec![1.0; seen.events.len()];
             if !events.is_empty() {
-                let hats = layers.grid().at(&seen.events)?;
+                let hats = layers.at(&seen.events)?;
                 sets.push(Set { kind, hats, weights: events, is_integral: false });
                 places.push(seen.events.clone());
             }
-            sets.push(Set { kind, hats: layers.grid().at(&at)?, weights, is_integral: true });
-            places.push(at);
+            sets.push(Set { kind, hats: at, weights, is_integral: true });
+            places.push(points);
         }
         let observed = match self.measured {
             None => None,
             Some(measured) => Some(Observed {
                 kind: self.seen.len(),
-                hats: layers.grid().at(&measured.places)?,
+                hats: layers.at(&measured.places)?,
                 values: measured.values.clone(),
             }),
         };
@@ -428,23 +440,26 @@ impl<'a> OnLayers<'a> {
     }
 
     /// What an f that is known says at the points of a level, as sites.
-    fn sites_from(&self, level: &TypesLevel, f: impl Fn(usize, &Points) -> Result<Marginals>) -> Result<Sites> {
+    fn sites_from(&self, level: &TypesLevel, f: impl Fn(&Set, &Points) -> Result<Marginals>) -> Result<Sites> {
         let mut sites = Sites::none();
         for (set, places) in level.sets.iter().zip(&level.places) {
-            sites = sites.followed_by(Sites::of(set.potential(), &f(set.kind, places)?));
+            sites = sites.followed_by(Sites::of(set.potential(), &f(set, places)?));
         }
         Ok(sites)
     }
 
-    /// f of one type at places under some q.
+    /// f at the places of a set of another level under some q.
     fn f_at(
         &self,
         level: &TypesLevel,
         theta: &LayersTheta,
         (mean, spread): (&[f64], &BorderedSpread<Diagonals>),
-        (kind, places): (usize, &Points),
+        (set, places): (&Set, &Points),
     ) -> Result<Marginals> {
-        Ok(level.layers.moments(&level.layers.of_type(places, theta, kind)?, mean, spread))
+        // Where a covariate jumps a place has the values of the part of the window that it stands for.
+        let hats = level.layers.grid().at(places)?.beside(set.hats.dense.clone());
+        let rows = level.layers.taking(&hats, theta, &one_of(set.kind, level.layers.types()));
+        Ok(level.layers.moments(&rows, mean, spread))
     }
 }
 
@@ -542,8 +557,8 @@ impl Kind for OnLayers<'_> {
         let sites = match before {
             Some(run) => {
                 let own = self.layers_theta(&run.theta);
-                self.sites_from(&level, |kind, places| {
-                    self.f_at(&run.level, &own, (&run.kept.mean, &run.kept.spread), (kind, places))
+                self.sites_from(&level, |set, places| {
+                    self.f_at(&run.level, &own, (&run.kept.mean, &run.kept.spread), (set, places))
                 })?
             }
             None => self.flat_sites(&level),
@@ -567,8 +582,8 @@ impl Kind for OnLayers<'_> {
     fn continued(&self, nodes: &Vec<usize>, before: &Run<Self>) -> Result<Start<Self>> {
         let level = self.level(nodes, self.margin_of(&before.theta))?;
         let own = self.layers_theta(&before.theta);
-        let sites = self.sites_from(&level, |kind, places| {
-            self.f_at(&before.level, &own, (&before.kept.mean, &before.kept.spread), (kind, places))
+        let sites = self.sites_from(&level, |set, places| {
+            self.f_at(&before.level, &own, (&before.kept.mean, &before.kept.spread), (set, places))
         })?;
         Ok(Start { level, theta: before.theta.clone(), sites, curvature: before.curvature.times(1.0) })
     }
@@ -610,7 +625,7 @@ impl Kind for OnLayers<'_> {
     }
 
     fn marginals(&self, level: &TypesLevel, member: &TypesMember, places: &Points) -> Result<Marginals> {
-        let (types, hats) = (level.layers.types(), level.layers.grid().at(places)?);
+        let (types, hats) = (level.layers.types(), level.layers.at(places)?);
         let mut all = Marginals::default();
         let mut add = |shares: &[f64]| {
             let rows = level.layers.taking(&hats, &member.layers, shares);
@@ -695,8 +710,8 @@ fn finer(
     let Some((_, best)) = list.first() else { return Err(Error::NoEvents) };
     let level = kind.level(nodes, kind.margin_of(&best.theta))?;
     let look = |(_, member): &(f64, TypesMember)| -> Result<Look<TypesTheta>> {
-        let f = |kind_of: usize, places: &Points| {
-            kind.f_at(coarse, &member.layers, (&member.mean, &member.spread), (kind_of, places))
+        let f = |set: &Set, places: &Points| {
+            kind.f_at(coarse, &member.layers, (&member.mean, &member.spread), (set, places))
         };
         Ok(Look { theta: member.theta.clone(), sites: kind.sites_from(&level, f)?, by: None })
     };
@@ -837,7 +852,8 @@ mod tests {
         let seen = two_types();
         let structure = outputs(2, &[0, 1], &[vec![0.7, 0.0], vec![-0.4, 0.5]]);
         let smoothness = Smoothness::Two;
-        let wanted = TypesWanted { nodes: None, smoothness, average: true, is_answer: true, gain: 1e-3 };
+        let wanted =
+            TypesWanted { nodes: None, smoothness, average: true, is_answer: true, gain: 1e-3, regressors: None };
         let window = Window::interval(0.0, 1.0).unwrap();
         let kind = OnLayers::new((&seen, None), structure, &wanted, &Scaling::of(&window), &window);
         let start = kind.start(Some(&vec![16]), 0.4, None).unwrap();
