@@ -224,8 +224,14 @@ pub struct EventOptions {
         spring is no part of the window; the one that they show twice in autumn counts twice, so that rates stay those of real time."
     )]
     pub time_zone: Option<String>,
-    /// Unit of the numbers of an axis, as in t=s, of the area, as in area=km², or of all axes, as in m; repeatable
-    #[arg(long, value_name = "AXIS=UNIT")]
+    /// Unit of the numbers of an axis, as in t=s, of the area, as in area=km², of all axes, as in m, or of the exposure, as in exposure=hours; repeatable
+    #[arg(
+        long,
+        value_name = "AXIS=UNIT",
+        long_help = "Unit of the numbers of an axis, as in t=s, of the area, as in area=km², or of all axes, as in m; repeatable.\n\
+        exposure=person-years names the unit of the values of --exposure: rates are then per person-year, instead of per unit of exposure. An s at the \
+        end is taken for a plural."
+    )]
     pub unit: Vec<String>,
     /// Skip up to N bad lines (or rows of a Parquet file) instead of stopping at the first
     #[arg(long, value_name = "N", default_value_t = 0)]

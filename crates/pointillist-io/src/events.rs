@@ -202,7 +202,7 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
         Some(_) => 1,
         None => settings.repeats.unwrap_or(dataset.map_or(1, |set| set.repeats)),
     };
-    let looks = Looks { repeats, exposure: settings.exposure.as_deref() };
+    let looks = Looks { repeats, exposure: settings.exposure.as_deref(), units: &settings.unit };
     let window = observed::looked_at(plain, looks, &dates_only, &mut warnings)?;
     let names = settings.type_column.is_some().then(|| names_of(&table.labels));
     // Types may be as many as they like, as far as reading goes.
@@ -969,14 +969,42 @@ pub fn axes(
     Ok(axes)
 }
 
-/// Gives axes a unit: `t=s` one of them, `area=km²` those of a plane, `m` all that hold numbers.
-fn name_unit(text: &str, axes: &mut [Axis]) -> Result<(), Message> {
+/// What is no axis, but may have a unit.
+const EXPOSURE: &str = "exposure";
+
+/// The unit that one of these gives the exposure, as in `exposure=person-years`; an axis that is called so has the name for itself.
+pub(super) fn exposure_unit(units: &[String], axes: &[Axis]) -> Result<Option<String>, Message> {
+    let named = units.iter().find(|text| is_of_exposure(text, axes));
+    named.map(|text| named_unit(text).map(|(_, unit)| unit.to_string())).transpose()
+}
+
+fn is_of_exposure(text: &str, axes: &[Axis]) -> bool {
+    let is_exposure = |name: &str| name.trim().eq_ignore_ascii_case(EXPOSURE);
+    text.split_once('=').is_some_and(|(name, _)| is_exposure(name)) && !axes.iter().any(|axis| is_exposure(&axis.name))
+}
+
+/// A setting of a unit as what it names, if it does, and the unit.
+fn named_unit(text: &str) -> Result<(&str, &str), Message> {
     let (name, unit) = text.split_once('=').map_or(("", text), |(name, unit)| (name.trim(), unit));
     let unit = unit.trim();
-    let refuse = |why: Message| Err(message![Setting::Unit.given(text), ": ", why]);
     if unit.is_empty() || unit.chars().any(char::is_control) {
-        return refuse(message!["the unit is empty; write it as in ", Setting::Unit.given("t=s")]);
+        return Err(message![
+            Setting::Unit.given(text),
+            ": the unit is empty; write it as in ",
+            Setting::Unit.given("t=s")
+        ]);
     }
+    Ok((name, unit))
+}
+
+/// Gives axes a unit: `t=s` one of them, `area=km²` those of a plane, `m` all that hold numbers. That of the exposure is none of theirs.
+fn name_unit(text: &str, axes: &mut [Axis]) -> Result<(), Message> {
+    let (name, unit) = named_unit(text)?;
+    if is_of_exposure(text, axes) {
+        // The window has it.
+        return Ok(());
+    }
+    let refuse = |why: Message| Err(message![Setting::Unit.given(text), ": ", why]);
     let names = axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
     let is_called = |axis: &Axis| axis.name.to_lowercase() == name.to_lowercase();
     let chosen: Vec<usize> = match name {

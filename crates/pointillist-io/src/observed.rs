@@ -2,6 +2,7 @@
 
 use super::columns::number;
 use super::datasets;
+use super::events::exposure_unit;
 pub use super::exposure::ExposureTable;
 use super::exposure::{choose_columns, exposure_table};
 use super::geography::{
@@ -256,6 +257,8 @@ pub struct Looks<'a> {
     pub repeats: usize,
     /// The table of exposures.
     pub exposure: Option<&'a str>,
+    /// Units of axes, and of the exposure.
+    pub units: &'a [String],
 }
 
 /// The window looked at so; what the user should know of the exposure joins the warnings.
@@ -265,15 +268,26 @@ pub fn looked_at(
     dates_only: &[bool],
     warnings: &mut Vec<Message>,
 ) -> Result<Window, InputError> {
-    let Looks { repeats, exposure } = looks;
+    let Looks { repeats, exposure, units } = looks;
     if repeats == 0 {
         return Err(message![Setting::Repeats.given(0), " means that nobody looked; give at least 1"].into());
     }
     let window = if repeats > 1 { window.with_repeats(repeats)? } else { window };
-    match exposure {
-        None => Ok(window),
-        Some(path) => exposed(window, path, dates_only, warnings),
+    let window = match exposure {
+        None => window,
+        Some(path) => exposed(window, path, dates_only, warnings)?,
+    };
+    Ok(with_unit_of_exposure(window, units)?)
+}
+
+/// The window with the unit of its exposure named, if one of the units is that: `exposure=person-years`.
+pub fn with_unit_of_exposure(window: Window, units: &[String]) -> Result<Window, Message> {
+    let Some(unit) = exposure_unit(units, window.axes())? else { return Ok(window) };
+    if window.exposure().is_some() {
+        return Ok(window.with_exposure_unit(Some(unit)));
     }
+    let given = Setting::Unit.given(format!("exposure={unit}"));
+    Err(message![given, ": there is no exposure; give one with ", Setting::Exposure, ", or leave its unit out"])
 }
 
 /// The window with the exposure in a file.

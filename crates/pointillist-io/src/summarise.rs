@@ -177,7 +177,7 @@ impl Tables {
             None => plain,
         };
         let repeats = settings.repeats.unwrap_or(self.dataset.map_or(1, |set| set.repeats));
-        let looks = Looks { repeats, exposure: settings.exposure.as_deref() };
+        let looks = Looks { repeats, exposure: settings.exposure.as_deref(), units: &settings.unit };
         let window = observed::looked_at(plain, looks, &self.dates, &mut warnings)?;
         let cells = match cells {
             Some(text) => counts(Given { setting: Setting::Cells, text }, window.axes())?,
