@@ -208,6 +208,16 @@ pub struct EventOptions {
         than 180 degrees of longitude must be given with --window. `plane` takes degrees as plain numbers, and rates per square degree."
     )]
     pub geography: Option<GeographyName>,
+    /// Coordinate reference system of a map that the coordinates are in, as in EPSG:27700 (default: what GeoJSON names)
+    #[arg(
+        long,
+        value_name = "EPSG:N",
+        conflicts_with = "geography",
+        long_help = "Coordinate reference system of a map that the coordinates are in, by its number in the register of EPSG, as in EPSG:27700.\n\
+        Points in GeoJSON that name a system are in that. The model keeps it: GeoTIFF and GeoJSON that come of it say where they lie, and a border, a \
+        raster or points in another system are refused. It changes no number: distances and areas are those of the map, in its unit, which --unit may name."
+    )]
+    pub crs: Option<String>,
     /// Drop events outside the window (or their trial, or where the exposure is zero) instead of stopping
     #[arg(long)]
     pub clip: bool,

@@ -98,6 +98,7 @@ const TABLE: &[Line] = &[
     line(READS, &["trials", "trial_column"], &[Kind::Reading, Kind::Trials]),
     line(READS, &["time_unit", "time_zone"], &[Kind::Reading, Kind::Dates]),
     line(READS, &["geography"], &[Kind::Reading, Kind::Globe]),
+    line(READS, &["crs"], &[Kind::Reading]),
     line(FITS, &["basis", "link"], &[Kind::Fitting, Kind::Shape]),
     line(FITS, &["nodes", "smoothness", "vary", "budget"], &[Kind::Fitting, Kind::Shape, Kind::Lattice]),
     line(FITS, &["inducing"], &[Kind::Fitting, Kind::Shape, Kind::Inducing]),

@@ -405,10 +405,10 @@ fn the_unit_of_an_exposure_has_a_name_if_it_is_given_one() {
     assert!(named.out.contains("exposure 22.5 hours · day in all"), "{}", named.out);
     assert_eq!(number_of(rate(&plain)), number_of(rate(&named)));
     let model: Value = serde_json::from_slice(&folder.read("m.json")).unwrap();
-    assert_eq!((&model["posterior"]["window"]["exposure_unit"], &model["summary"]["window"]["exposure_unit"]), (
-        &"hours".into(),
-        &"hours".into()
-    ));
+    assert_eq!(
+        (&model["posterior"]["window"]["exposure_unit"], &model["summary"]["window"]["exposure_unit"]),
+        (&"hours".into(), &"hours".into())
+    );
     assert!(folder.run("show m.json").good().out.contains("events per day and hour"));
     folder.run("plot m.json -o m.svg").good();
     folder.run("report m.json -o m.html").good();

@@ -219,11 +219,7 @@ impl WindowWords {
     }
 
     /// The axes that it has by itself: time counts from the midnight before its first date.
-    pub fn own_axes(
-        &self,
-        names: &[String],
-        unit: TimeUnit,
-    ) -> Result<(Vec<Axis>, Vec<bool>), Message> {
+    pub fn own_axes(&self, names: &[String], unit: TimeUnit) -> Result<(Vec<Axis>, Vec<bool>), Message> {
         if let Some(WindowPart::Ready(window)) = self.parts.first() {
             return Ok((window.axes().to_vec(), vec![false; window.dims()]));
         }

@@ -5,7 +5,7 @@ pub use super::averaged::{ComponentSummary, PriorSummary};
 use super::geography::{is_on_globe, outward};
 use super::in_words::in_words;
 use super::message::{Message, Setting, Spelling};
-use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile};
+use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile, Reference};
 pub use super::regions::is_repeated;
 use super::spec::{measure_name, plural};
 use super::summary_file::SummaryFile;
@@ -813,7 +813,7 @@ impl Fitted {
             cells,
             types: None,
             measured: None,
-            reference: Default::default(),
+            reference: Reference::of(window.axes()),
             command: None,
         };
         Self { model, summary }
@@ -1087,7 +1087,7 @@ mod tests {
         assert_eq!(unit_of_measure(&[axis("t", None)]), "events per unit of t");
         let trials = Window::interval(0.0, 2.0).unwrap().with_axes(vec![axis("t", Some("seconds"))]).unwrap();
         assert_eq!(rate_unit(&trials), "events per second");
-        assert_eq!(rate_unit(&trials.with_repeats(3).unwrap()), "events per second and trial");
+        assert_eq!(rate_unit(&trials.clone().with_repeats(3).unwrap()), "events per second and trial");
         let watched = |exposure, unit: &str| {
             let window = trials.clone().with_exposure(exposure).unwrap().with_exposure_unit(Some(unit.into()));
             (rate_unit(&window), measure_unit(unit, &window))

@@ -235,6 +235,12 @@ impl Window {
         Some((along(Direction::East)?, along(Direction::North)?))
     }
 
+    /// The reference system of the map that its axes are on, if it is known to them.
+    #[getter]
+    fn crs(&self) -> Option<String> {
+        self.0.axes().iter().find_map(|axis| axis.crs.clone())
+    }
+
     /// Boxes around its pieces, each with how often it was looked at.
     #[getter]
     #[allow(clippy::type_complexity)]

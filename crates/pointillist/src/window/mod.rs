@@ -56,6 +56,11 @@ pub struct Axis {
     /// For an axis in km that stands for degrees of longitude or latitude: how.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub globe: Option<Globe>,
+    /// For the two axes of a map that is no globe: the name of its coordinate reference system, as in `EPSG:27700`.
+    ///
+    /// It only travels with the axis here.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub crs: Option<String>,
 }
 
 /// What the km of an axis are on the globe: one of the two coordinates of a cylindrical equal-area projection, whose other one stands on another axis.
@@ -359,6 +364,9 @@ impl Window {
             whole.push(Self { pieces: vec![Piece { repeats, ..plain.pieces[0].clone() }], ..plain });
         }
         axes.iter().filter_map(|axis| axis.globe.as_ref()).try_for_each(Globe::check)?;
+        if axes.iter().filter_map(|axis| axis.crs.as_ref()).any(|crs| crs.chars().any(char::is_control)) {
+            return Err(Error::setting("crs", "a text", "must be one line"));
+        }
         let window = Self::union(&whole)?.with_axes(axes)?;
         match exposure {
             Some(exposure) => Ok(window.with_exposure(exposure)?.with_exposure_unit(exposure_unit)),
