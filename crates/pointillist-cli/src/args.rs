@@ -1020,7 +1020,8 @@ pub struct PlotArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist report model.json -o report.html\n  \
-    pointillist report map.json -o map.html --title 'Cases in 2024' --cells 200\n\n\
+    pointillist report map.json -o map.html --title 'Cases in 2024' --cells 200\n  \
+    pointillist report outbreak.json -o outbreak.html --times 60\n\n\
     The page has everything in it and opens without a network: on a line the rate with bands of 50 and 90 %, the events, and rescaled times; on a map layers of \
     mean, standard deviation, quantiles, and the probability that the rate exceeds a threshold that the reader chooses; over time a slider.")]
 pub struct ReportArgs {
@@ -1029,12 +1030,18 @@ pub struct ReportArgs {
     /// Write the page here, as .html
     #[arg(short, long, value_name = "PAGE")]
     pub output: PathBuf,
-    /// Of a model with types: the one that is meant
-    #[arg(long, value_name = "TYPE")]
+    /// Of a model with types: the one that is meant, or a ratio of two, as in a/b
+    #[arg(long, value_name = "TYPE[/TYPE]")]
     pub of: Option<String>,
     /// Heading of the page
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+    /// With three axes: the slider goes over so many even places of the last, 2 to 200 (default: 16, more where the rate repeats itself)
+    #[arg(long, value_name = "N", conflicts_with = "at_times")]
+    pub times: Option<String>,
+    /// With three axes: the slider goes over these places of the last axis, numbers or dates
+    #[arg(long, value_name = "T1,T2,...", allow_hyphen_values = true)]
+    pub at_times: Option<String>,
     /// About how many cells a map has on each side, 10 to 400
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(10..=400))]
     pub cells: u16,

@@ -147,7 +147,7 @@ const TABLE: &[Line] = &[
     line(&["sample"], &["draws", "events", "output"], &[Kind::Always]),
     line(&["simulate"], &["intensity", "sgcp", "model", "draws", "output"], &[Kind::Always]),
     line(&["plot"], &["output"], &[Kind::Always]),
-    line(&["report"], &["output", "title", "cells"], &[Kind::Always]),
+    line(&["report"], &["output", "title", "cells", "times", "at_times"], &[Kind::Always]),
     line(RIVALS, &["heldout", "at", "grid", "output"], &[Kind::Always]),
     line(&["smooth"], &["edge_correction", "bandwidth"], &[Kind::Always]),
     line(
