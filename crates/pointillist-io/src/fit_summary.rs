@@ -6,6 +6,7 @@ use super::geography::{is_on_globe, outward};
 use super::in_words::in_words;
 use super::message::{Message, Setting, Spelling};
 use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile, Reference};
+use super::outage::misses_week;
 pub use super::regions::is_repeated;
 use super::spec::{measure_name, plural};
 use super::summary_file::SummaryFile;
@@ -525,7 +526,11 @@ impl Summary {
             ),
             (None, None) => Default::default(),
         };
-        warnings.extend(report.warnings.iter().map(|warning| with_dates(warning, report, window)));
+        let misses_week = warnings.iter().any(|warning| misses_week(warning));
+        let said = report.warnings.iter().map(|warning| with_dates(warning, report, window));
+        // What comes every week is no outage, and has been said.
+        let said = said.map(|warning| if misses_week { warning.replace(Goodness::OUTAGE, "") } else { warning });
+        warnings.extend(said);
         let components = ComponentSummary::of(all);
         warnings.extend(ComponentSummary::of_bursts(&components, &report.priors, window.axes()));
         warnings.extend(posterior.kernel().and_then(|kernel| left_out(&kernel, &axes)));
@@ -699,6 +704,9 @@ impl Summary {
     fn advice(&self, goodness: &GoodnessSummary) -> Message {
         if goodness.p >= Goodness::POOR {
             return Message::default();
+        }
+        if self.warnings.iter().any(|warning| misses_week(warning)) {
+            return message!["; try ", Setting::Cycle.given("day,week")];
         }
         // What could not be recorded is mended by no model, and the warning says so first.
         if Goodness::is_a_gap(goodness.seen, goodness.expected) {
