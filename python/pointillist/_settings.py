@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -143,13 +144,15 @@ def _written(value: Any) -> str:
         value = value.item()
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
+    if isinstance(value, (np.datetime64, datetime.date)):
+        return repr(value.isoformat() if isinstance(value, datetime.date) else str(value))
     if value is None or isinstance(value, (bool, int, float, str)):
         text = repr(value)
         return text if len(text) <= characters else f"<text of {len(value)} characters>" if isinstance(value, str) else text
     kind = type(value)
     if kind in (list, tuple, dict) and len(value) <= entries:
         each = [f"{key!r}: {_written(one)}" for key, one in value.items()] if kind is dict else [_written(one) for one in value]
-        before, after = {list: "[]", tuple: "()", dict: "{}"}[kind]
+        before, after = ("{", "}") if kind is dict else ("[", "]") if kind is list else ("(", ")")
         comma = "," if kind is tuple and len(each) == 1 else ""
         text = f"{before}{', '.join(each)}{comma}{after}"
         if len(text) <= characters:
