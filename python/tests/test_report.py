@@ -95,13 +95,13 @@ def test_a_page_says_how_its_model_was_made(tmp_path: Any) -> None:
     rng = np.random.default_rng(0)
     times = np.sort(rng.uniform(0, 10, 40))
     model = pt.IntensityModel(average=False, nodes=24, threads=1)
-    call = "IntensityModel(nodes=24, average=False).fit(events, window=(0, 10), names='t', units={'t': 'days'})"
+    call = "IntensityModel(average=False, nodes=24).fit(events, window=(0, 10), names='t', units={'t': 'days'})"
     post = model.fit(times, window=(0, 10), names="t", units={"t": "days"}).posterior_
     assert made_with(post) == call
     # Data are not written out, nor where an object happens to lie; what made a model stays with it.
     effort = pt.Exposure.grid([0, 5, 10], [1.0, 2.0, 1.0])
     own = model.fit(times, window=pt.Window(0, 10, names="t"), exposure=effort).posterior_
-    assert made_with(own) == "IntensityModel(nodes=24, average=False).fit(events, window=<Window 0,10>, exposure=<Exposure on a grid of 3>)"
+    assert made_with(own) == "IntensityModel(average=False, nodes=24).fit(events, window=<Window 0,10>, exposure=<Exposure on a grid of 3>)"
     post.save(tmp_path / "model.json")
     assert made_with(pt.Posterior.load(tmp_path / "model.json")) == call == made_with(pickle.loads(pickle.dumps(post)))
     summed = pt.VBPP(8).fit(pt.Summary.of(times, window=(0, 10))).posterior_
@@ -109,7 +109,7 @@ def test_a_page_says_how_its_model_was_made(tmp_path: Any) -> None:
     assert made_with(summed.update([3.0, 4.0])) == "VBPP(inducing=8).fit(summary).update(events)"
     at = np.linspace(0, 10, 13)
     placed = pt.IntensityModel(inducing=at[:, None], basis="inducing", average=False).fit(times, window=(0, np.float64(10))).posterior_
-    assert made_with(placed) == "IntensityModel(basis='inducing', inducing=<ndarray of 13 × 1>, average=False).fit(events, window=(0, 10.0))"
+    assert made_with(placed) == "IntensityModel(average=False, basis='inducing', inducing=<ndarray of 13 × 1>).fit(events, window=(0, 10.0))"
     frame = pd.DataFrame({"t": times, "kind": ["a", "b"] * 20})
     types = pt.IntensityModel(nodes=16).fit_types(frame, "kind", window=(0, 10))
     assert "IntensityModel(nodes=16).fit_types(events, 'kind', window=(0, 10))" in types.to_json()
