@@ -139,7 +139,7 @@ def test_exposure(command: Command, tmp_path: Path) -> None:
         ours = pt.IntensityModel(average=False).fit(times, window=(0, 10), names="t", **how)
         assert without_words(ours.to_json()) == without_words(theirs)
         assert ours.rate_unit == "events per person-year" == pt.Posterior.from_json(ours.to_json()).rate_unit
-    with pytest.raises(pt.WindowError, match="there is no exposure; give one with exposure="):
+    with pytest.raises(pt.InputError, match="there is no exposure; give one with exposure="):
         pt.IntensityModel(average=False).fit(times, window=(0, 10), names="t", units={"exposure": "hours"})
 
 
