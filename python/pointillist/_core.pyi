@@ -66,6 +66,8 @@ class Window:
     def outlines(self) -> list[list[list[list[float]]]]: ...
     @property
     def globe(self) -> tuple[int, int] | None: ...
+    @property
+    def crs(self) -> str | None: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Window: ...
     def to_bytes(self) -> bytes: ...
@@ -124,6 +126,7 @@ class Posterior:
     window: Window
     cells: list[int] | None
     crs: str | None
+    made_with: str | None
     time_zone: str | None
     source: str
     event_count: int

@@ -201,8 +201,10 @@ def read_events(
     units: Any = None,
     skip_bad: int = 0,
     geography: str | None = None,
+    crs: str | None = None,
 ) -> _core.Events:
     """The events of a CSV, Parquet or GeoJSON file, as the command reads them: columns lon and lat are degrees on the globe, unless `geography="plane"`.
+    `crs`: the system of a map that they are in, as in "EPSG:27700"; GeoJSON may name it itself.
 
     >>> events = read_events("coal")            # a bundled set, or the path of a file
     >>> len(events)
@@ -224,6 +226,7 @@ def read_events(
         units=Window(units=units).units,
         skip_bad=skip_bad,
         geography=word("geography", geography),
+        crs=word("crs", crs),
     )
     return _core.read_events(path_of(path), reading)
 

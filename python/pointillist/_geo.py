@@ -69,8 +69,10 @@ def meant_geography(geography: Any, crs: Any) -> str | None:
 
 
 def crs_on(window: Any, crs: Any) -> Any:
-    """The coordinate reference system of a window: on the globe that of GPS, unless another is known."""
-    return WGS84 if crs is None and window.globe is not None else crs
+    """The coordinate reference system of a window: on the globe that of GPS, on a map that of its axes, unless another is known."""
+    if crs is not None:
+        return crs
+    return WGS84 if window.globe is not None else window.crs
 
 
 def check_place(crs: Any, geography: str | None, window: Any, own: Any, what: str) -> None:

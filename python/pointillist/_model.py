@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from ._frames import zone_of
 from ._geo import crs_of
 from ._measured import MeasuredPosterior, events_with_rows, places_of, valued
 from ._posterior import Posterior, watcher
-from ._settings import Settings, threads_of
+from ._settings import Settings, call_text, threads_of
 from ._sklearn import check_features
 from ._summary import summary_of
 from ._types import TypesPosterior, events_of_types, labelled
@@ -60,9 +61,13 @@ class Estimator:
         return "posterior_" in self.__dict__
 
     def __repr__(self) -> str:
-        defaults = {name: argument.default for name, argument in inspect.signature(type(self).__init__).parameters.items()}
-        said = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name] and not _same(value, defaults[name])]
+        said = [f"{name}={value!r}" for name, value in self._not_usual().items()]
         return f"{type(self).__name__}({', '.join(said)})"
+
+    def _not_usual(self) -> dict[str, Any]:
+        """The parameters that are not what they are without a word."""
+        usual = {name: argument.default for name, argument in inspect.signature(type(self).__init__).parameters.items()}
+        return {name: value for name, value in self.get_params().items() if value is not usual[name] and not _same(value, usual[name])}
 
     def _repr_html_(self) -> str:
         from ._repr import html_of_model
@@ -188,6 +193,12 @@ class IntensityModel(Estimator):
         """What the core is told of the model."""
         return Settings.of(self.get_params())
 
+    def _asked(self, verb: str, *given: str, **how: Any) -> Settings:
+        """The same with the call that asks for it, without what changes nothing in the answer."""
+        own = {name: value for name, value in self._not_usual().items() if name not in ("threads", "progress")}
+        text = f"{call_text(type(self).__name__, [], own)}.{call_text(verb, given, how)}"
+        return replace(self._settings(), made_with=text)
+
     def fit(
         self: Self,
         X: Any,
@@ -228,13 +239,15 @@ class IntensityModel(Estimator):
         >>> bool(flat.count().mean[0] < post.count().mean[0])
         True
         """
-        settings = self._settings()
+        said: dict[str, Any] = {"window": window, "exposure": exposure, "repeats": repeats, "trials": trials, "names": names, "units": units}
+        said.update(clip=clip, source=source, time_zone=time_zone, geography=geography, covariates=covariates)
         threads = threads_of(self.threads)
         told = watcher(self.progress)
         summary = summary_of(X)
+        settings = self._asked("fit", "events" if summary is None else "summary", **said)
         if summary is not None:
-            for name, said in (("window", window), ("exposure", exposure), ("repeats", repeats), ("trials", trials), ("names", names), ("units", units), ("time_zone", time_zone), ("geography", geography), ("covariates", covariates)):
-                if said is not None:
+            for name, value in said.items():
+                if value is not None and name not in ("clip", "source"):
                     raise SettingError(f"a summary has its window, so {name}= has no effect; leave it out")
             if Covariates.of(self.covariates, self.categorical, self.spline, None):
                 raise SettingError("covariates= needs to know where each event is, and summaries do not say; fit the events themselves")
@@ -303,7 +316,10 @@ class IntensityModel(Estimator):
         placed, found = events_of_types(events, labels, words)
         fields = None if latent is None else str(latent)
         crs = crs_of(events, window if window is not None else self.window)
-        core = _core.fit_types(placed, found, self._settings(), self._ground(covariates, crs), fields, threads_of(self.threads), watcher(self.progress))
+        said = {"latent": latent, "window": window, "exposure": exposure, "repeats": repeats, "names": names, "units": units, "clip": clip}
+        data = ["events", repr(types) if isinstance(types, str) else "types"] + ([] if covariates is None else ["covariates=covariates"])
+        settings = self._asked("fit_types", *data, **said, source=source, geography=geography)
+        core = _core.fit_types(placed, found, settings, self._ground(covariates, crs), fields, threads_of(self.threads), watcher(self.progress))
         return TypesPosterior(core, crs, zone_of(events))
 
     def fit_measured(
@@ -345,7 +361,11 @@ class IntensityModel(Estimator):
             table, name, found = valued(measured, values, "the measurements")
             events, placed = X, as_events(X, **words)
             places = places_of(table, len(found), placed.window, crs)
-        how = self._settings(), self._ground(covariates, crs), threads_of(self.threads), watcher(self.progress)
+        said = {"window": window, "exposure": exposure, "repeats": repeats, "names": names, "units": units, "clip": clip, "source": source}
+        data = ["events", repr(values) if isinstance(values, str) else "values"] + ([] if measured is None else ["measured=table"])
+        data += [] if covariates is None else ["covariates=covariates"]
+        settings = self._asked("fit_measured", *data, **said, geography=geography)
+        how = settings, self._ground(covariates, crs), threads_of(self.threads), watcher(self.progress)
         return MeasuredPosterior(_core.fit_measured(placed, name, found, places, *how), crs, zone_of(events))
 
     def _words(

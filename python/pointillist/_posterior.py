@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -672,7 +673,8 @@ class Posterior:
             given = new.points if isinstance(new, _core.Events) else new
             summary = Summary.of(given, window=self.window, cells=self._core.cells, clip=clip, time_zone=self.time_zone)
         check_crs(summary.crs, self.crs)
-        core = _core.update(self._core, summary._core, settings, threads, watcher(progress))
+        made_with = None if self._core.made_with is None else f"{self._core.made_with}.update(events)"
+        core = _core.update(self._core, summary._core, replace(settings, made_with=made_with), threads, watcher(progress))
         return Posterior(core, self.crs if self.crs is not None else summary.crs, self.time_zone)
 
     # Plots
@@ -806,7 +808,7 @@ class Posterior:
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, cells: int = 200, progress: Any = None) -> str:
         """The page to share, as text, and written to `path` if there is one: the rate with its uncertainty and what the fit said, in one file that opens
-        offline. A map has about `cells` cells on each side, 10 to 400.
+        offline, with the call that made it. A map has about `cells` cells on each side, 10 to 400.
 
         >>> from pointillist import IntensityModel, datasets
         >>> page = IntensityModel(average=False).fit(datasets.load("coal")).to_html(title="Disasters in mines")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,8 @@ class Settings:
     errors: bool
     max_evaluations: int | None
     exact: bool
+    #: The call that asks for the fit, which models keep.
+    made_with: str | None = None
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Settings:
@@ -122,6 +125,43 @@ def shown(value: Any) -> str:
     """A value in a message, cut short."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def call_text(name: str, given: Iterable[str], how: Mapping[str, Any]) -> str:
+    """A call as people write it: what is given by names that stand for data, and settings unless they are None."""
+    said = [f"{setting}={_written(value)}" for setting, value in how.items() if value is not None]
+    return f"{name}({', '.join([*given, *said])})"
+
+
+#: Lists of more entries, and texts of more characters, are data.
+MOST_WRITTEN = 12, 120
+
+
+def _written(value: Any) -> str:
+    """A value as it is typed, or in angle brackets what it is: nothing that changes from run to run."""
+    entries, characters = MOST_WRITTEN
+    if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
+        value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, (np.datetime64, datetime.date)):
+        return repr(value.isoformat() if isinstance(value, datetime.date) else str(value))
+    if value is None or isinstance(value, (bool, int, float, str)):
+        text = repr(value)
+        return text if len(text) <= characters else f"<text of {len(value)} characters>" if isinstance(value, str) else text
+    kind = type(value)
+    if kind in (list, tuple, dict) and len(value) <= entries:
+        each = [f"{key!r}: {_written(one)}" for key, one in value.items()] if kind is dict else [_written(one) for one in value]
+        before, after = ("{", "}") if kind is dict else ("[", "]") if kind is list else ("(", ")")
+        comma = "," if kind is tuple and len(each) == 1 else ""
+        text = f"{before}{', '.join(each)}{comma}{after}"
+        if len(text) <= characters:
+            return text
+    if kind.__module__.partition(".")[0] == "pointillist":
+        return repr(value)
+    shape = getattr(value, "shape", None) or (len(value) if isinstance(value, (list, tuple, dict)) else None)
+    of = f" of {' × '.join(map(str, shape))}" if isinstance(shape, tuple) else f" of {shape}" if shape else ""
+    return f"<{kind.__name__}{of}>"
 
 
 def path_of(path: Any) -> str:

@@ -169,7 +169,7 @@ class Window:
 
     A border is GeoJSON (a text, a dict, the path of a file) or anything with a `__geo_interface__`, such as a shapely polygon; `between=` gives
     the ends of further axes. `trials=[(lo, hi), ...]` says when each trial was looked at. `names=`, `units=` and `time_unit=` say what axes are, and
-    `time_zone=` whose clocks dates follow.
+    `time_zone=` whose clocks dates follow. `units={"exposure": "person-years"}` names the unit of the exposure.
 
     Degrees are on the globe, where areas are km²: if axes are called lon and lat, if `crs=` is one of degrees, or with `geography="sphere"`. They are
     numbers in a plane with `geography="plane"`.

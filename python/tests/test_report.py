@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import os
+import pickle
 import re
 import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pointillist as pt
@@ -81,6 +84,35 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Any:
     model = pt.IntensityModel().fit(events, window=[(-1, 11), (-1, 11)])
     model.to_html(path, title="Two <kinds> & more")
     return model, path
+
+
+def test_a_page_says_how_its_model_was_made(tmp_path: Any) -> None:
+    def made_with(post: Any) -> str:
+        found = re.search("<h2>Made with</h2>\n<pre><code>(.*)</code></pre>", post.to_html(cells=10))
+        assert found is not None
+        return html.unescape(found.group(1))
+
+    rng = np.random.default_rng(0)
+    times = np.sort(rng.uniform(0, 10, 40))
+    model = pt.IntensityModel(average=False, nodes=24, threads=1)
+    call = "IntensityModel(average=False, nodes=24).fit(events, window=(0, 10), names='t', units={'t': 'days'})"
+    post = model.fit(times, window=(0, 10), names="t", units={"t": "days"}).posterior_
+    assert made_with(post) == call
+    # Data are not written out, nor where an object happens to lie; what made a model stays with it.
+    effort = pt.Exposure.grid([0, 5, 10], [1.0, 2.0, 1.0])
+    own = model.fit(times, window=pt.Window(0, 10, names="t"), exposure=effort).posterior_
+    assert made_with(own) == "IntensityModel(average=False, nodes=24).fit(events, window=<Window 0,10>, exposure=<Exposure on a grid of 3>)"
+    post.save(tmp_path / "model.json")
+    assert made_with(pt.Posterior.load(tmp_path / "model.json")) == call == made_with(pickle.loads(pickle.dumps(post)))
+    summed = pt.VBPP(8).fit(pt.Summary.of(times, window=(0, 10))).posterior_
+    assert made_with(summed) == "VBPP(inducing=8).fit(summary)"
+    assert made_with(summed.update([3.0, 4.0])) == "VBPP(inducing=8).fit(summary).update(events)"
+    at = np.linspace(0, 10, 13)
+    placed = pt.IntensityModel(inducing=at[:, None], basis="inducing", average=False).fit(times, window=(0, np.float64(10))).posterior_
+    assert made_with(placed) == "IntensityModel(average=False, basis='inducing', inducing=<ndarray of 13 × 1>).fit(events, window=(0, 10.0))"
+    frame = pd.DataFrame({"t": times, "kind": ["a", "b"] * 20})
+    types = pt.IntensityModel(nodes=16).fit_types(frame, "kind", window=(0, 10))
+    assert "IntensityModel(nodes=16).fit_types(events, 'kind', window=(0, 10))" in types.to_json()
 
 
 def test_hover_on_a_line_shows_what_rate_says(browser: Any, line: Any) -> None:

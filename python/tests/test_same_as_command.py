@@ -134,6 +134,13 @@ def test_exposure(command: Command, tmp_path: Path) -> None:
     weights = pt.Exposure.weights([1.0, 3.0, 8.0], [1, 2.5, 0.5])
     ours = pt.IntensityModel(average=False).fit(times, window=(0, 10), exposure=weights, names="t")
     assert without_words(ours.to_json()) == without_words(theirs)
+    theirs = fitted(command, tmp_path, tmp_path / "t.csv", "--window", "0,10", "--exposure", tmp_path / "w.csv", "--unit", "exposure=person-years", "--average", "off")
+    for how in ({"exposure": weights, "units": {"exposure": "person-years"}}, {"exposure": weights, "units": "exposure=person-years"}):
+        ours = pt.IntensityModel(average=False).fit(times, window=(0, 10), names="t", **how)
+        assert without_words(ours.to_json()) == without_words(theirs)
+        assert ours.rate_unit == "events per person-year" == pt.Posterior.from_json(ours.to_json()).rate_unit
+    with pytest.raises(pt.InputError, match="there is no exposure; give one with exposure="):
+        pt.IntensityModel(average=False).fit(times, window=(0, 10), names="t", units={"exposure": "hours"})
 
 
 def test_dates(command: Command, tmp_path: Path) -> None:

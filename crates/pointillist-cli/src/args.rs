@@ -208,6 +208,16 @@ pub struct EventOptions {
         than 180 degrees of longitude must be given with --window. `plane` takes degrees as plain numbers, and rates per square degree."
     )]
     pub geography: Option<GeographyName>,
+    /// Coordinate reference system of a map that the coordinates are in, as in EPSG:27700 (default: what GeoJSON names)
+    #[arg(
+        long,
+        value_name = "EPSG:N",
+        conflicts_with = "geography",
+        long_help = "Coordinate reference system of a map that the coordinates are in, by its number in the register of EPSG, as in EPSG:27700.\n\
+        Points in GeoJSON that name a system are in that. The model keeps it: GeoTIFF and GeoJSON that come of it say where they lie, and a border, a \
+        raster or points in another system are refused. It changes no number: distances and areas are those of the map, in its unit, which --unit may name."
+    )]
+    pub crs: Option<String>,
     /// Drop events outside the window (or their trial, or where the exposure is zero) instead of stopping
     #[arg(long)]
     pub clip: bool,
@@ -224,8 +234,14 @@ pub struct EventOptions {
         spring is no part of the window; the one that they show twice in autumn counts twice, so that rates stay those of real time."
     )]
     pub time_zone: Option<String>,
-    /// Unit of the numbers of an axis, as in t=s, of the area, as in area=km², or of all axes, as in m; repeatable
-    #[arg(long, value_name = "AXIS=UNIT")]
+    /// Unit of the numbers of an axis, as in t=s, of the area, as in area=km², of all axes, as in m, or of the exposure, as in exposure=hours; repeatable
+    #[arg(
+        long,
+        value_name = "AXIS=UNIT",
+        long_help = "Unit of the numbers of an axis, as in t=s, of the area, as in area=km², or of all axes, as in m; repeatable.\n\
+        exposure=person-years names the unit of the values of --exposure: rates are then per person-year, instead of per unit of exposure. An s at the \
+        end is taken for a plural."
+    )]
     pub unit: Vec<String>,
     /// Skip up to N bad lines (or rows of a Parquet file) instead of stopping at the first
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -1013,7 +1029,8 @@ pub struct PlotArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     pointillist report model.json -o report.html\n  \
-    pointillist report map.json -o map.html --title 'Cases in 2024' --cells 200\n\n\
+    pointillist report map.json -o map.html --title 'Cases in 2024' --cells 200\n  \
+    pointillist report outbreak.json -o outbreak.html --times 60\n\n\
     The page has everything in it and opens without a network: on a line the rate with bands of 50 and 90 %, the events, and rescaled times; on a map layers of \
     mean, standard deviation, quantiles, and the probability that the rate exceeds a threshold that the reader chooses; over time a slider.")]
 pub struct ReportArgs {
@@ -1022,8 +1039,8 @@ pub struct ReportArgs {
     /// Write the page here, as .html
     #[arg(short, long, value_name = "PAGE")]
     pub output: PathBuf,
-    /// Of a model with types: the one that is meant
-    #[arg(long, value_name = "TYPE")]
+    /// Of a model with types: the one that is meant, or a ratio of two, as in a/b
+    #[arg(long, value_name = "TYPE[/TYPE]")]
     pub of: Option<String>,
     /// Hold a covariate of the model at a value all over the window, as in elevation=200 or cover=wood; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
@@ -1031,6 +1048,12 @@ pub struct ReportArgs {
     /// Heading of the page
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+    /// With three axes: the slider goes over so many even places of the last, 2 to 200 (default: 16, more where the rate repeats itself)
+    #[arg(long, value_name = "N", conflicts_with = "at_times")]
+    pub times: Option<String>,
+    /// With three axes: the slider goes over these places of the last axis, numbers or dates
+    #[arg(long, value_name = "T1,T2,...", allow_hyphen_values = true)]
+    pub at_times: Option<String>,
     /// About how many cells a map has on each side, 10 to 400
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(10..=400))]
     pub cells: u16,

@@ -100,6 +100,7 @@ const TABLE: &[Line] = &[
     line(READS, &["trials", "trial_column"], &[Kind::Reading, Kind::Trials]),
     line(READS, &["time_unit", "time_zone"], &[Kind::Reading, Kind::Dates]),
     line(READS, &["geography"], &[Kind::Reading, Kind::Globe]),
+    line(READS, &["crs"], &[Kind::Reading]),
     line(FITS, &["basis", "link"], &[Kind::Fitting, Kind::Shape]),
     line(FITS, &["nodes", "smoothness", "vary", "budget"], &[Kind::Fitting, Kind::Shape, Kind::Lattice]),
     line(FITS, &["inducing"], &[Kind::Fitting, Kind::Shape, Kind::Inducing]),
@@ -149,7 +150,7 @@ const TABLE: &[Line] = &[
     line(&["sample"], &["draws", "events", "output"], &[Kind::Always]),
     line(&["simulate"], &["intensity", "sgcp", "model", "draws", "output"], &[Kind::Always]),
     line(&["plot"], &["output"], &[Kind::Always]),
-    line(&["report"], &["output", "title", "cells"], &[Kind::Always]),
+    line(&["report"], &["output", "title", "cells", "times", "at_times"], &[Kind::Always]),
     line(RIVALS, &["heldout", "at", "grid", "output"], &[Kind::Always]),
     line(&["smooth"], &["edge_correction", "bandwidth"], &[Kind::Always]),
     line(

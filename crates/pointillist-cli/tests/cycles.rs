@@ -89,6 +89,8 @@ fn totals_and_parts_of_a_fit_with_cycles_add_up() {
     folder.run("plot m.json --components -o c.svg").good();
     let svg = std::fs::read_to_string(folder.path("c.svg")).unwrap();
     assert!(["trend", "day", "06:00", "18:00"].iter().all(|word| svg.contains(word)), "{svg}");
+    // It is no average over the days, and says so.
+    assert!(svg.contains("trend: the rate if day stood at its average, not the average over it"), "{svg}");
 }
 
 /// A day without events among busy ones is named with its dates, and the windows in the sentence leave it out; without such a day nothing is said.
@@ -129,7 +131,13 @@ fn two_outages_are_named_and_weekends_are_none() {
     let again = folder.run(&format!("fit two.csv {windows} --cycle day --average off -o m.json")).good();
     assert!(!again.err.contains("there is no event"), "{}", again.err);
     let office = folder.run(&format!("fit office.csv {fit}")).good().err;
-    assert!(!office.contains("outage") && office.contains("--cycle day,week"), "{office}");
+    assert!(!office.contains("outage") && office.contains("--cycle day,week, and leave nothing out"), "{office}");
+    // A Wednesday beside them is one.
+    folder.write("gone.csv", with(&|t| !(1.0..3.0).contains(&(t % 7.0)) && !(19.0..20.0).contains(&t)));
+    let said = folder.run(&format!("fit gone.csv {fit}")).good().err;
+    let said = said.lines().find(|line| line.contains("(an outage), leave it out")).expect("a warning");
+    assert!(said.contains("--cycle day,week. Nor is there one from 2024-03-19T"), "{said}");
+    assert_eq!(said.matches("--window").count(), 2, "{said}");
 }
 
 /// Four weeks with the change to summer time in the middle: the peak stays at 8:00 by the clocks, which in UTC is 8:00 and then 7:00.

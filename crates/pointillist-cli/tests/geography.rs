@@ -550,6 +550,102 @@ fn gdal_reads_the_layers() {
     }
 }
 
+/// A GeoJSON document of points on a map, which names its system so, if it does.
+fn on_map(points: &[[f64; 2]], crs: Option<&str>) -> String {
+    let features: Vec<Value> = points
+        .iter()
+        .map(|at| json!({ "type": "Feature", "properties": {}, "geometry": { "type": "Point", "coordinates": at } }))
+        .collect();
+    let mut document = json!({ "type": "FeatureCollection", "features": features });
+    if let Some(name) = crs {
+        document["crs"] = json!({ "type": "name", "properties": { "name": name } });
+    }
+    document.to_string()
+}
+
+#[test]
+fn a_map_has_a_reference_system_that_stays_with_it() {
+    let folder = Folder::new();
+    const BRITAIN: &str = "urn:ogc:def:crs:EPSG::27700";
+    let at = places(200, [400_000.0, 410_000.0, 300_000.0, 308_000.0]);
+    folder.write("sites.csv", table("easting,northing", at.clone()));
+    folder.write("sites.geojson", on_map(&at, Some(BRITAIN))).write("paris.geojson", on_map(&at, Some("EPSG:2154")));
+    folder
+        .write("degrees.geojson", on_map(&[[-1.9, 52.6]], None))
+        .write("other.geojson", on_map(&at, Some("EPSG:4277")));
+    let border = |crs: &str| {
+        let ring =
+            json!([[[400_000.0, 300_000.0], [410_000.0, 300_000.0], [405_000.0, 308_000.0], [400_000.0, 300_000.0]]]);
+        json!({ "type": "Polygon", "coordinates": ring, "crs": { "properties": { "name": crs } } }).to_string()
+    };
+    folder.write("own.geojson", border(BRITAIN)).write("french.geojson", border("EPSG:2154"));
+    let how = "--nodes 8x8 --smoothness 2 --link log --average off";
+    let window = "--window 400000,410000,300000,308000";
+    for (name, events) in [("csv", "sites.csv --crs EPSG:27700"), ("json", "sites.geojson")] {
+        folder.run(&format!("fit {events} {window} --unit m {how} -q -o {name}.json")).good();
+        let model: Value = serde_json::from_slice(&folder.read(&format!("{name}.json"))).unwrap();
+        assert_eq!(model["crs"], "EPSG:27700");
+        assert_eq!(model["posterior"]["window"]["axes"][1]["crs"], "EPSG:27700");
+        folder.run(&format!("predict {name}.json --grid 20x16 -o {name}.tif")).good();
+        folder.run(&format!("predict {name}.json --grid 4x4 -o cells.geojson")).good();
+        folder.run(&format!("count {name}.json --in own.geojson -o counts.geojson")).good();
+        for features in ["cells.geojson", "counts.geojson"] {
+            let features: Value = serde_json::from_slice(&folder.read(features)).unwrap();
+            assert_eq!(features["crs"]["properties"]["name"], BRITAIN);
+        }
+        folder.run(&format!("report {name}.json --cells 20 -o page.html")).good();
+        assert!(String::from_utf8(folder.read("page.html")).unwrap().contains("<td>EPSG:27700</td>"));
+        folder.run(&format!("predict {name}.json --at sites.geojson")).good();
+        let Some(said) = folder.gdal("gdalinfo", &["-json", &format!("{name}.tif")]) else { continue };
+        let info: Value = serde_json::from_str(&said).unwrap();
+        let wkt = info["coordinateSystem"]["wkt"].as_str().unwrap();
+        assert!(wkt.contains("British National Grid") && wkt.contains("ID[\"EPSG\",27700]]"), "{wkt}");
+        assert_eq!(info["cornerCoordinates"]["upperLeft"], json!([400_000.0, 308_000.0]));
+        let Some(said) = folder.gdal("ogrinfo", &["-al", "-so", "cells.geojson"]) else { continue };
+        assert!(said.contains("British National Grid"), "{said}");
+    }
+    // The system changes no number, and a summary keeps it.
+    let elbo = |fit: &str| number(&folder.run(&format!("fit {fit} {how} --json -q")).good().json()["elbo"]);
+    near(elbo(&format!("sites.csv --crs EPSG:27700 {window}")), elbo(&format!("sites.csv {window}")), 0.0);
+    folder.run(&format!("summarize sites.geojson {window} --cells 20x16 -o sites.summary")).good();
+    folder.run(&format!("summarize paris.geojson {window} --cells 20x16 -o paris.summary")).good();
+    folder.run(&format!("fit sites.summary {how} -q -o summary.json")).good();
+    assert_eq!(serde_json::from_slice::<Value>(&folder.read("summary.json")).unwrap()["crs"], "EPSG:27700");
+    folder.run("fit sites.summary paris.summary").refused(&["EPSG:27700", "EPSG:2154"]);
+    let both = folder.run(&format!("fit sites.geojson paris.geojson {window}"));
+    assert!(both.code == 2 && both.err.contains("paris.geojson is in EPSG:2154"), "{}", both.err);
+
+    // What lies in another system is refused.
+    let refuse = |line: String, words: &[&str]| {
+        folder.run(&line).refused(words);
+    };
+    refuse(format!("fit paris.geojson {window} --crs EPSG:27700"), &["paris.geojson is in EPSG:2154", "ogr2ogr"]);
+    refuse(format!("fit degrees.geojson {window} --crs EPSG:27700"), &["longitude and latitude", "EPSG:27700"]);
+    refuse(format!("fit other.geojson {window}"), &["other.geojson is in EPSG:4277", "EPSG:4326"]);
+    refuse(
+        "fit sites.csv --crs EPSG:27700 --window french.geojson --clip".into(),
+        &["french.geojson", "EPSG:2154", "EPSG:27700"],
+    );
+    refuse("count csv.json --in french.geojson".into(), &["french.geojson", "EPSG:2154", "EPSG:27700"]);
+    refuse("predict csv.json --at paris.geojson".into(), &["paris.geojson is in EPSG:2154", "EPSG:27700"]);
+    refuse("predict csv.json --at degrees.geojson".into(), &["longitude and latitude", "EPSG:27700"]);
+    refuse("score csv.json paris.geojson".into(), &["EPSG:2154", "EPSG:27700"]);
+    refuse(
+        format!("fit sites.csv {window} --crs EPSG:2154 --covariate csv.tif {how}"),
+        &["csv.tif is in EPSG:27700", "gdalwarp"],
+    );
+    // In its own it is read: its bands are all of one rate, which is another matter.
+    let own = folder.run(&format!("fit sites.csv {window} --crs EPSG:27700 --covariate csv.tif {how} -q"));
+    assert!(!own.err.contains("gdalwarp") && own.err.contains("their effects cannot be told apart"), "{}", own.err);
+    folder.run(&format!("fit sites.csv {window} --crs EPSG:2154 {how} -q -o paris.json")).good();
+    refuse("contrast csv.json paris.json --in 400000,405000,300000,308000".into(), &["EPSG:27700", "EPSG:2154"]);
+    refuse(format!("fit sites.csv {window} --crs EPSG:4326"), &["--crs EPSG:4326", "--geography sphere"]);
+    refuse(format!("fit sites.csv {window} --crs british"), &["--crs british", "EPSG:27700"]);
+    assert_eq!(folder.run(&format!("fit sites.csv {window} --crs EPSG:27700 --geography sphere")).code, 2);
+    refuse("fit coal --crs EPSG:27700".into(), &["--crs EPSG:27700", "two coordinates"]);
+    refuse("fit sites.geojson --geography sphere".into(), &["--geography sphere", "EPSG:27700"]);
+}
+
 /// A region is the same place however its longitudes are counted.
 #[test]
 fn regions_are_turned_onto_the_map() {

@@ -87,6 +87,45 @@ fn what_is_no_page_is_refused() {
     assert!(!folder.names().contains(&"page.html".to_string()));
 }
 
+/// The numbers in a page's data after a name, up to the end of their list.
+fn listed(page: &str, name: &str) -> Vec<f64> {
+    let list = page.split(&format!("\"{name}\":[")).nth(1).unwrap().split(']').next().unwrap();
+    list.split(',').map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn the_times_of_a_slider_can_be_chosen() {
+    let folder = Folder::new();
+    let row = |i: u32| {
+        format!("{},{},{}\n", (i * 7 % 30) as f64 / 3.0, (i * 11 % 30) as f64 / 3.0, (i * 13 % 60) as f64 / 2.0)
+    };
+    folder.write("e.csv", "x,y,day\n".to_string() + &(0..60).map(row).collect::<String>());
+    let how = "--nodes 6x6x6 --link log --smoothness 2 --average off";
+    folder.run(&format!("fit e.csv --window 0,10,0,10,0,30 {how} -q -o m.json")).good();
+    let page = |options: &str| {
+        folder.run(&format!("report m.json --cells 10 {options} -q -o p.html")).good();
+        let page = text(&folder, "p.html");
+        (listed(&page, "times"), listed(&page, "cells")[2])
+    };
+    let (usual, count) = page("");
+    assert_eq!((usual.len(), count, usual[0], usual[15]), (16, 16.0, 0.9375, 29.0625));
+    assert_eq!(page("--times 3"), (vec![5.0, 15.0, 25.0], 3.0));
+    assert_eq!(page("--at-times 20,1.5,29"), (vec![1.5, 20.0, 29.0], 3.0));
+    let refuse = |options: &str, words: &[&str]| {
+        folder.run(&format!("report m.json {options} -o no.html")).refused(words);
+    };
+    refuse("--times 1", &["--times 1", "2 to 200"]);
+    refuse("--times 201", &["--times 201", "2 to 200"]);
+    refuse("--times x", &["--times x", "2 to 200"]);
+    refuse("--at-times 31,5", &["--at-times 31,5", "outside the figure", "0 to 30"]);
+    refuse("--at-times 5", &["--at-times 5", "at least 2"]);
+    refuse("--at-times 5,5", &["given twice"]);
+    assert_eq!(folder.run("report m.json --times 3 --at-times 5,6 -o no.html").code, 2);
+    folder.run("fit coal --average off -q -o line.json").good();
+    folder.run("report line.json --times 5 -o no.html").refused(&["--times 5", "has 1 axis"]);
+    assert!(!folder.names().contains(&"no.html".to_string()));
+}
+
 #[test]
 fn a_map_has_layers_within_its_border() {
     let folder = Folder::new();

@@ -86,6 +86,15 @@ fn other_verbs_know_one_type_or_all() {
     folder.run("report model.json --of a -o page.html --title A").good();
     let page = String::from_utf8(folder.read("page.html")).unwrap();
     assert!(page.contains("shared and own") && page.contains("<h1>A</h1>"));
+    // A ratio has values and no events of its own.
+    folder.run("report model.json --of a/b -o ratio.html").good();
+    let page = String::from_utf8(folder.read("ratio.html")).unwrap();
+    for words in ["<h1>Rate of a over b</h1>", "\"rate_unit\":\"a over b\"", "\"quantity\":\"ratio\""] {
+        assert!(page.contains(words), "no {words}");
+    }
+    for words in ["\"events\":", "\"events_note\":", "\"bins\":", "<th scope=\"row\">events</th>"] {
+        assert!(!page.contains(words), "{words}");
+    }
     // Two regions of a type, and two types in a region: the draws of these belong together.
     let regions = folder.run("contrast model.json --of a --in 0,5 --in 5,10 --json").good().json();
     assert!(regions["probability"].as_f64().unwrap() > 0.9);

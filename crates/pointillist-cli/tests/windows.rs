@@ -389,6 +389,53 @@ fn exposures_that_are_none() {
     assert!(run.err.contains("4 of 8 events") && run.json()["events"] == 4, "{}", run.err);
 }
 
+/// A name for the unit of an exposure goes wherever the unit of a rate does, and changes nothing else.
+#[test]
+fn the_unit_of_an_exposure_has_a_name_if_it_is_given_one() {
+    let folder = folder();
+    folder.write("e.csv", "t,effort\n0,1\n5,3\n10,2\n").write("w.csv", "t,weight\n1,10\n4,30\n8,20\n");
+    let fit = |options: &str| folder.run(&format!("fit t.csv --window 0,10 {options} --inducing 6 -o m.json")).good();
+    let rate = |run: &crate::common::Run| run.out.lines().find(|line| line.starts_with("  rate")).unwrap().to_string();
+    let plain = fit("--exposure e.csv");
+    assert!(rate(&plain).contains("events per unit of t and unit of exposure"), "{}", plain.out);
+    let number_of = |line: String| line.split_whitespace().nth(1).unwrap().to_string();
+
+    let named = fit("--exposure e.csv --unit t=days --unit exposure=hours");
+    assert!(rate(&named).contains("events per day and hour on average"), "{}", named.out);
+    assert!(named.out.contains("exposure 22.5 hours · day in all"), "{}", named.out);
+    assert_eq!(number_of(rate(&plain)), number_of(rate(&named)));
+    let model: Value = serde_json::from_slice(&folder.read("m.json")).unwrap();
+    assert_eq!(
+        (&model["posterior"]["window"]["exposure_unit"], &model["summary"]["window"]["exposure_unit"]),
+        (&"hours".into(), &"hours".into())
+    );
+    assert!(folder.run("show m.json").good().out.contains("events per day and hour"));
+    folder.run("plot m.json -o m.svg").good();
+    folder.run("report m.json -o m.html").good();
+    for name in ["m.svg", "m.html"] {
+        assert!(String::from_utf8(folder.read(name)).unwrap().contains("events per day and hour"), "{name}");
+    }
+
+    // Amounts at places carry the unit of the space, and a summary keeps the name.
+    folder.run("summarize t.csv --window 0,10 --exposure w.csv --unit exposure=person-years -o t.summary").good();
+    let summary = folder.run("fit t.summary --inducing 6").good();
+    assert!(rate(&summary).contains("events per person-year on average"), "{}", summary.out);
+    assert!(summary.out.contains("exposure 60 person-years in all"), "{}", summary.out);
+    folder.run("summarize t.csv --window 0,10 --exposure w.csv -o plain.summary").good();
+    folder.run("fit t.summary plain.summary").refused(&["exposures differ", "--exposure"]);
+
+    let refuse = |options: &str, words: &[&str]| {
+        folder.run(&format!("fit t.csv --window 0,10 {options}")).refused(words);
+    };
+    refuse("--unit exposure=hours", &["--unit exposure=hours", "no exposure", "--exposure"]);
+    refuse("--exposure e.csv --unit exposure=", &["--unit exposure=", "empty"]);
+    refuse("--exposure e.csv --unit exposure=h --unit exposure=d", &["two units"]);
+    // An axis of that name has it for itself.
+    folder.write("own.csv", "exposure\n1\n2\n5\n");
+    let own = folder.run("fit own.csv --window 0,10 --unit exposure=mSv --inducing 6").good();
+    assert!(own.out.contains("events per mSv"), "{}", own.out);
+}
+
 /// Pieces that touch, as where clocks were set back, are one stretch: however short one is, nothing lies between them.
 #[test]
 fn a_short_piece_between_two_others_that_it_touches_needs_no_finer_lattice() {

@@ -98,6 +98,8 @@ pub struct WindowWords {
     pub looked: Looked,
     /// How closely.
     pub exposure: Option<ArrayExposure>,
+    /// Units of axes, and of the exposure.
+    pub units: Vec<String>,
     /// Whether coordinates are degrees on the globe.
     pub geography: Geography,
     /// The time zone whose clocks an axis of dates follows; UTC if it is not said.
@@ -192,9 +194,11 @@ impl WindowWords {
     /// The window as often and as closely as it was looked at.
     fn looked_at(&self, plain: Window, dates_only: &[bool], warnings: &mut Vec<Message>) -> Result<Window, InputError> {
         let repeats = if let Looked::Times(times) = self.looked { times } else { 1 };
-        let looks = observed::Looks { repeats, exposure: None };
+        let looks = observed::Looks { repeats, exposure: None, units: &[] };
         let window = observed::looked_at(plain, looks, dates_only, warnings)?;
-        let Some(ArrayExposure { along, table }) = &self.exposure else { return Ok(window) };
+        let Some(ArrayExposure { along, table }) = &self.exposure else {
+            return Ok(observed::with_unit_of_exposure(window, &self.units)?);
+        };
         let along = along.clone().unwrap_or_else(|| (0..window.dims()).collect());
         if let Some(axis) = along.iter().find(|axis| **axis >= window.dims()) {
             let dims = window.dims();
@@ -205,7 +209,8 @@ impl WindowWords {
             .into());
         }
         let table = table_inward(table.clone(), &along, window.axes());
-        observed::with_exposure(window, "exposure", along, table, warnings)
+        let exposed = observed::with_exposure(window, "exposure", along, table, warnings)?;
+        Ok(observed::with_unit_of_exposure(exposed, &self.units)?)
     }
 
     /// Whether it says where events were looked for.
@@ -214,12 +219,7 @@ impl WindowWords {
     }
 
     /// The axes that it has by itself: time counts from the midnight before its first date.
-    pub fn own_axes(
-        &self,
-        names: &[String],
-        units: &[String],
-        unit: TimeUnit,
-    ) -> Result<(Vec<Axis>, Vec<bool>), Message> {
+    pub fn own_axes(&self, names: &[String], unit: TimeUnit) -> Result<(Vec<Axis>, Vec<bool>), Message> {
         if let Some(WindowPart::Ready(window)) = self.parts.first() {
             return Ok((window.axes().to_vec(), vec![false; window.dims()]));
         }
@@ -233,7 +233,7 @@ impl WindowWords {
         };
         let times: Vec<Option<TimeAxis>> = (0..names.len()).map(time).collect();
         let dates = times.iter().map(Option::is_some).collect();
-        Ok((axes_of(names, &times, None, units)?, dates))
+        Ok((axes_of(names, &times, None, &self.units)?, dates))
     }
 }
 
@@ -513,7 +513,7 @@ mod tests {
             parts: vec![WindowPart::Text("1970-01-01T12:00Z,1970-01-05".into())],
             ..WindowWords::default()
         };
-        let (own, dates) = words.own_axes(&["t".into()], &[], TimeUnit::Days).unwrap();
+        let (own, dates) = words.own_axes(&["t".into()], TimeUnit::Days).unwrap();
         assert_eq!((own[0].origin, dates), (Some(0.0), vec![true]));
         assert_eq!(points_on_axes(&columns, &own, ARRAY).unwrap().coordinates(), [1.5, 3.0]);
         assert!(points_on_axes(&columns, &axes(&["x"]), ARRAY).is_err());

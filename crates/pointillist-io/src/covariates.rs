@@ -8,6 +8,8 @@ use super::TypeLabels;
 use super::columns::number;
 use super::fit_summary::brief;
 use super::geography::{directions, inward, is_on_globe, northing_of_centre};
+use super::geojson_points::Systems;
+use super::geotiff::map_of;
 use super::geotiff_in::{GeoTiff, Ground, is_geotiff};
 use super::input_error::InputError;
 use super::message::{Message, Setting};
@@ -224,7 +226,8 @@ fn of_table(
         let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
         let dates = Dates { zone: axes.iter().find_map(time_axis).and_then(|time| time.zone), ..Dates::default() };
         let columns = Some(own.iter().cloned().chain(last).collect());
-        let options = ReadOptions { columns, label, time_unit, dates, ..ReadOptions::default() };
+        let systems = Systems::of(axes);
+        let options = ReadOptions { columns, label, time_unit, dates, systems, ..ReadOptions::default() };
         let mut table = read_bytes(source, bytes, &options)?;
         for (column, &r) in there.iter().enumerate() {
             onto_axis(&mut table, column, &axes[r], time_axis(&axes[r]).is_some())?;
@@ -294,7 +297,8 @@ fn on_axes(
     };
     let [east, north] = directions(axes).map(|r| &axes[r]);
     let Some(globe) = north.globe.filter(|_| is_on_globe(axes)) else {
-        return match (file.ground, settings.epsg) {
+        let of_axes = axes.iter().find_map(|axis| map_of(axis.crs.as_ref()?).ok());
+        return match (file.ground, of_axes.or(settings.epsg)) {
             (Ground::Map(Some(code)), Some(known)) if code != known => {
                 Err(elsewhere(format!("EPSG:{code}"), format!("EPSG:{known}"), format!("EPSG:{known}")))
             }

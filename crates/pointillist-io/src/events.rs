@@ -3,6 +3,8 @@
 use super::datasets::{self, Dataset};
 use super::filter::Filter;
 use super::geography::{self, Geography, Pair, SaidBy};
+use super::geojson_points::Systems;
+use super::geotiff::map_of;
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed::{self, Looks};
@@ -59,6 +61,8 @@ pub struct EventSettings {
     pub exposure: Option<String>,
     /// Drop events that lie outside the window, in place of refusing them.
     pub clip: bool,
+    /// The coordinate reference system of a map, if it is said.
+    pub crs: Option<String>,
     /// The unit in which dates are counted.
     pub time_unit: TimeUnit,
     /// The time zone whose clocks the axis of time follows, by its name; UTC if it is not said.
@@ -170,6 +174,7 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
     let mut table = read_bytes(source, bytes, &read)?;
     count_from_window(&mut table, &settings.window);
     let axes = axes(&table.names, &table.time, dataset, &settings.unit)?;
+    let axes = on_map(axes, table.crs.as_deref(), settings)?;
     let pair = degrees(&axes, &table.names, &table.time, dataset, settings)?;
     // A number would be taken for a count of days since a midnight that nobody was told of.
     let dates_only: Vec<bool> = table.time.iter().map(Option::is_some).collect();
@@ -202,7 +207,7 @@ pub fn events_from(path: &str, bytes: &[u8], settings: &EventSettings) -> Result
         Some(_) => 1,
         None => settings.repeats.unwrap_or(dataset.map_or(1, |set| set.repeats)),
     };
-    let looks = Looks { repeats, exposure: settings.exposure.as_deref() };
+    let looks = Looks { repeats, exposure: settings.exposure.as_deref(), units: &settings.unit };
     let window = observed::looked_at(plain, looks, &dates_only, &mut warnings)?;
     let names = settings.type_column.is_some().then(|| names_of(&table.labels));
     // Types may be as many as they like, as far as reading goes.
@@ -303,6 +308,32 @@ pub fn refuse_counts<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> 
     ])
 }
 
+/// The reference system that a setting names, in short.
+fn system(name: &str) -> Result<String, Message> {
+    Ok(format!("EPSG:{}", map_of(name)?))
+}
+
+/// The axes on a map with this reference system, or with that of the setting, if there is one.
+pub(super) fn on_map(mut axes: Vec<Axis>, found: Option<&str>, settings: &EventSettings) -> Result<Vec<Axis>, Message> {
+    let given = settings.crs.as_deref().map(system).transpose()?;
+    let Some(crs) = given.as_deref().or(found) else { return Ok(axes) };
+    match &mut axes[..] {
+        [one, other, ..] if one.origin.is_none() && other.origin.is_none() => {
+            [one, other].into_iter().for_each(|axis| axis.crs = Some(crs.into()));
+        }
+        // Who takes other columns of a file than its coordinates has no map.
+        _ if given.is_none() => {}
+        _ => {
+            return Err(message![
+                Setting::Crs.given(crs),
+                " is of two coordinates on a map; name them with ",
+                Setting::Columns
+            ]);
+        }
+    }
+    Ok(axes)
+}
+
 /// What is read of a table.
 pub fn read_options(dataset: Option<&Dataset>, settings: &EventSettings) -> Result<ReadOptions, Message> {
     let time_unit = settings.time_unit;
@@ -310,7 +341,11 @@ pub fn read_options(dataset: Option<&Dataset>, settings: &EventSettings) -> Resu
     let columns = settings.columns.clone().or_else(own_columns);
     let (dates, filter) = rows(&settings.rows)?;
     let dates = Dates { zone: settings.time_zone.as_deref().map(Zone::named).transpose()?, ..dates };
-    Ok(ReadOptions { columns, time_unit, label: None, skip_bad: settings.skip_bad, dates, filter })
+    let systems = match &settings.crs {
+        Some(name) => Systems::Map(system(name)?),
+        None => Systems::Any,
+    };
+    Ok(ReadOptions { columns, time_unit, label: None, skip_bad: settings.skip_bad, dates, filter, systems })
 }
 
 /// Which rows are read, and how.
@@ -649,7 +684,7 @@ fn on_axes(
     let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
     let (dates, filter) = rows(settings)?;
     let dates = Dates { zone: axes.iter().find_map(time_axis).and_then(|time| time.zone), ..dates };
-    let read = ReadOptions { time_unit, dates, filter, label, ..Default::default() };
+    let read = ReadOptions { time_unit, dates, filter, label, systems: Systems::of(axes), ..Default::default() };
     let read_columns = |columns| read_bytes(source, bytes, &ReadOptions { columns, ..read.clone() });
     let own_column = |header: &[(String, bool)], axis: &Axis| column_of(header, axis).unwrap_or(&axis.name).to_string();
     let mut table = match columns {
@@ -957,7 +992,7 @@ pub fn axes(
             (None, None) => (None, None),
         };
         let zone = time.and_then(|time| time.zone).map(|zone| zone.name().to_string());
-        Axis { name: name.clone(), unit, origin, zone, globe: None }
+        Axis { name: name.clone(), unit, origin, zone, ..Axis::default() }
     };
     let mut axes: Vec<Axis> = names.iter().zip(time).map(axis).collect();
     let named: Vec<&str> = units.iter().map(|text| text.split_once('=').map_or("", |(name, _)| name.trim())).collect();
@@ -969,14 +1004,42 @@ pub fn axes(
     Ok(axes)
 }
 
-/// Gives axes a unit: `t=s` one of them, `area=km²` those of a plane, `m` all that hold numbers.
-fn name_unit(text: &str, axes: &mut [Axis]) -> Result<(), Message> {
+/// What is no axis, but may have a unit.
+const EXPOSURE: &str = "exposure";
+
+/// The unit that one of these gives the exposure, as in `exposure=person-years`; an axis that is called so has the name for itself.
+pub(super) fn exposure_unit(units: &[String], axes: &[Axis]) -> Result<Option<String>, Message> {
+    let named = units.iter().find(|text| is_of_exposure(text, axes));
+    named.map(|text| named_unit(text).map(|(_, unit)| unit.to_string())).transpose()
+}
+
+fn is_of_exposure(text: &str, axes: &[Axis]) -> bool {
+    let is_exposure = |name: &str| name.trim().eq_ignore_ascii_case(EXPOSURE);
+    text.split_once('=').is_some_and(|(name, _)| is_exposure(name)) && !axes.iter().any(|axis| is_exposure(&axis.name))
+}
+
+/// A setting of a unit as what it names, if it does, and the unit.
+fn named_unit(text: &str) -> Result<(&str, &str), Message> {
     let (name, unit) = text.split_once('=').map_or(("", text), |(name, unit)| (name.trim(), unit));
     let unit = unit.trim();
-    let refuse = |why: Message| Err(message![Setting::Unit.given(text), ": ", why]);
     if unit.is_empty() || unit.chars().any(char::is_control) {
-        return refuse(message!["the unit is empty; write it as in ", Setting::Unit.given("t=s")]);
+        return Err(message![
+            Setting::Unit.given(text),
+            ": the unit is empty; write it as in ",
+            Setting::Unit.given("t=s")
+        ]);
     }
+    Ok((name, unit))
+}
+
+/// Gives axes a unit: `t=s` one of them, `area=km²` those of a plane, `m` all that hold numbers. That of the exposure is none of theirs.
+fn name_unit(text: &str, axes: &mut [Axis]) -> Result<(), Message> {
+    let (name, unit) = named_unit(text)?;
+    if is_of_exposure(text, axes) {
+        // The window has it.
+        return Ok(());
+    }
+    let refuse = |why: Message| Err(message![Setting::Unit.given(text), ": ", why]);
     let names = axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
     let is_called = |axis: &Axis| axis.name.to_lowercase() == name.to_lowercase();
     let chosen: Vec<usize> = match name {

@@ -5,7 +5,8 @@ pub use super::averaged::{ComponentSummary, PriorSummary};
 use super::geography::{is_on_globe, outward};
 use super::in_words::in_words;
 use super::message::{Message, Setting, Spelling};
-use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile};
+use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile, Reference};
+use super::outage::misses_week;
 pub use super::regions::is_repeated;
 use super::spec::{measure_name, plural};
 use super::summary_file::SummaryFile;
@@ -445,6 +446,12 @@ pub struct WindowSummary {
     pub outline: usize,
     /// Whether it was looked at more closely in some places than in others.
     pub exposure: bool,
+    /// The unit of the exposure, if it has a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exposure_unit: Option<String>,
+    /// What the measure is counted in where it is an exposure whose unit has a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure_unit: Option<String>,
     /// Relative error of the integral over it, where that is found by quadrature.
     pub quadrature_error: Option<f64>,
     /// What the axes are.
@@ -464,6 +471,8 @@ impl WindowSummary {
             repeats: if is_repeated(window) { repeats / window.volume() } else { 1.0 },
             outline: window.outlines().flat_map(|outline| outline.rings()).flatten().map(Vec::len).sum(),
             exposure: window.exposure().is_some(),
+            exposure_unit: window.exposure_unit().map(String::from),
+            measure_unit: window.exposure_unit().map(|unit| measure_unit(unit, window)),
             quadrature_error,
             axes: window.axes().to_vec(),
         }
@@ -498,7 +507,8 @@ impl WindowSummary {
             words.push(format!("looked at {} times{mean}", brief(self.repeats)));
         }
         if self.exposure {
-            words.push(format!("exposure {} in all", brief(self.measure)));
+            let unit = self.measure_unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
+            words.push(format!("exposure {}{unit} in all", brief(self.measure)));
         }
         if let Some(error) = self.quadrature_error {
             words.push(format!("integral by quadrature, relative error about {:.0e}", error.max(f64::EPSILON)));
@@ -530,7 +540,11 @@ impl Summary {
             ),
             (None, None) => Default::default(),
         };
-        warnings.extend(report.warnings.iter().map(|warning| with_dates(warning, report, window)));
+        let misses_week = warnings.iter().any(|warning| misses_week(warning));
+        let said = report.warnings.iter().map(|warning| with_dates(warning, report, window));
+        // What comes every week is no outage, and has been said.
+        let said = said.map(|warning| if misses_week { warning.replace(Goodness::OUTAGE, "") } else { warning });
+        warnings.extend(said);
         let components = ComponentSummary::of(all);
         warnings.extend(ComponentSummary::of_bursts(&components, &report.priors, window.axes()));
         warnings.extend(posterior.kernel().and_then(|kernel| left_out(&kernel, &axes)));
@@ -705,6 +719,9 @@ impl Summary {
         if goodness.p >= Goodness::POOR {
             return Message::default();
         }
+        if self.warnings.iter().any(|warning| misses_week(warning)) {
+            return message!["; try ", Setting::Cycle.given("day,week")];
+        }
         // What could not be recorded is mended by no model, and the warning says so first.
         if Goodness::is_a_gap(goodness.seen, goodness.expected) {
             return message![
@@ -818,7 +835,7 @@ impl Fitted {
             cells,
             types: None,
             measured: None,
-            reference: Default::default(),
+            reference: Reference::of(window.axes()),
             command: None,
         };
         Self { model, summary }
@@ -987,27 +1004,40 @@ fn grouped(parameters: &[NamedValue]) -> Vec<(String, String)> {
     rows.into_iter().map(|(name, values)| (name, joined(values))).collect()
 }
 
-/// The unit of a rate over a window: `events per year`, `events per second and trial`.
+/// What the measure of a window is counted in whose exposure has this unit: amounts at places in that, a grid of values in that times a length.
+fn measure_unit(unit: &str, window: &Window) -> String {
+    match (window.exposure(), joined_units(window.axes())) {
+        (Some(Exposure::Cells { .. }), _) => unit.into(),
+        (_, Some(joined)) => format!("{unit} · {joined}"),
+        (_, None) => format!("{unit} · unit of {}", measure_name(window.dims())),
+    }
+}
+
+/// The unit of a rate over a window: `events per year`, `events per second and trial`, `events per km² and person-year`.
 pub fn rate_unit(window: &Window) -> String {
     let trial = if is_repeated(window) { " and trial" } else { "" };
+    let exposure = window.exposure_unit().map_or("unit of exposure", singular);
     match window.exposure() {
         // Amounts at places: their density carries the unit of the space.
-        Some(Exposure::Cells { .. }) => format!("events per unit of exposure{trial}"),
-        Some(_) => format!("{}{trial} and unit of exposure", unit_of_measure(window.axes())),
+        Some(Exposure::Cells { .. }) => format!("events per {exposure}{trial}"),
+        Some(_) => format!("{}{trial} and {exposure}", unit_of_measure(window.axes())),
         None => format!("{}{trial}", unit_of_measure(window.axes())),
     }
 }
 
 /// The unit of a rate on these axes: `events per year`, `events per degree²`.
 fn unit_of_measure(axes: &[Axis]) -> String {
-    let units: Option<Vec<&str>> = axes.iter().map(|axis| axis.unit.as_deref().map(singular)).collect();
-    let Some(units) = units else {
-        return match axes {
-            [axis] => format!("events per unit of {}", axis.name),
-            [_, _] => "events per unit area".into(),
-            _ => "events per unit volume".into(),
-        };
-    };
+    match (joined_units(axes), axes) {
+        (Some(joined), _) => format!("events per {joined}"),
+        (None, [axis]) => format!("events per unit of {}", axis.name),
+        (None, [_, _]) => "events per unit area".into(),
+        (None, _) => "events per unit volume".into(),
+    }
+}
+
+/// The product of the units of axes, if all have one: `year`, `(degree² · day)`.
+fn joined_units(axes: &[Axis]) -> Option<String> {
+    let units: Vec<&str> = axes.iter().map(|axis| axis.unit.as_deref().map(singular)).collect::<Option<_>>()?;
     let mut counted: Vec<(&str, usize)> = Vec::new();
     for unit in units {
         match counted.iter_mut().find(|(seen, _)| *seen == unit) {
@@ -1023,7 +1053,7 @@ fn unit_of_measure(axes: &[Axis]) -> String {
     };
     let factors: Vec<String> = counted.iter().map(power).collect();
     let joined = factors.join(" · ");
-    if factors.len() > 1 { format!("events per ({joined})") } else { format!("events per {joined}") }
+    Some(if factors.len() > 1 { format!("({joined})") } else { joined })
 }
 
 /// `years` → `year`.
@@ -1079,7 +1109,17 @@ mod tests {
         assert_eq!(unit_of_measure(&[axis("t", None)]), "events per unit of t");
         let trials = Window::interval(0.0, 2.0).unwrap().with_axes(vec![axis("t", Some("seconds"))]).unwrap();
         assert_eq!(rate_unit(&trials), "events per second");
-        assert_eq!(rate_unit(&trials.with_repeats(3).unwrap()), "events per second and trial");
+        assert_eq!(rate_unit(&trials.clone().with_repeats(3).unwrap()), "events per second and trial");
+        let watched = |exposure, unit: &str| {
+            let window = trials.clone().with_exposure(exposure).unwrap().with_exposure_unit(Some(unit.into()));
+            (rate_unit(&window), measure_unit(unit, &window))
+        };
+        let (lines, words) = (vec![vec![0.0, 2.0]], |a: &str, b: &str| (a.to_string(), b.to_string()));
+        let grid = Exposure::grid(vec![0], lines.clone(), vec![1.0, 2.0]).unwrap();
+        assert_eq!(watched(grid, "hours"), words("events per second and hour", "hours · second"));
+        let cells = Exposure::cells(vec![0], lines, vec![2.0]).unwrap();
+        assert_eq!(watched(cells, "person-years"), words("events per person-year", "person-years"));
+        assert_eq!(trials.clone().with_exposure_unit(Some("hours".into())).exposure_unit(), None);
         assert_eq!(brief(0.00123456789), "0.00123457");
         assert_eq!(brief(1851.2026), "1851.2");
         assert_eq!(brief(1e-9), "1.00000e-9");

@@ -109,6 +109,15 @@ pub fn pair(axes: &[Axis], setting: Geography) -> Result<Option<Pair>, Message> 
             Setting::Columns.given("lon,lat")
         ]),
     };
+    if let Some(crs) = axes.iter().find_map(|axis| axis.crs.as_ref()) {
+        return match setting {
+            Geography::Sphere => Err(message![
+                Setting::Geography.given("sphere"),
+                ": the coordinates are in {crs}, which is a map and has no degrees; leave it out, or convert them to longitude and latitude (EPSG:4326)"
+            ]),
+            _ => Ok(None),
+        };
+    }
     match setting {
         Geography::Plane => Ok(None),
         Geography::Recognised => Ok(called(axes)),

@@ -3,15 +3,19 @@
 //! The table is made as text and read as any other, so that conditions, trials and dates in properties work as they do in CSV.
 
 use super::geojson::{document, other_crs, position, properties};
+use super::geotiff::{names_degrees, registered, same_crs};
 use super::input_error::{InputError, shortened};
 use super::message::Message;
 use super::model_file::is_json;
 use crate::message;
+use pointillist::Axis;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The columns of coordinates.
+/// The columns of coordinates, …
 pub const COLUMNS: [&str; 2] = ["lon", "lat"];
+/// … and of those on a map.
+const ON_MAP: [&str; 2] = ["x", "y"];
 /// The types of whole documents, and of geometries.
 const TYPES: [&str; 9] = [
     "FeatureCollection",
@@ -28,9 +32,43 @@ const TYPES: [&str; 9] = [
 const FORMAT: &[u8] = b"\"pointillist-";
 const HEAD: usize = 64;
 
-/// The same as the columns that are read unless others are asked for.
-pub fn columns() -> Vec<String> {
-    COLUMNS.map(String::from).to_vec()
+/// Which reference systems the points of a document may be in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Systems {
+    /// Longitude and latitude alone.
+    #[default]
+    Degrees,
+    /// Any: the table says which it is.
+    Any,
+    /// That of a map, by its name.
+    Map(String),
+}
+
+impl Systems {
+    /// What a document may be in whose points go onto these axes.
+    pub fn of(axes: &[Axis]) -> Self {
+        axes.iter().find_map(|axis| axis.crs.clone()).map_or(Self::Degrees, Self::Map)
+    }
+
+    /// Refuses a document in a system that is not one of them.
+    pub fn check(&self, source: &str, crs: Option<&str>) -> Result<(), Message> {
+        match (self, crs) {
+            (_, Some(crs)) if names_degrees(crs) => Err(message![
+                "{source} is in {crs}, degrees that are not those of GPS: convert it to EPSG:4326, as with ogr2ogr -t_srs EPSG:4326"
+            ]),
+            (Self::Any, _) | (Self::Degrees, None) => Ok(()),
+            (Self::Degrees, Some(crs)) => Err(message![
+                "{source} is in {crs}, and the other coordinates are not known to be: convert it to longitude and latitude (EPSG:4326)"
+            ]),
+            (Self::Map(own), Some(crs)) if same_crs(own, crs) => Ok(()),
+            (Self::Map(own), crs) => {
+                let crs = crs.unwrap_or("longitude and latitude, for it names nothing else");
+                Err(message![
+                    "{source} is in {crs}, and the other coordinates are in {own}: convert it, as with ogr2ogr -t_srs {own}"
+                ])
+            }
+        }
+    }
 }
 
 /// What a sentence that names a line of the table calls the document.
@@ -56,18 +94,25 @@ pub struct Flat {
     pub text: String,
     /// The number of the feature of each point, from 1.
     pub features: Vec<u64>,
+    /// The reference system, if it is not longitude and latitude.
+    pub crs: Option<String>,
+}
+
+impl Flat {
+    /// The columns that are read unless others are asked for.
+    pub fn columns(&self) -> Vec<String> {
+        coordinates(self.crs.as_deref()).map(String::from).to_vec()
+    }
+}
+
+fn coordinates(crs: Option<&str>) -> [&'static str; 2] {
+    if crs.is_some() { ON_MAP } else { COLUMNS }
 }
 
 /// The points of a document, if it is GeoJSON; `source` stands for it in messages.
 pub fn flat(source: &str, bytes: &[u8]) -> Result<Option<Flat>, InputError> {
     let Some(documents) = documents(source, bytes)? else { return Ok(None) };
-    let system = documents.iter().find_map(other_crs);
-    if let Some(name) = system {
-        return Err(message![
-            "{source} is in {name}; events in GeoJSON are in longitude and latitude (EPSG:4326): convert it"
-        ]
-        .into());
-    }
+    let crs = documents.iter().find_map(other_crs).map(|name| registered(&name));
     let members: Vec<&Value> = documents.iter().flat_map(members).collect();
     let mut rows = Vec::new();
     for (number, member) in members.iter().enumerate() {
@@ -80,7 +125,7 @@ pub fn flat(source: &str, bytes: &[u8]) -> Result<Option<Flat>, InputError> {
     if rows.is_empty() {
         return Err(nothing(source));
     }
-    Ok(Some(table(&rows)))
+    Ok(Some(table(&rows, crs)))
 }
 
 /// The features of a document, or itself if it is no collection of them.
@@ -154,15 +199,16 @@ fn points(place: &str, member: &Value) -> Result<Vec<[f64; 2]>, Message> {
     }
 }
 
-fn table(rows: &[Row]) -> Flat {
+fn table(rows: &[Row], crs: Option<String>) -> Flat {
+    let coordinates = coordinates(crs.as_deref());
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in rows.iter().flat_map(|row| &row.properties) {
-        let is_known = names.contains(&name.as_str()) || COLUMNS.iter().any(|own| name.eq_ignore_ascii_case(own));
+        let is_known = names.contains(&name.as_str()) || coordinates.iter().any(|own| name.eq_ignore_ascii_case(own));
         if !is_known {
             names.push(name);
         }
     }
-    let mut text = COLUMNS.join(",");
+    let mut text = coordinates.join(",");
     names.iter().for_each(|name| text += &format!(",{}", quoted(name)));
     text.push('\n');
     for row in rows {
@@ -174,7 +220,7 @@ fn table(rows: &[Row]) -> Flat {
         }
         text.push('\n');
     }
-    Flat { text, features: rows.iter().map(|row| row.feature).collect() }
+    Flat { text, features: rows.iter().map(|row| row.feature).collect(), crs }
 }
 
 fn cell(value: Option<&Value>) -> String {
@@ -233,10 +279,26 @@ mod tests {
         refused(r#"{"type":"FeatureCollection","features":[]}"#, &["without a point"]);
         let with_crs = |crs: &str| format!(r#"{{"type":"Point","coordinates":[1,2],"crs":{crs}}}"#);
         for name in ["urn:ogc:def:crs:EPSG::27700", "EPSG:43260", "EPSG:3857"] {
-            refused(&with_crs(&format!(r#"{{"properties":{{"name":"{name}"}}}}"#)), &[name, "convert"]);
-            refused(&with_crs(&format!(r#"{{"properties":{{"href":"{name}"}}}}"#)), &[name, "convert"]);
-            refused(&with_crs(&format!(r#""{name}""#)), &[name, "convert"]);
+            let short = registered(name);
+            for crs in [
+                format!(r#"{{"properties":{{"name":"{name}"}}}}"#),
+                format!(r#"{{"properties":{{"href":"{name}"}}}}"#),
+                format!(r#""{name}""#),
+            ] {
+                let found = read(&with_crs(&crs));
+                assert_eq!((found.text.as_str(), found.crs.as_deref()), ("x,y\n1,2\n", Some(short.as_str())));
+                assert!(
+                    Systems::Any.check("f", Some(&short)).is_ok()
+                        && Systems::Map(name.into()).check("f", Some(&short)).is_ok()
+                );
+                for other in [Systems::Degrees, Systems::Map("EPSG:2154".into())] {
+                    let sentence = other.check("f", Some(&short)).unwrap_err().to_string();
+                    assert!(sentence.contains("convert") && sentence.contains(&short), "{sentence}");
+                }
+            }
         }
+        assert!(Systems::Any.check("f", Some("EPSG:4277")).is_err(), "other degrees are no map");
+        assert!(Systems::Map("EPSG:27700".into()).check("f", None).is_err(), "degrees are not on it");
         for name in ["urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:EPSG::4326", "epsg:4326"] {
             read(&with_crs(&format!(r#"{{"properties":{{"name":"{name}"}}}}"#)));
         }

@@ -4,10 +4,13 @@
 //! GDAL writes them. No tiles, no overviews, and at most 4 GB, which is what the offsets of a TIFF can say.
 
 use super::geography::northing_of_centre;
+use super::message::{Message, Setting};
 use super::output::OutputError;
+use crate::message;
 use flate2::{Compression, write::ZlibEncoder};
 use pointillist::window::Globe;
 use std::io::Write;
+use std::ops::RangeInclusive;
 
 /// Bytes of a strip before it is deflated, about.
 const STRIP: usize = 1 << 18;
@@ -15,8 +18,19 @@ const STRIP: usize = 1 << 18;
 pub(crate) const USER_DEFINED: u16 = 32767;
 /// The geographic system of longitudes and latitudes.
 pub const WGS84: u16 = 4326;
-/// Codes of EPSG for geographic systems that are in use; others are projected.
-const GEOGRAPHIC: [u16; 12] = [4326, 4258, 4269, 4267, 4283, 4617, 4612, 4674, 4490, 4148, 4167, 7844];
+/// What a GeoTIFF takes for a number of EPSG.
+const EPSG: RangeInclusive<u16> = 1024..=32766;
+/// Codes of EPSG for systems of degrees that stand alone; ...
+const GEOGRAPHIC: [u16; 3] = [4490, 4937, 7844];
+/// ... and where they stand together, but for one in the middle of the first. Others are projected.
+const GEOGRAPHIC_RANGES: [RangeInclusive<u16>; 4] = [4120..=4389, 4600..=4646, 4657..=4765, 4801..=4821];
+const MAP_AMONG_THEM: u16 = 4217;
+
+/// Whether the coordinates of a system are degrees.
+fn is_geographic(code: u16) -> bool {
+    let is_among = GEOGRAPHIC_RANGES.iter().any(|range| range.contains(&code)) && code != MAP_AMONG_THEM;
+    is_among || GEOGRAPHIC.contains(&code)
+}
 
 /// What coordinates are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +49,40 @@ impl Crs {
         let (authority, code) = name.rsplit_once(':')?;
         let is_epsg = authority.to_ascii_uppercase().trim_end_matches(':').ends_with("EPSG");
         code.parse().ok().filter(|_| is_epsg).map(Self::Epsg)
+    }
+}
+
+/// A system by its short name if it has a number, else as it is called.
+pub fn registered(name: &str) -> String {
+    match Crs::named(name) {
+        Some(Crs::Epsg(code)) => format!("EPSG:{code}"),
+        _ => name.to_string(),
+    }
+}
+
+/// Whether a name is that of a system of degrees.
+pub fn names_degrees(name: &str) -> bool {
+    matches!(Crs::named(name), Some(Crs::Epsg(code)) if is_geographic(code))
+}
+
+/// Whether two names are those of one system.
+pub fn same_crs(one: &str, other: &str) -> bool {
+    registered(one).eq_ignore_ascii_case(&registered(other))
+}
+
+/// The number of the system of a map, `EPSG:27700`.
+pub fn map_of(name: &str) -> Result<u16, Message> {
+    let given = || Setting::Crs.given(name);
+    match Crs::named(name.trim()) {
+        Some(Crs::Epsg(code)) if is_geographic(code) => {
+            Err(message![given(), ": these are degrees on the globe; say so with ", Setting::Geography.given("sphere")])
+        }
+        Some(Crs::Epsg(code)) if EPSG.contains(&code) => Ok(code),
+        _ => Err(message![
+            given(),
+            ": this is no number in the register of EPSG; write it as in ",
+            Setting::Crs.given("EPSG:27700")
+        ]),
     }
 }
 
@@ -151,7 +199,7 @@ fn geo_keys(crs: Crs) -> Vec<(u16, Field)> {
     let (mut keys, mut doubles) = (Vec::new(), Vec::new());
     match crs {
         Crs::Unknown => keys.push(IS_AREA),
-        Crs::Epsg(code) if GEOGRAPHIC.contains(&code) => keys.extend([[1024, 0, 1, 2], IS_AREA, [2048, 0, 1, code]]),
+        Crs::Epsg(code) if is_geographic(code) => keys.extend([[1024, 0, 1, 2], IS_AREA, [2048, 0, 1, code]]),
         Crs::Epsg(code) => keys.extend([[1024, 0, 1, 1], IS_AREA, [3072, 0, 1, code]]),
         Crs::Globe(globe) => {
             doubles = vec![globe.parallel, globe.centre[0], 0.0, -northing_of_centre(&globe)];
@@ -262,6 +310,17 @@ mod tests {
     fn systems_go_by_their_numbers() {
         assert_eq!(Crs::named("EPSG:27700"), Some(Crs::Epsg(27700)));
         assert_eq!(Crs::named("urn:ogc:def:crs:EPSG::4326"), Some(Crs::Epsg(WGS84)));
+        assert!(
+            [4326, 4258, 4269, 4267, 4277, 4283, 4617, 4612, 4674, 4490, 4148, 4167, 7844].map(is_geographic)
+                == [true; 13]
+        );
+        assert!([27700, 3857, 32633, 2154, 4217, 4087, 4647, 4839, 28992].map(is_geographic) == [false; 9]);
+        assert_eq!(registered("urn:ogc:def:crs:EPSG::27700"), "EPSG:27700");
+        assert!(same_crs("epsg:27700", "urn:ogc:def:crs:EPSG::27700") && !same_crs("EPSG:27700", "EPSG:27701"));
+        assert_eq!((map_of("EPSG:27700").ok(), map_of(" epsg:2154 ").ok()), (Some(27700), Some(2154)));
+        for name in ["EPSG:4326", "27700", "EPSG:0", "EPSG:70000", "ESRI:102022", "", "EPSG:x"] {
+            assert!(map_of(name).is_err(), "{name}");
+        }
         assert_eq!((Crs::named("GEOGCS[\"WGS 84\"]"), Crs::named("ESRI:102022")), (None, None));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::fit_summary::{EffectSummary, rate_unit};
 use super::message::Message;
-use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile};
+use super::model_file::{KeptEvents, MOST_EVENTS, ModelFile, Reference};
 use super::window::show_window;
 use crate::message;
 use pointillist::report::Tried;
@@ -211,7 +211,7 @@ pub(super) fn model_file<S: Serialize>(source: String, said: &S, posterior: &Pos
         cells: None,
         types: None,
         measured: None,
-        reference: Default::default(),
+        reference: Reference::of(posterior.window().axes()),
         command: None,
     }
 }

@@ -30,6 +30,8 @@ pub enum Setting {
     Clip,
     /// The columns that place the events.
     Columns,
+    /// The coordinate reference system of the events.
+    Crs,
     /// How closely what lies beyond an exposure is looked at.
     ExposureBeyond,
     /// The time zone whose clocks are followed.
@@ -116,7 +118,7 @@ pub enum Setting {
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 52] = [
         Self::Average,
         Self::Categorical,
         Self::Covariate,
@@ -127,6 +129,7 @@ impl Setting {
         Self::Checkpoint,
         Self::Clip,
         Self::Columns,
+        Self::Crs,
         Self::ExposureBeyond,
         Self::TimeZone,
         Self::Cycle,
@@ -183,6 +186,7 @@ impl Setting {
             Self::Checkpoint => "checkpoint",
             Self::Clip => "clip",
             Self::Columns => "columns",
+            Self::Crs => "crs",
             Self::DateFormat => "date_format",
             Self::Epoch => "epoch",
             Self::Every => "every",

@@ -16,7 +16,7 @@ use crate::message;
 use pointillist::measurements::MeasuredPosterior;
 use pointillist::state::{MeasuredState, PosteriorState};
 use pointillist::types::TypesPosterior;
-use pointillist::{Points, Posterior};
+use pointillist::{Axis, Points, Posterior};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -63,6 +63,13 @@ pub struct Reference {
     /// The time zone in which dates are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
+}
+
+impl Reference {
+    /// What axes say of themselves.
+    pub fn of(axes: &[Axis]) -> Self {
+        Self { crs: axes.iter().find_map(|axis| axis.crs.clone()), time_zone: None }
+    }
 }
 
 /// Types of events, with what is kept of them.

@@ -2,12 +2,15 @@
 
 use super::columns::number;
 use super::datasets;
+use super::events::exposure_unit;
 pub use super::exposure::ExposureTable;
 use super::exposure::{choose_columns, exposure_table};
 use super::geography::{
     is_east, no_degrees, onto_map, outward, refuse_long_way, rings_inward, row_inward, row_outward,
 };
 use super::geojson::{self, Feature, Ring, named_crs, read_features, read_polygons, ring_name};
+use super::geojson_points::Systems;
+use super::geotiff::same_crs;
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::source::Opened;
@@ -126,9 +129,17 @@ pub fn features(given: Given<'_>, axes: &[Axis]) -> Result<Vec<(Feature, Window)
     features.into_iter().enumerate().map(window).collect()
 }
 
-/// Refuses a border that says that it is in another system than the degrees of the axes. On a plane it is taken to be in that of the events.
+/// Refuses a border that says that it is in another system than the axes. On a plane whose system nobody knows it is taken to be in that.
 fn refuse_other_crs(file: &str, crs: Option<&str>, on: On<'_>) -> Result<(), Message> {
-    let (Some(crs), Some(_)) = (crs, on.north_first) else { return Ok(()) };
+    let Some(crs) = crs else { return Ok(()) };
+    if let Some(own) = on.axes.iter().find_map(|axis| axis.crs.as_ref()).filter(|own| !same_crs(own, crs)) {
+        return Err(message![
+            "{file} is in {crs}, and the events are in {own}: convert it, as with ogr2ogr -t_srs {own}"
+        ]);
+    }
+    if on.north_first.is_none() {
+        return Ok(());
+    }
     Err(message![
         "{file} is in {crs}, and the axes are degrees: convert the border to longitude and latitude (EPSG:4326), as with ogr2ogr -t_srs EPSG:4326"
     ])
@@ -256,6 +267,8 @@ pub struct Looks<'a> {
     pub repeats: usize,
     /// The table of exposures.
     pub exposure: Option<&'a str>,
+    /// Units of axes, and of the exposure.
+    pub units: &'a [String],
 }
 
 /// The window looked at so; what the user should know of the exposure joins the warnings.
@@ -265,15 +278,26 @@ pub fn looked_at(
     dates_only: &[bool],
     warnings: &mut Vec<Message>,
 ) -> Result<Window, InputError> {
-    let Looks { repeats, exposure } = looks;
+    let Looks { repeats, exposure, units } = looks;
     if repeats == 0 {
         return Err(message![Setting::Repeats.given(0), " means that nobody looked; give at least 1"].into());
     }
     let window = if repeats > 1 { window.with_repeats(repeats)? } else { window };
-    match exposure {
-        None => Ok(window),
-        Some(path) => exposed(window, path, dates_only, warnings),
+    let window = match exposure {
+        None => window,
+        Some(path) => exposed(window, path, dates_only, warnings)?,
+    };
+    Ok(with_unit_of_exposure(window, units)?)
+}
+
+/// The window with the unit of its exposure named, if one of the units is that: `exposure=person-years`.
+pub fn with_unit_of_exposure(window: Window, units: &[String]) -> Result<Window, Message> {
+    let Some(unit) = exposure_unit(units, window.axes())? else { return Ok(window) };
+    if window.exposure().is_some() {
+        return Ok(window.with_exposure_unit(Some(unit)));
     }
+    let given = Setting::Unit.given(format!("exposure={unit}"));
+    Err(message![given, ": there is no exposure; give one with ", Setting::Exposure, ", or leave its unit out"])
 }
 
 /// The window with the exposure in a file.
@@ -287,7 +311,8 @@ fn exposed(window: Window, path: &str, dates_only: &[bool], warnings: &mut Vec<M
     let columns = chosen.iter().map(own_column).chain([value]).collect();
     let time_unit = axes.iter().find_map(time_axis).map(|time| time.unit).unwrap_or_default();
     let dates = Dates { zone: axes.iter().find_map(time_axis).and_then(|time| time.zone), ..Dates::default() };
-    let options = ReadOptions { columns: Some(columns), time_unit, dates, ..ReadOptions::default() };
+    let systems = Systems::of(&axes);
+    let options = ReadOptions { columns: Some(columns), time_unit, dates, systems, ..ReadOptions::default() };
     let mut table = read_bytes(source, &bytes, &options)?;
     for (column, &r) in there.iter().enumerate() {
         onto_axis(&mut table, column, &axes[r], dates_only[r])?;

@@ -28,6 +28,10 @@ const MOST_PAUSES: usize = 24;
 const WEEK: f64 = 7.0;
 const MOST_WEEKS: i32 = 8;
 const QUIET: f64 = 0.1;
+/// A day of each week that is not silent but quieter: it has at most this part, and so few that none at all is not improbable.
+const QUIETER: f64 = 0.5;
+/// What a warning of a week that is missing says, for who has to tell it from others.
+const WEEK_IS_MISSING: &str = "a cycle of a day has no week";
 
 /// A stretch without events, and what others like it have.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,12 +59,22 @@ pub fn outage(posterior: &Posterior, events: &Points) -> Option<Message> {
     let is_weekend = |at: f64| time.is_some_and(|time| is_weekend(time.reading_at(at)));
     let Pauses { outages, weekly } = pauses(&times, &spans, cycle.period, &is_weekend);
     let ends = |pause: &Pause| [pause.from, pause.to].map(|at| place(axis, at));
-    if outages.is_empty() {
-        let [from, to] = ends(weekly.first().filter(|_| cycle.named == Some(NamedCycle::Day))?);
-        return Some(message![
-            "there is no event from {from} to {to}, nor at that time of other weeks, but a cycle of a day has no week: try ",
+    let of_week = weekly.first().filter(|_| cycle.named == Some(NamedCycle::Day)).map(|pause| {
+        let [from, to] = ends(pause);
+        let why = match is_weekly(pause, &times, &spans, cycle.period) {
+            Some(_) => "and other weeks have few or none at that time",
+            None => "which is a weekend",
+        };
+        message![
+            "there is no event from {from} to {to}, {why}: {WEEK_IS_MISSING}; try ",
             Setting::Cycle.given("day,week")
-        ]);
+        ]
+    });
+    if outages.is_empty() {
+        return of_week.map(|mut week| {
+            week.add(", and leave nothing out".to_string());
+            week
+        });
     }
     let named = outages.iter().map(|pause| {
         let [from, to] = ends(pause);
@@ -69,9 +83,14 @@ pub fn outage(posterior: &Posterior, events: &Points) -> Option<Message> {
     });
     let named = named.collect::<Vec<_>>().join(", nor ");
     let (then, them) = if outages.len() > 1 { ("at those times", "them") } else { ("then", "it") };
-    let mut said = message![
-        "there is no event {named}: if nothing could be recorded {then} (an outage), leave {them} out, because the cycle is learned from {them} too: "
-    ];
+    let also = if of_week.is_some() { "Nor is there one" } else { "there is no event" };
+    let mut said = of_week.map_or_else(Message::default, |mut week| {
+        week.add(". ".to_string());
+        week
+    });
+    said.add(message![
+        "{also} {named}: if nothing could be recorded {then} (an outage), leave {them} out, because the cycle is learned from {them} too: "
+    ]);
     let left = outages.iter().fold(spans, |spans, pause| cut(&spans, pause));
     if left.len() > MOST_STRETCHES {
         said.add(message!["repeat ", Setting::Window, " for what lies before and after {them}"]);
@@ -84,6 +103,11 @@ pub fn outage(posterior: &Posterior, events: &Points) -> Option<Message> {
         said.add(Setting::Window.given(show_box([span], window.axes())));
     }
     Some(said)
+}
+
+/// Whether a warning is that of a week which a cycle of a day does not have.
+pub(super) fn misses_week(warning: &str) -> bool {
+    warning.contains(WEEK_IS_MISSING)
 }
 
 /// Whether clocks that show this (microseconds since 1970, a Thursday) are on a Saturday or Sunday.
@@ -137,7 +161,8 @@ fn was_looked_at(spans: &[(f64, f64)], (from, to): (f64, f64)) -> bool {
     spans.iter().any(|(lo, hi)| *lo <= from && to <= *hi)
 }
 
-/// Whether all other weeks, of seven cycles, have next to no events where a pause is; nobody knows if no other week was looked at.
+/// Whether other weeks, of seven cycles, have next to no events where a pause is, or so few that one without any is no wonder; nobody knows if no other week was
+/// looked at.
 fn is_weekly(pause: &Pause, times: &[f64], spans: &[(f64, f64)], period: f64) -> Option<bool> {
     // The middle of it: weekends do not begin with the same minute.
     let margin = 0.25 * (pause.to - pause.from);
@@ -146,7 +171,13 @@ fn is_weekly(pause: &Pause, times: &[f64], spans: &[(f64, f64)], period: f64) ->
     let weeks = weeks.map(|by| (pause.from + margin + by, pause.to - margin + by));
     let seen: Vec<usize> = weeks.filter(|week| was_looked_at(spans, *week)).map(|week| count(times, week)).collect();
     let is_quiet = |seen: &usize| (*seen as f64) <= QUIET * usual;
-    (!seen.is_empty()).then(|| seen.iter().all(is_quiet))
+    let (weeks, events) = (seen.len() as f64, seen.iter().sum::<usize>() as f64);
+    let chances = (times.len() + spans.len()) as f64;
+    let is_quieter = || {
+        let log_p = events * (weeks / (weeks + 1.0)).ln() + chances.ln();
+        events <= QUIETER * usual * weeks && log_p >= IMPROBABLE.ln()
+    };
+    (!seen.is_empty()).then(|| seen.iter().all(is_quiet) || is_quieter())
 }
 
 /// The least probable pause between times in order, over stretches that were looked at, if it is improbable.
@@ -247,6 +278,16 @@ mod tests {
             times.retain(|t| !(15.2..16.2).contains(t));
             let found = pauses(&times, &[(0.0, 28.0)], 1.0, &|_| false).outages;
             assert!(found.len() == 1 && found[0].from < 15.25 && found[0].to > 16.15, "{found:?}");
+        }
+        // Weekends may be quiet without being silent.
+        for (seed, quiet) in (0..60).zip([0.03, 0.1, 0.2].into_iter().cycle()) {
+            let part = |t: f64| if t % 7.0 < 5.0 { 1.0 } else { quiet };
+            let mut times = Random(700 + seed).times(28.0, 120.0, |t| part(t) * busy(120.0, t));
+            let found = pauses(&times, &[(0.0, 28.0)], 1.0, &|_| false);
+            assert!(found.outages.is_empty(), "{quiet}: {found:?}");
+            times.retain(|t| !(15.2..16.2).contains(t));
+            let found = pauses(&times, &[(0.0, 28.0)], 1.0, &|_| false).outages;
+            assert!(found.len() == 1 && found[0].from < 15.25 && found[0].to > 16.15, "{quiet}: {found:?}");
         }
         // With one weekend alone, the calendar knows.
         let times = Random(7).times(11.0, 120.0, |t| if t % 7.0 < 5.0 { busy(120.0, t) } else { 0.0 });

@@ -8,6 +8,8 @@
 //! Memory: some 50 MB for a batch of text and its rows, whatever the size of the file.
 
 use super::events::refuse_counts;
+use super::geojson;
+use super::geojson_points::{self, Flat};
 use super::input_error::InputError;
 use super::parquet::Groups;
 use super::source::{Opened, endless};
@@ -16,7 +18,6 @@ use super::table::{
     not_utf8, text_of, unreadable,
 };
 use super::time::{TimeAxis, TimeUnit};
-use super::{geojson, geojson_points};
 use pointillist::internals::parallel;
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -130,6 +131,8 @@ pub struct Stream {
     /// What to say of the choice of columns.
     notes: Vec<super::message::Message>,
     options: ReadOptions,
+    /// The reference system that a GeoJSON document names, if it is not longitude and latitude.
+    crs: Option<String>,
     /// Rows that were taken, and rows that the filter left out.
     taken: u64,
     left_out: u64,
@@ -156,6 +159,7 @@ impl Stream {
             None => refuse_counts(&source, names.iter().map(String::as_str)),
         };
         let mut lines_of = source.clone();
+        let mut crs = None;
         let (names, dates, notes, body) = if opened.is_parquet() {
             let parquet = opened.parquet()?;
             refuse_counts_in(parquet.columns())?;
@@ -165,11 +169,13 @@ impl Stream {
             (groups.names(), groups.dates(), groups.notes(), Body::Parquet(Box::new(groups)))
         } else {
             let (bytes, points) = Bytes::of(opened)?;
-            if points.is_some() {
+            if let Some(points) = &points {
                 lines_of = geojson_points::lines_of(&source);
+                options.systems.check(&source, points.crs.as_deref())?;
+                crs = points.crs.clone();
             }
             let own = |columns| ReadOptions { columns: Some(columns), ..options.clone() };
-            let usual = points.as_ref().filter(|_| options.columns.is_none()).map(|_| own(geojson_points::columns()));
+            let usual = points.as_ref().filter(|_| options.columns.is_none()).map(|points| own(points.columns()));
             let text = match usual {
                 Some(usual) => Text::open(&lines_of, bytes, |_| usual.clone(), &usual)?,
                 None => Text::open(&lines_of, bytes, set_aside, options)?,
@@ -179,13 +185,31 @@ impl Stream {
             let dates = wanted.chosen.iter().map(|&column| layout.kinds[column] == Value::Date).collect();
             let (names, notes, text) = (wanted.names.clone(), wanted.notes.clone(), Box::new(text));
             let body = match points {
-                Some(features) => Body::Points(text, features),
+                Some(points) => Body::Points(text, points.features),
                 None => Body::Text(text),
             };
             (names, dates, notes, body)
         };
         let (most_bad, options) = (options.skip_bad, options.clone());
-        Ok(Self { source, lines_of, names, dates, body, most_bad, skipped: 0, notes, options, taken: 0, left_out: 0 })
+        Ok(Self {
+            source,
+            lines_of,
+            names,
+            dates,
+            body,
+            most_bad,
+            skipped: 0,
+            notes,
+            options,
+            crs,
+            taken: 0,
+            left_out: 0,
+        })
+    }
+
+    /// The reference system that a GeoJSON document names, if it is not longitude and latitude.
+    pub fn crs(&self) -> Option<&str> {
+        self.crs.as_deref()
     }
 
     /// What the user should know of how it is read.
@@ -322,8 +346,8 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Those of a table; of a GeoJSON document those of the table of its points, with the feature of each.
-    fn of(opened: Opened) -> Result<(Self, Option<Vec<u64>>), InputError> {
+    /// Those of a table; of a GeoJSON document those of the table of its points, with what else is known of these.
+    fn of(opened: Opened) -> Result<(Self, Option<Flat>), InputError> {
         let read = Arc::<AtomicU64>::default();
         if !opened.is_json() {
             let (size, is_gzip) = (opened.size(), opened.is_gzip());
@@ -331,13 +355,13 @@ impl Bytes {
         }
         let source = opened.source().to_string();
         let document = opened.document(geojson::GROWTH)?;
-        let (bytes, features) = match geojson_points::flat(&source, &document)? {
-            Some(points) => (points.text.into_bytes(), Some(points.features)),
+        let (bytes, points) = match geojson_points::flat(&source, &document)? {
+            Some(mut points) => (std::mem::take(&mut points.text).into_bytes(), Some(points)),
             // Who reads it as a table will say what it is.
             None => (document, None),
         };
         let input = Box::new(io::Cursor::new(bytes));
-        Ok((Self { input, is_gzip: false, read, size: None }, features))
+        Ok((Self { input, is_gzip: false, read, size: None }, points))
     }
 }
 

@@ -6,9 +6,10 @@
 use super::datasets::{self, Dataset};
 use super::events::{
     DRAW_COLUMN, EventSettings, Misplaced, Peeked, TRIAL_COLUMN, Words, axes, bounding_box, degrees, file_name, kept,
-    own_window, read_options, skipped,
+    on_map, own_window, read_options, skipped,
 };
 use super::geography::{self, Pair, SaidBy};
+use super::geojson_points::Systems;
 use super::input_error::InputError;
 use super::message::{Message, Setting};
 use super::observed::{self, Looks};
@@ -90,8 +91,9 @@ pub struct Tables {
     /// Its columns, and which hold dates.
     names: Vec<String>,
     dates: Vec<bool>,
-    /// The units that the settings name.
-    units: Vec<String>,
+    settings: EventSettings,
+    /// The reference system that they name, if it is that of a map.
+    crs: Option<String>,
     /// What the user should know of how they are read.
     notes: Vec<Message>,
 }
@@ -103,9 +105,12 @@ impl Tables {
         let dataset = if let [only] = &given[..] { datasets::find(only.path()) } else { None };
         let read = read_options(dataset, settings)?;
         let first = open(&mut given[0], &read)?;
+        let crs = first.crs().map(String::from);
+        // The others are in the same system.
+        let read = ReadOptions { systems: crs.clone().map_or(Systems::Degrees, Systems::Map), ..read };
         let (names, dates) = (first.names().to_vec(), first.dates().to_vec());
-        let (units, notes) = (settings.unit.clone(), first.notes().to_vec());
-        Ok(Self { given, dataset, read, first: Some(first), names, dates, units, notes })
+        let (settings, notes) = (settings.clone(), first.notes().to_vec());
+        Ok(Self { given, dataset, read, first: Some(first), names, dates, settings, crs, notes })
     }
 
     /// Whether a coordinate is a date.
@@ -177,7 +182,7 @@ impl Tables {
             None => plain,
         };
         let repeats = settings.repeats.unwrap_or(self.dataset.map_or(1, |set| set.repeats));
-        let looks = Looks { repeats, exposure: settings.exposure.as_deref() };
+        let looks = Looks { repeats, exposure: settings.exposure.as_deref(), units: &settings.unit };
         let window = observed::looked_at(plain, looks, &self.dates, &mut warnings)?;
         let cells = match cells {
             Some(text) => counts(Given { setting: Setting::Cells, text }, window.axes())?,
@@ -236,7 +241,7 @@ impl Tables {
     }
 
     fn axes(&self, time: &[Option<TimeAxis>]) -> Result<Vec<Axis>, Message> {
-        axes(&self.names, time, self.dataset, &self.units)
+        on_map(axes(&self.names, time, self.dataset, &self.settings.unit)?, self.crs.as_deref(), &self.settings)
     }
 
     /// For each table what part of all bytes comes before it, and what part it has; none if one of them has no size.

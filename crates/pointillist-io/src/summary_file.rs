@@ -281,7 +281,8 @@ fn difference(a: &Summary, b: &Summary) -> Option<(String, &'static [Setting])> 
     let (left, right) = (a.window(), b.window());
     // Maps about different places come from different windows.
     let kinds = |window: &Window| {
-        let kind = |axis: &Axis| (axis.name.clone(), axis.unit.clone(), axis.origin, axis.globe.is_some());
+        let kind =
+            |axis: &Axis| (axis.name.clone(), axis.unit.clone(), axis.origin, axis.globe.is_some(), axis.crs.clone());
         window.axes().iter().map(kind).collect::<Vec<_>>()
     };
     if kinds(left) != kinds(right) {
@@ -316,6 +317,7 @@ pub fn show_axes(window: &Window) -> String {
         (Some(unit), None) => format!("{} ({unit})", axis.name),
         (None, _) => axis.name.clone(),
     };
+    let shown = |axis: &Axis| shown(axis) + &axis.crs.as_ref().map(|crs| format!(" of {crs}")).unwrap_or_default();
     window.axes().iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 

@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind};
 use super::columns::number;
 use super::filter::{Cell, Clause, Filter};
 use super::geography::{inward, no_degrees, place_inward};
-use super::geojson_points::{self, Flat};
+use super::geojson_points::{self, Flat, Systems};
 use super::input_error::{InputError, shortened};
 use super::memory;
 use super::message::{Message, Setting};
@@ -76,6 +76,8 @@ pub struct ReadOptions {
     pub dates: Dates,
     /// Which rows are taken; all if there is none.
     pub filter: Option<Filter>,
+    /// Which reference systems the points of GeoJSON may be in.
+    pub systems: Systems,
 }
 
 /// How dates are written.
@@ -145,6 +147,8 @@ pub struct Table {
     pub left_out: u64,
     /// What the user should know of how it was read.
     pub notes: Vec<Message>,
+    /// The reference system that a GeoJSON document names, if it is not longitude and latitude.
+    pub crs: Option<String>,
 }
 
 /// What `path` is called in messages.
@@ -189,13 +193,14 @@ pub fn read_bytes(source: &str, bytes: &[u8], options: &ReadOptions) -> Result<T
 
 /// The events of a GeoJSON document, on the columns of their coordinates unless others are asked for.
 fn read_geojson(source: &str, points: Flat, options: &ReadOptions) -> Result<Table, InputError> {
-    let columns = options.columns.clone().unwrap_or_else(geojson_points::columns);
+    options.systems.check(source, points.crs.as_deref())?;
+    let columns = options.columns.clone().unwrap_or_else(|| points.columns());
     let options = ReadOptions { columns: Some(columns), ..options.clone() };
     // What a sentence may say of a line must be true.
     let table = read_bytes(&geojson_points::lines_of(source), points.text.as_bytes(), &options)?;
     let feature = |line: &u64| points.features.get(*line as usize - 2).copied().unwrap_or(*line);
     let lines = table.lines.iter().map(feature).collect();
-    Ok(Table { lines, counting: Counting::Features, source: source.to_string(), ..table })
+    Ok(Table { lines, counting: Counting::Features, source: source.to_string(), crs: points.crs, ..table })
 }
 
 /// The columns of a table, and which of them hold numbers or dates, so written.
@@ -1205,7 +1210,7 @@ impl Table {
         let Rows { values, lines, labels, left_out, .. } = rows;
         let (names, notes) = (wanted.names.clone(), wanted.notes.clone());
         let (dims, source) = (names.len(), source.to_string());
-        Self { names, rows: values, dims, lines, counting, skipped, time, labels, source, left_out, notes }
+        Self { names, rows: values, dims, lines, counting, skipped, time, labels, source, left_out, notes, crs: None }
     }
 }
 

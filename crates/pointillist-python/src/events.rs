@@ -211,6 +211,7 @@ pub struct Reading {
     units: Vec<String>,
     skip_bad: u64,
     geography: Option<String>,
+    crs: Option<String>,
 }
 
 impl Reading {
@@ -231,6 +232,7 @@ impl Reading {
             type_column: None,
             exposure: self.exposure,
             clip: self.clip,
+            crs: self.crs,
             time_unit: time_unit(&self.time_unit)?,
             time_zone: self.time_zone,
             unit: self.units,

@@ -28,6 +28,7 @@ pub fn fit_measured(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Posterior> {
+    let made_with = settings.made_with.clone();
     let (loaded, settings): (_, FitSettings) = (&events.0, settings.meant()?);
     let window = loaded.events.window();
     let covariates = covariates.read(&loaded.events)?;
@@ -43,7 +44,7 @@ pub fn fit_measured(
     };
     let measurements = Measurements::new(name, points, own).map_err(|error| refusal(error, &settings))?;
     let warnings: Vec<String> = loaded.warnings.iter().map(errors::spelled).collect();
-    let FittedMeasured { model, summary } = call::long(py, &Manner { progress, threads }, |watch| {
+    let FittedMeasured { mut model, summary } = call::long(py, &Manner { progress, threads }, |watch| {
         settings.check_cycles(window).map_err(errors::setting)?;
         let model = Model { covariates, ..settings.model(window.axes()).map_err(errors::of_setting)? };
         let mut told = |progress: &pointillist::Progress| watch.fit(progress);
@@ -51,6 +52,7 @@ pub fn fit_measured(
         let found = found.map_err(|error| refusal(error, &settings))?;
         Ok(FittedMeasured::new(found, &loaded.events, (&measurements, at_events), loaded.source.clone(), warnings))
     })?;
+    model.command = made_with;
     say(py, &summary.joint)?;
     Posterior::of_measured(model, summary)
 }

@@ -89,8 +89,9 @@ fn fitted<'a>(
 }
 
 /// Says what there is to say of a fit.
-fn said(py: Python<'_>, fitted: Fitted) -> PyResult<Posterior> {
-    let Fitted { model, summary } = fitted;
+fn said(py: Python<'_>, fitted: Fitted, made_with: Option<String>) -> PyResult<Posterior> {
+    let Fitted { mut model, summary } = fitted;
+    model.command = made_with;
     errors::warn(py, "PointillistWarning", summary.warnings.iter().cloned())?;
     errors::warn(py, "NotConvergedWarning", summary.not_converged().iter().map(errors::spelled))?;
     Ok(Posterior { file: model, summary, measured: None })
@@ -106,7 +107,7 @@ pub fn fit(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Posterior> {
-    let (loaded, settings) = (&events.0, settings.meant()?);
+    let (made_with, loaded, settings) = (settings.made_with.clone(), &events.0, settings.meant()?);
     let covariates = covariates.read(&loaded.events)?;
     let mut warnings: Vec<String> = loaded.warnings.iter().map(errors::spelled).collect();
     let fitted = call::long(py, &Manner { progress, threads }, |watch| {
@@ -120,7 +121,7 @@ pub fn fit(
         };
         fitted(&settings, covariates, window, watch, fit, subject)
     })?;
-    said(py, fitted)
+    said(py, fitted, made_with)
 }
 
 /// Fits a summary.
@@ -132,6 +133,7 @@ pub fn fit_summary(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Posterior> {
+    let made_with = settings.made_with.clone();
     let (file, settings): (&SummaryFile, _) = (&summary.0, settings.meant()?);
     let source = pointillist_io::summarise::names(&file.sources);
     let fitted = call::long(py, &Manner { progress, threads }, |watch| {
@@ -142,7 +144,7 @@ pub fn fit_summary(
         let subject = |fit: &Fit| Subject::of_summary(file, fit, source, Vec::new());
         fitted(&settings, Vec::new(), window, watch, fit, subject)
     })?;
-    said(py, fitted)
+    said(py, fitted, made_with)
 }
 
 /// Adds the events of a summary to those of a model, and goes on from it.
@@ -155,6 +157,7 @@ pub fn update(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Posterior> {
+    let made_with = settings.made_with.clone();
     let (before, settings) = (&before.file, settings.meant()?);
     let names = Names { model: "the model", summary: "the summary" };
     let file = added(before, new.0.clone(), names).map_err(errors::of_summary_file)?;
@@ -167,7 +170,7 @@ pub fn update(
         let subject = Subject::of_summary(&file, &done, source, Vec::new());
         Ok(Fitted::new(&model, done, subject))
     })?;
-    said(py, fitted)
+    said(py, fitted, made_with)
 }
 
 /// A text into a file, whole or not at all.
@@ -278,9 +281,15 @@ impl Posterior {
         let model = ModelFile { reference: Reference { crs, time_zone: None }, ..self.file.clone() };
         call::long(py, &Manner { progress, threads: None }, |watch| {
             let told = |part| watch.part(part);
-            let settings = pointillist_report::Settings { title, cells };
+            let settings = pointillist_report::Settings { title, cells, ..Default::default() };
             pointillist_report::page(&model, &settings, &Arguments, &told).map_err(errors::of_library)
         })
+    }
+
+    /// The call or the command that made it, if it is known.
+    #[getter]
+    fn made_with(&self) -> Option<String> {
+        self.file.command.clone()
     }
 
     #[getter]

@@ -29,6 +29,8 @@ pub struct Settings<'py> {
     errors: bool,
     max_evaluations: Option<usize>,
     exact: bool,
+    /// The call that asks for the fit.
+    pub made_with: Option<String>,
 }
 
 #[derive(FromPyObject)]

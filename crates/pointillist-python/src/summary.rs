@@ -28,7 +28,7 @@ pub fn summarise(
         Some(axes) => (axes.clone(), vec![false; axes.len()]),
         None => {
             let names = words.names.clone().unwrap_or_else(|| numbered(given.dims()));
-            meant.own_axes(&names, &words.units, words.time_unit()?).map_err(errors::setting)?
+            meant.own_axes(&names, words.time_unit()?).map_err(errors::setting)?
         }
     };
     let mut warnings = Vec::new();

@@ -44,6 +44,7 @@ pub fn fit_types(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<TypesPosterior> {
+    let made_with = settings.made_with.clone();
     let (loaded, settings): (_, FitSettings) = (&events.0, settings.meant()?);
     let labels = TypeLabels { names, kinds: loaded.trials.clone().unwrap_or_default() };
     let covariates = covariates.read(&loaded.events)?;
@@ -62,7 +63,8 @@ pub fn fit_types(
         let found = found.map_err(|error| refusal(error, &settings))?;
         Ok(FittedTypes::new(found, &loaded.events, labels, loaded.source.clone(), warnings))
     })?;
-    let FittedTypes { model, summary } = fitted;
+    let FittedTypes { mut model, summary } = fitted;
+    model.command = made_with;
     say(py, &summary.joint)?;
     TypesPosterior::with(model, summary)
 }

@@ -49,7 +49,7 @@ pub struct Words<'py> {
     exposure: Option<Exposure<'py>>,
     /// Names of axes.
     pub names: Option<Vec<String>>,
-    /// Units of axes, as in `t=s`.
+    /// Units of axes, as in `t=s`, and of the exposure.
     pub units: Vec<String>,
     time_unit: String,
     time_zone: Option<String>,
@@ -85,7 +85,8 @@ impl Words<'_> {
         let exposure = self.exposure.as_ref().map(Exposure::meant).transpose()?;
         let geography = geography(self.meant_geography.as_deref())?;
         let time_zone = self.time_zone()?;
-        Ok(WindowWords { parts: self.parts.iter().map(part).collect(), looked, exposure, geography, time_zone })
+        let (parts, units) = (self.parts.iter().map(part).collect(), self.units.clone());
+        Ok(WindowWords { parts, looked, exposure, units, geography, time_zone })
     }
 
     /// The axes that a window has which was on axes before.
@@ -153,7 +154,7 @@ pub fn instants<'py>(
 pub fn resolve_window(py: Python<'_>, words: Words<'_>, dims: usize) -> PyResult<Window> {
     let meant = words.meant()?;
     let names = words.names.clone().unwrap_or_else(|| numbered(dims));
-    let (axes, dates) = meant.own_axes(&names, &words.units, words.time_unit()?).map_err(errors::setting)?;
+    let (axes, dates) = meant.own_axes(&names, words.time_unit()?).map_err(errors::setting)?;
     let mut warnings = Vec::new();
     let window = meant.of_events(&axes, &dates, None, &mut warnings).map_err(errors::of_window)?;
     errors::warn_of(py, &warnings)?;
@@ -232,6 +233,12 @@ impl Window {
             self.0.axes().iter().position(|axis| axis.globe.is_some_and(|globe| globe.direction == direction))
         };
         Some((along(Direction::East)?, along(Direction::North)?))
+    }
+
+    /// The reference system of the map that its axes are on, if it is known to them.
+    #[getter]
+    fn crs(&self) -> Option<String> {
+        self.0.axes().iter().find_map(|axis| axis.crs.clone())
     }
 
     /// Boxes around its pieces, each with how often it was looked at.

@@ -323,7 +323,7 @@
         start += count;
       }
     };
-    const { canvas, redraw } = canvasIn(section, "The rate with its bands of 50 and 90 %, and the events below. Arrow keys move the reading, plus and minus zoom, 0 shows all.", width => clamp(width * 0.5, 260, 440) + rug, (c, width, height) => {
+    const { canvas, redraw } = canvasIn(section, `The ${data.quantity} with its bands of 50 and 90 %${data.events ? ", and the events below" : ""}. Arrow keys move the reading, plus and minus zoom, 0 shows all.`, width => clamp(width * 0.5, 260, 440) + rug, (c, width, height) => {
       let top = 0;
       for (let i = 0; i < x.length; i++) if (x[i] >= view[0] && x[i] <= view[1]) top = Math.max(top, layers.q95[i], layers.mean[i]);
       top = top > 0 ? 1.05 * top : 1;
@@ -459,7 +459,7 @@
     const exceed = data.exceed ? await inflate(data.exceed.shares) : null;
     const points = data.events ? [await between(data.events.at[0], x0, x1), await between(data.events.at[1], y0, y1)] : null;
     const times = data.events && data.events.at[2] ? await between(data.events.at[2], ...data.box[2]) : null;
-    const names = { mean: "mean", sd: "standard deviation", q05: "5 % quantile", q50: "median", q95: "95 % quantile", exceed: "probability that the rate exceeds a threshold" };
+    const names = { mean: "mean", sd: "standard deviation", q05: "5 % quantile", q50: "median", q95: "95 % quantile", exceed: `probability that the ${data.quantity} exceeds a threshold` };
     let layer = "mean", slice = 0, threshold = data.exceed ? data.exceed.thresholds.length >> 1 : 0, log = false, cursor = null, view = { x: x0, y: y0, w: x1 - x0, h: y1 - y0 };
 
     // Over time the page opens where the rate is highest: the first slice may be a night.
@@ -511,9 +511,10 @@
       c.putImageData(image, 0, 0);
     };
     let box, toX, toY;
-    // Over time a part is shown in the slices that it holds.
+    // A slice stands for what is nearer to it than to the others. Over time a part is shown in the slices that it holds.
+    const ends = i => [i > 0 ? 0.5 * (data.times[i - 1] + data.times[i]) : data.box[2][0], i + 1 < nt ? 0.5 * (data.times[i] + data.times[i + 1]) : data.box[2][1]];
     const isShown = bin => nt === 1 || (centre(2, slice) >= bin.at[2][0] && centre(2, slice) < bin.at[2][1]);
-    const { canvas, redraw } = canvasIn(section, "A map of the rate. Arrow keys move the reading, plus and minus zoom, 0 shows all.", width => clamp((width - 80) * data.aspect + 70, 220, 900), (c, width, height) => {
+    const { canvas, redraw } = canvasIn(section, `A map of the ${data.quantity}. Arrow keys move the reading, plus and minus zoom, 0 shows all.`, width => clamp((width - 46) * data.aspect + 70, 220, 900), (c, width, height) => {
       const yTicks = ticksOf(data.axes[1], view.y, view.y + view.h, height / 70);
       const left = widest(c, yTicks) + 14;
       // As large as fits, with the right proportions.
@@ -533,11 +534,11 @@
         c.closePath(); c.stroke();
       }
       if (points && dots.checked) {
-        const half = times ? 0.5 * (data.box[2][1] - data.box[2][0]) / nt : 0, middle = times ? centre(2, slice) : 0;
+        const [from, to] = times ? ends(slice) : [];
         c.fillStyle = "#ffffff"; c.strokeStyle = "#000000"; c.lineWidth = 0.75;
         const size = (points[0].length > 2000 ? 1.2 : 2) * clamp(w / 600, 0.6, 1);
         for (let i = 0; i < points[0].length; i++) {
-          if (times && Math.abs(times[i] - middle) > half) continue;
+          if (times && (times[i] < from || times[i] > to)) continue;
           c.beginPath(); c.arc(toX(points[0][i]), toY(points[1][i]), size, 0, 7); c.fill(); c.stroke();
         }
       }
@@ -572,7 +573,7 @@
     const values = readout(section);
     section.insertBefore(values, controls.nextSibling);
 
-    const centre = (r, i) => data.box[r][0] + (data.box[r][1] - data.box[r][0]) * (i + 0.5) / data.cells[r];
+    const centre = (r, i) => r === 2 ? data.times[i] : data.box[r][0] + (data.box[r][1] - data.box[r][0]) * (i + 0.5) / data.cells[r];
     const say = () => {
       if (cursor === null) { values.textContent = "Point at the map, or move over it with the arrow keys, to read its values."; return; }
       const v = name => short(valueAt(name, cursor)), x = centre(0, cursor % nx), y = centre(1, Math.floor(cursor / nx));
@@ -587,7 +588,7 @@
       logs.parentElement.hidden = layer === "exceed";
       if (exceed) bar_text.textContent = short(data.exceed.thresholds[threshold]) + " " + data.rate_unit;
       if (nt > 1) clock_text.textContent = place(data.axes[2], centre(2, slice));
-      legend_text.textContent = layer === "exceed" ? `${names.exceed}: ${bar_text.textContent}` : `${names[layer]} of the rate, ${data.rate_unit}` + (data.events_note ? ". " + data.events_note : "");
+      legend_text.textContent = layer === "exceed" ? `${names.exceed}: ${bar_text.textContent}` : `${names[layer]} of the ${data.quantity}, ${data.rate_unit}` + (data.events_note ? ". " + data.events_note : "");
       paint(); redraw(); legend.redraw(); say();
     };
     const look = (i, j) => { cursor = clamp(j, 0, ny - 1) * nx + clamp(i, 0, nx - 1); say(); redraw(); };
@@ -627,9 +628,10 @@
     log = logs.checked = sorted.length > 0 && sorted[sorted.length - 1] > 30 * sorted[sorted.length >> 1];
     update();
     const cellOf = (r, v) => clamp(Math.floor((v - data.box[r][0]) / (data.box[r][1] - data.box[r][0]) * data.cells[r]), 0, data.cells[r] - 1);
+    const sliceOf = v => data.times.reduce((best, t, i) => Math.abs(t - v) < Math.abs(data.times[best] - v) ? i : best, 0);
     const middle = ([lo, hi]) => 0.5 * (lo + hi);
     if (bins.length) listAnomalies(section, bin => {
-      if (nt > 1) { slice = cellOf(2, middle(bin.at[2])); clock.value = slice; }
+      if (nt > 1) { slice = sliceOf(middle(bin.at[2])); clock.value = slice; }
       show(x0, y0, 1); update(); look(cellOf(0, middle(bin.at[0])), cellOf(1, middle(bin.at[1]))); canvas.scrollIntoView({ block: "nearest" });
     });
     residuals();

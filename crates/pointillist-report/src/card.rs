@@ -1,20 +1,24 @@
 //! What the fit said of itself, as HTML: a table, warnings, and the command.
 
-use super::escaped;
-use pointillist_io::fit_summary::Summary;
+use super::{Settings, escaped};
+use pointillist_io::fit_summary::{Summary, WindowSummary};
 use pointillist_io::joint_summary::Row;
 use pointillist_io::measured::MeasuredSummary;
 use pointillist_io::types::TypesSummary;
-use pointillist_io::{ModelFile, Spelling, show_window};
+use pointillist_io::{ModelFile, Spelling};
 use serde::Deserialize;
 
 /// One sentence under the heading.
-pub fn lead(model: &ModelFile, summary: Option<&Summary>) -> String {
+pub fn lead(model: &ModelFile, summary: Option<&Summary>, settings: &Settings) -> String {
+    let own = || WindowSummary::new(model.posterior.window(), None).reach();
+    let reach = summary.map_or_else(own, |summary| summary.window.reach());
+    if settings.ratio.is_some() {
+        return format!("{}, {reach}", model.source);
+    }
     let events = match model.event_count {
         1 => "1 event".to_string(),
         count => format!("{count} events"),
     };
-    let reach = summary.map_or_else(|| show_window(model.posterior.window()), |summary| summary.window.reach());
     format!("{events}, {reach}")
 }
 
@@ -31,7 +35,12 @@ fn said(model: &ModelFile, summary: Option<&Summary>, spelling: &impl Spelling) 
 }
 
 /// All of it, with a warning about the page itself.
-pub fn card(model: &ModelFile, summary: Option<&Summary>, of_page: Option<String>, spelling: &impl Spelling) -> String {
+pub fn card(
+    model: &ModelFile,
+    summary: Option<&Summary>,
+    (settings, of_page): (&Settings, Option<String>),
+    spelling: &impl Spelling,
+) -> String {
     let Some((mut warnings, rows)) = said(model, summary, spelling) else { return String::new() };
     warnings.extend(of_page);
     let mut html = String::new();
@@ -46,7 +55,9 @@ pub fn card(model: &ModelFile, summary: Option<&Summary>, of_page: Option<String
     let row = |name: &str, value: &str| {
         format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name), escaped(value))
     };
-    html += &row("events", &format!("{} from {}", model.event_count, model.source));
+    if settings.ratio.is_none() {
+        html += &row("events", &format!("{} from {}", model.event_count, model.source));
+    }
     rows.iter().for_each(|(name, value)| html += &row(name, value));
     if let Some(crs) = &model.reference.crs {
         html += &row("coordinates", crs);

@@ -1,12 +1,12 @@
 //! The numbers of a page: the rate along a line, or on the cells of a map, with its uncertainty; events; rescaled times.
 
-use super::{looked_at, pack};
+use super::{Settings, looked_at, pack};
 use pointillist::watch::PartWatch;
 use pointillist::window::Span;
 use pointillist::{Axis, Points, Posterior, Rate, Result, Window};
 use pointillist_io::fit_summary::rate_unit;
 use pointillist_io::geography::outward;
-use pointillist_io::sampling::{LineSampling, along, shortest_period, step, too_far_apart};
+use pointillist_io::sampling::{LineSampling, along, shortest_period, too_far_apart};
 use pointillist_io::{KeptEvents, ModelFile, time_axis};
 use serde_json::{Map, Value, json};
 
@@ -26,16 +26,18 @@ const LAYERS: f64 = 0.4;
 const MOST_EVENTS: usize = 5000;
 
 /// All of them.
-pub fn of(model: &ModelFile, cells: usize, watch: &PartWatch<'_>) -> Result<Value> {
+pub fn of(model: &ModelFile, settings: &Settings, watch: &PartWatch<'_>) -> Result<Value> {
     let window = model.posterior.window();
     let mut data = Map::new();
-    data.insert("rate_unit".into(), rate_unit(window).into());
+    let unit = settings.ratio.clone().unwrap_or_else(|| rate_unit(window));
+    data.insert("rate_unit".into(), unit.into());
+    data.insert("quantity".into(), if settings.ratio.is_some() { "ratio" } else { "rate" }.into());
     let spans = window.bounding_box();
     data.insert("axes".into(), window.axes().iter().zip(&spans).map(|(one, span)| axis(one, span)).collect());
     let first = |done: f64| watch(LAYERS * done);
     match window.dims() {
-        1 => line(model, &mut data, &first)?,
-        2 | 3 => map(model, cells, &mut data, &first)?,
+        1 => line(model, settings, &mut data, &first)?,
+        2 | 3 => map(model, settings, &mut data, &first)?,
         _ => {
             data.insert("kind".into(), "none".into());
         }
@@ -84,7 +86,7 @@ fn packed(layers: &[(String, Vec<f64>)]) -> Value {
 
 // ---- A line
 
-fn line(model: &ModelFile, data: &mut Map<String, Value>, watch: &PartWatch<'_>) -> Result<()> {
+fn line(model: &ModelFile, settings: &Settings, data: &mut Map<String, Value>, watch: &PartWatch<'_>) -> Result<()> {
     let posterior = &model.posterior;
     let stretches = posterior.window().stretches();
     let places = along(&stretches, LineSampling::of(posterior).points);
@@ -96,7 +98,7 @@ fn line(model: &ModelFile, data: &mut Map<String, Value>, watch: &PartWatch<'_>)
     data.insert("gaps".into(), stretches.windows(2).map(|pair| json!([pair[0].1, pair[1].0])).collect());
     data.insert("layers".into(), packed(&layers));
     let ends = (stretches[0].0, stretches[stretches.len() - 1].1);
-    if let Some(events) = shown_events(model, data) {
+    if let Some(events) = shown_events(model, settings, data) {
         let mut shown = json!({ "at": pack::between(&events.points.axis(0), ends.0, ends.1) });
         if let Some(trials) = &events.trials {
             shown["trials"] = pack::whole(trials).into();
@@ -115,7 +117,10 @@ fn line(model: &ModelFile, data: &mut Map<String, Value>, watch: &PartWatch<'_>)
 }
 
 /// The events to show, and a word where these are not all.
-fn shown_events(model: &ModelFile, data: &mut Map<String, Value>) -> Option<KeptEvents> {
+fn shown_events(model: &ModelFile, settings: &Settings, data: &mut Map<String, Value>) -> Option<KeptEvents> {
+    if settings.ratio.is_some() {
+        return None;
+    }
     let Some(events) = &model.events else {
         data.insert("events_note".into(), "There are too many events to show them.".into());
         return None;
@@ -135,14 +140,18 @@ fn shown_events(model: &ModelFile, data: &mut Map<String, Value>) -> Option<Kept
 
 // ---- A map, perhaps over time
 
-fn map(model: &ModelFile, wanted: usize, data: &mut Map<String, Value>, watch: &PartWatch<'_>) -> Result<()> {
+fn map(model: &ModelFile, settings: &Settings, data: &mut Map<String, Value>, watch: &PartWatch<'_>) -> Result<()> {
     let (posterior, window) = (&model.posterior, model.posterior.window());
     let spans = window.bounding_box();
     let stretch = stretch(window);
     let aspect = spans[1].length() * stretch / spans[0].length();
-    let cells = cells(wanted, aspect, slices(posterior));
+    let times = times(posterior, settings);
+    let cells = cells(settings.cells, aspect, times.as_ref().map(Vec::len));
     // Centres of cells: x fastest, then y, then time.
-    let centre = |r: usize, i: usize| spans[r].lo + spans[r].length() * (i as f64 + 0.5) / cells[r] as f64;
+    let centre = |r: usize, i: usize| match &times {
+        Some(times) if r == 2 => times[i],
+        _ => spans[r].lo + spans[r].length() * (i as f64 + 0.5) / cells[r] as f64,
+    };
     let total: usize = cells.iter().product();
     let place = |mut cell: usize| {
         let mut row = Vec::with_capacity(cells.len());
@@ -172,13 +181,14 @@ fn map(model: &ModelFile, wanted: usize, data: &mut Map<String, Value>, watch: &
     let layers: Vec<_> = layers.into_iter().map(|(name, values)| (name, spread(&values))).collect();
     data.insert("kind".into(), "map".into());
     data.insert("cells".into(), cells.clone().into());
+    data.insert("times".into(), times.clone().into());
     data.insert("box".into(), spans.iter().map(|span| json!([span.lo, span.hi])).collect());
     data.insert("aspect".into(), aspect.clamp(0.3, 1.5).into());
     data.insert("stretch".into(), stretch.into());
     data.insert("border".into(), json!(window.rings()));
     data.insert("layers".into(), packed(&layers));
     data.insert("exceed".into(), json!({ "thresholds": thresholds, "shares": pack::bytes(&shares) }));
-    if let Some(events) = shown_events(model, data) {
+    if let Some(events) = shown_events(model, settings, data) {
         let along = |r: usize| pack::between(&events.points.axis(r), spans[r].lo, spans[r].hi);
         let at: Vec<String> = (0..cells.len()).map(along).collect();
         data.insert("events".into(), json!({ "at": at }));
@@ -186,7 +196,14 @@ fn map(model: &ModelFile, wanted: usize, data: &mut Map<String, Value>, watch: &
     Ok(())
 }
 
-/// Into how many slices the third axis is cut, if there is one: so many that a cycle is seen as one.
+/// Where the third axis is cut, if there is one: as it was asked for, else in the middle of even parts.
+fn times(posterior: &Posterior, settings: &Settings) -> Option<Vec<f64>> {
+    let (count, span) = (slices(posterior)?, posterior.window().bounding_box()[2]);
+    let even = || (0..count).map(|i| span.lo + span.length() * (i as f64 + 0.5) / count as f64).collect();
+    Some(settings.times.clone().unwrap_or_else(even))
+}
+
+/// How many slices the third axis has, if there is one and nobody says: so many that a cycle is seen as one.
 fn slices(posterior: &Posterior) -> Option<usize> {
     let span = *posterior.window().bounding_box().get(2)?;
     let needed =
@@ -195,9 +212,12 @@ fn slices(posterior: &Posterior) -> Option<usize> {
 }
 
 /// What to know of a page because its model repeats itself more often than the page can show.
-pub fn warning(posterior: &Posterior) -> Option<String> {
-    match slices(posterior) {
-        Some(slices) => too_far_apart(posterior, 2, step(posterior.window(), 2, slices)),
+pub fn warning(posterior: &Posterior, settings: &Settings) -> Option<String> {
+    match times(posterior, settings) {
+        Some(times) => {
+            let steps = times.windows(2).map(|pair| pair[1] - pair[0]);
+            too_far_apart(posterior, 2, steps.reduce(f64::max)?)
+        }
         None => LineSampling::warning(posterior),
     }
 }

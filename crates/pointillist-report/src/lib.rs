@@ -25,6 +25,10 @@ pub struct Settings {
     pub title: Option<String>,
     /// About how many cells a map has on each side.
     pub cells: usize,
+    /// Places of a third axis at which a map is shown, rising; even ones without.
+    pub times: Option<Vec<f64>>,
+    /// What the numbers are, where they are no rate but a ratio of two.
+    pub ratio: Option<String>,
 }
 
 impl Settings {
@@ -32,25 +36,28 @@ impl Settings {
     pub const CELLS: usize = 200;
     /// … and at most.
     pub const MOST_CELLS: usize = 400;
+    /// Maps over time, at most.
+    pub const MOST_TIMES: usize = 200;
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { title: None, cells: Self::CELLS }
+        Self { title: None, cells: Self::CELLS, times: None, ratio: None }
     }
 }
 
 /// The page of a model. Settings in its advice are spelled so; `watch` hears which part is done.
 pub fn page(model: &ModelFile, settings: &Settings, spelling: &impl Spelling, watch: &PartWatch<'_>) -> Result<String> {
-    let title = settings.title.clone().unwrap_or_else(|| format!("Intensity of {}", model.source));
+    let what = settings.ratio.as_ref().map_or("Intensity of", |_| "Rate of");
+    let title = settings.title.clone().unwrap_or_else(|| format!("{what} {}", model.source));
     let summary = Summary::deserialize(&model.summary).ok();
-    let data = layers::of(model, settings.cells, watch)?;
+    let data = layers::of(model, settings, watch)?;
     // Nothing in the data may end its script.
     let data = data.to_string().replace('<', "\\u003c");
     let parts = [
         ("title", escaped(&title)),
-        ("lead", escaped(&card::lead(model, summary.as_ref()))),
-        ("card", card::card(model, summary.as_ref(), warning(model), spelling)),
+        ("lead", escaped(&card::lead(model, summary.as_ref(), settings))),
+        ("card", card::card(model, summary.as_ref(), (settings, warning(model, settings)), spelling)),
         ("version", env!("CARGO_PKG_VERSION").into()),
         ("style", STYLE.into()),
         ("data", data),
@@ -60,8 +67,8 @@ pub fn page(model: &ModelFile, settings: &Settings, spelling: &impl Spelling, wa
 }
 
 /// What to know of the page of a model beside what its fit said.
-pub fn warning(model: &ModelFile) -> Option<String> {
-    layers::warning(&model.posterior)
+pub fn warning(model: &ModelFile, settings: &Settings) -> Option<String> {
+    layers::warning(&model.posterior, settings)
 }
 
 /// The page with its parts. Each place is filled once, so that nothing in a part is taken for a place.

@@ -16,6 +16,8 @@ use pointillist_plot::{Band, Curve, CurveFigure, Figure, StackFigure};
 /// Places of a cycle in a picture, and of a trend, which changes slowly.
 pub(super) const CYCLE_PLACES: usize = 168;
 const TREND_PLACES: usize = 300;
+/// Names of parts that are longer together do not fit into a heading.
+const LONGEST: usize = 24;
 
 /// f at points, and each component of it.
 pub fn columns(posterior: &Posterior, points: &Points, quantiles: &str) -> Result<Vec<Column>, Failure> {
@@ -60,11 +62,31 @@ pub fn picture(model: &ModelFile, band: (f64, f64), title: Option<String>) -> Re
             None => of_trend(posterior, component, band, &told),
         }
     };
+    let named = |one: (usize, &Component), watch: &PartWatch<'_>| {
+        Ok(CurveFigure { title: heading(one.0, &components), ..panel(one, watch)? })
+    };
     let panels = shown(figure::DRAWING, |watch| {
-        components.iter().enumerate().map(|one| panel(one, watch)).collect::<Result<_, Failure>>()
+        components.iter().enumerate().map(|one| named(one, watch)).collect::<Result<_, Failure>>()
     })?;
     let title = title.unwrap_or_else(|| format!("Components of {}", model.source));
     Ok(Figure::Stack(StackFigure { title, maps: Vec::new(), panels }))
+}
+
+/// What a panel shows. It is no rate that ever was: parts add up in f, and the rate at the average of the others is not the average rate over them.
+fn heading(number: usize, components: &[Component]) -> String {
+    let others = components.iter().enumerate().filter(|(other, _)| *other != number).map(|(_, one)| one.name.as_str());
+    let (name, others) = (&components[number].name, others.collect::<Vec<_>>());
+    if others.is_empty() {
+        return name.clone();
+    }
+    let told = others.join(" and ");
+    let (all, average) = match others.len() {
+        1 if told.len() <= LONGEST => (told, "its"),
+        _ if told.len() <= LONGEST => (told, "their"),
+        _ => ("all others".into(), "their"),
+    };
+    let them = if average == "its" { "it" } else { "them" };
+    format!("{name}: the rate if {all} stood at {average} average, not the average over {them}")
 }
 
 /// What does not repeat itself, over the window.
@@ -82,7 +104,7 @@ fn of_trend(
     let x = figure::with_gaps(&stretches, &places);
     let gaps = stretches.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect();
     let curve = curve(x, &at, band, |values| figure::interrupted(values, &places));
-    Ok(CurveFigure { gaps, calendar, ..panel(posterior, component, x_label, curve) })
+    Ok(CurveFigure { gaps, calendar, ..panel(posterior, x_label, curve) })
 }
 
 /// One cycle, averaged over those in the window.
@@ -118,12 +140,12 @@ pub(super) fn cycle_panel(
     };
     let x = parts.iter().map(|part| part * cycle.period).collect();
     let curve = curve(x, at, band, <[f64]>::to_vec);
-    CurveFigure { labels, ..panel(posterior, component, x_label, curve) }
+    CurveFigure { labels, ..panel(posterior, x_label, curve) }
 }
 
-pub(super) fn panel(posterior: &Posterior, component: &Component, x_label: String, curve: Curve) -> CurveFigure {
+pub(super) fn panel(posterior: &Posterior, x_label: String, curve: Curve) -> CurveFigure {
     CurveFigure {
-        title: component.name.clone(),
+        title: String::new(),
         x_label,
         y_label: rate_unit(posterior.window()),
         curves: vec![curve],

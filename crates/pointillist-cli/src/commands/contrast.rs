@@ -206,7 +206,11 @@ pub fn check_same_axes(
         return Err(format!("{second} cannot be held beside {first}: {why}; fit both with the same --time-zone").into());
     }
     let units = |window: &Window| {
-        window.axes().iter().map(|a| (a.name.clone(), a.unit.clone(), a.globe.is_some())).collect::<Vec<_>>()
+        window
+            .axes()
+            .iter()
+            .map(|a| (a.name.clone(), a.unit.clone(), a.globe.is_some(), a.crs.clone()))
+            .collect::<Vec<_>>()
     };
     let origins = |window: &Window| window.axes().iter().map(|axis| axis.origin).collect::<Vec<_>>();
     let remedy = match of_origins {

@@ -136,7 +136,7 @@ impl Times {
     }
 
     /// The places on an axis from `lo` to `hi`.
-    fn places(&self, lo: f64, hi: f64) -> Vec<f64> {
+    pub fn places(&self, lo: f64, hi: f64) -> Vec<f64> {
         match self {
             Self::Even(count) => (0..*count).map(|i| lo + (hi - lo) * (i as f64 + 0.5) / *count as f64).collect(),
             Self::At(places) => places.clone(),

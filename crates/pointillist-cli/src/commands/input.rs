@@ -64,6 +64,7 @@ impl EventOptions {
             type_column: None,
             exposure: self.exposure.clone(),
             clip: self.clip,
+            crs: self.crs.clone(),
             time_unit: self.time_unit,
             time_zone: self.time_zone.clone(),
             unit: self.unit.clone(),

@@ -72,7 +72,8 @@ fn crs(model: &ModelFile, in_degrees: bool, context: &Context) -> Crs {
     if let Some(globe) = axes.iter().find_map(|axis| axis.globe) {
         return if in_degrees { Crs::Epsg(WGS84) } else { Crs::Globe(globe) };
     }
-    if let Some(name) = &model.reference.crs {
+    // What the axes say holds wherever the model has been since.
+    if let Some(name) = axes.iter().find_map(|axis| axis.crs.as_ref()).or(model.reference.crs.as_ref()) {
         return Crs::named(name).unwrap_or_else(|| {
             context.warn("the model's reference system has no number in the register of EPSG, so the file says nothing of it: set it where the file is opened");
             Crs::Unknown

@@ -79,7 +79,8 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
         measured::refuse_rates(values.name(), &given)?;
         look.values = Some(values);
     }
-    let is_of_values = look.values.is_some();
+    // How uncertain a value is has its zero, as a rate has.
+    let is_of_values = look.values.is_some() && look.show != Quantity::Sd;
     if args.figure.mark_anomalies {
         look.anomalies = anomalies(args, &model, context)?;
     }
@@ -223,7 +224,7 @@ fn overlaid(
     Ok(figure)
 }
 
-/// From the lowest to the highest end of a band: for values 0 is no place to begin.
+/// From a little below the lowest to a little above the highest end of a band: for values 0 is no place to begin.
 fn reach(figure: &CurveFigure) -> Option<(f64, f64)> {
     let ends = |curve: &Curve| {
         let band = curve.band.iter().flat_map(|band| band.lower.iter().chain(&band.upper)).copied();
@@ -231,7 +232,8 @@ fn reach(figure: &CurveFigure) -> Option<(f64, f64)> {
     };
     let ends = figure.curves.iter().flat_map(ends).filter(|value| value.is_finite());
     let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
-    (low < high).then_some((low, high))
+    let room = 0.05 * (high - low);
+    (low < high).then_some((low - room, high + room))
 }
 
 /// By the end of the name.

@@ -6,6 +6,7 @@ use crate::args::{FigureOptions, PaletteName, PointsName};
 use crate::io;
 use pointillist::{Axis, Window};
 use pointillist_plot::{EventsShown, Mark, Palette, Size, Style};
+use std::ops::RangeInclusive;
 
 /// Columns of journals, in millimetres.
 const ONE_COLUMN: f64 = 85.0;
@@ -132,22 +133,36 @@ pub fn until(options: &FigureOptions, window: &Window) -> Result<Option<f64>, Fa
 
 /// Where the last axis of a window is cut.
 pub fn times(options: &FigureOptions, window: &Window) -> Result<Times, Failure> {
-    if let Some(text) = &options.at_times {
+    cut(options.times.as_deref(), options.at_times.as_deref(), window, 1..=MOST_TIMES)
+}
+
+/// The same into so many maps.
+pub fn cut(
+    times: Option<&str>,
+    at_times: Option<&str>,
+    window: &Window,
+    count: RangeInclusive<usize>,
+) -> Result<Times, Failure> {
+    let (least, most) = (count.start(), count.end());
+    if let Some(text) = at_times {
         let option = format!("--at-times {text}");
         let last = window.dims() - 1;
         let (axis, span) = (&window.axes()[last], window.bounding_box()[last]);
         let place = |at: &str| place_inside(&option, at.trim(), axis, (span.lo, span.hi));
         let places = text.split(',').map(place).collect::<Result<Vec<_>, _>>()?;
         return match places.len() {
-            1..=MOST_TIMES if io::spec::repeated(&places).is_none() => Ok(Times::At(places)),
-            1..=MOST_TIMES => Err(format!("{option}: a place is given twice; give it once").into()),
-            many => Err(format!("{option}: {many} maps are too many; ask for at most {MOST_TIMES}").into()),
+            many if many > *most => Err(format!("{option}: {many} maps are too many; ask for at most {most}").into()),
+            few if few < *least => Err(format!("{option}: give at least {least} places").into()),
+            _ if io::spec::repeated(&places).is_some() => {
+                Err(format!("{option}: a place is given twice; give it once").into())
+            }
+            _ => Ok(Times::At(places)),
         };
     }
-    let Some(text) = &options.times else { return Ok(Times::default()) };
+    let Some(text) = times else { return Ok(Times::default()) };
     match text.trim().parse() {
-        Ok(count @ 1..=MOST_TIMES) => Ok(Times::Even(count)),
-        _ => Err(format!("--times {text}: give a number of maps from 1 to {MOST_TIMES}").into()),
+        Ok(number) if count.contains(&number) => Ok(Times::Even(number)),
+        _ => Err(format!("--times {text}: give a number of maps from {least} to {most}").into()),
     }
 }
 

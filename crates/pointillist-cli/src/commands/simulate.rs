@@ -292,7 +292,7 @@ fn place(option: &str, args: &SimulateArgs, context: &Context) -> Result<Window,
     let plain =
         observed::union(Setting::Window, &args.window, On { axes: &axes, dates_only: &dates_only, north_first: None })?;
     refuse_no_degrees(&plain)?;
-    let looks = Looks { repeats: args.repeats.unwrap_or(1), exposure: args.exposure.as_deref() };
+    let looks = Looks { repeats: args.repeats.unwrap_or(1), exposure: args.exposure.as_deref(), units: &[] };
     let mut warnings = Vec::new();
     let window = observed::looked_at(plain, looks, &dates_only, &mut warnings)?;
     warnings.iter().for_each(|warning| context.warn(&spelled(warning)));

@@ -79,8 +79,8 @@ impl Goodness {
     /// A p-value below this means that the fit is poor.
     pub const POOR: f64 = 0.01;
 
-    /// What to do where events are missing.
-    const OUTAGE: &str = "if nothing could be recorded there (an outage), leave that part out of the window or give it an exposure of 0; else ";
+    /// What to do where events are missing, for who knows no better.
+    pub const OUTAGE: &str = "if nothing could be recorded there (an outage), leave that part out of the window or give it an exposure of 0; else ";
 
     /// Whether so few events are where so many are expected that perhaps nothing could be recorded there.
     pub fn is_a_gap(seen: f64, expected: f64) -> bool {

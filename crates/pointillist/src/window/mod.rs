@@ -56,6 +56,11 @@ pub struct Axis {
     /// For an axis in km that stands for degrees of longitude or latitude: how.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub globe: Option<Globe>,
+    /// For the two axes of a map that is no globe: the name of its coordinate reference system, as in `EPSG:27700`.
+    ///
+    /// It only travels with the axis here.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub crs: Option<String>,
 }
 
 /// What the km of an axis are on the globe: one of the two coordinates of a cylindrical equal-area projection, whose other one stands on another axis.
@@ -199,6 +204,8 @@ pub struct Window {
     axes: Vec<Axis>,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     exposure: Option<Exposure>,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    exposure_unit: Option<String>,
 }
 
 crate::reading::checked_when_read!(Window);
@@ -275,7 +282,7 @@ impl Window {
 
     fn of_pieces(pieces: Vec<Piece>) -> Self {
         let axes = vec![Axis::default(); pieces[0].spans.len()];
-        Self { pieces, axes, exposure: None }
+        Self { pieces, axes, exposure: None, exposure_unit: None }
     }
 
     /// This window on the first axes and `other` on those that follow: space × time.
@@ -289,7 +296,8 @@ impl Window {
             repeats: a.repeats * b.repeats,
         };
         let pieces = self.pieces.iter().flat_map(|a| other.pieces.iter().map(move |b| both(a, b))).collect();
-        Self { pieces, axes: [&self.axes[..], &other.axes].concat(), exposure: None }.representable()
+        let axes = [&self.axes[..], &other.axes].concat();
+        Self { axes, ..Self::of_pieces(pieces) }.representable()
     }
 
     /// The same window with its axes described.
@@ -329,10 +337,16 @@ impl Window {
         self.representable()
     }
 
+    /// The same window with the unit of its exposure named, as in `person-years`. Without an exposure there is nothing to name.
+    pub fn with_exposure_unit(mut self, unit: Option<String>) -> Self {
+        self.exposure_unit = unit.filter(|_| self.exposure.is_some());
+        self
+    }
+
     /// A window of parts that came from a file, each of which has been checked by itself, built anew.
     #[cfg(feature = "serde")]
     fn checked(self) -> Result<Self> {
-        let Window { pieces, axes, exposure } = self;
+        let Window { pieces, axes, exposure, exposure_unit } = self;
         let mut whole = Vec::with_capacity(pieces.len());
         for Piece { spans, outline, repeats } in pieces {
             let ends: Vec<(f64, f64)> = spans.iter().map(|s| (s.lo, s.hi)).collect();
@@ -350,9 +364,12 @@ impl Window {
             whole.push(Self { pieces: vec![Piece { repeats, ..plain.pieces[0].clone() }], ..plain });
         }
         axes.iter().filter_map(|axis| axis.globe.as_ref()).try_for_each(Globe::check)?;
+        if axes.iter().filter_map(|axis| axis.crs.as_ref()).any(|crs| crs.chars().any(char::is_control)) {
+            return Err(Error::setting("crs", "a text", "must be one line"));
+        }
         let window = Self::union(&whole)?.with_axes(axes)?;
         match exposure {
-            Some(exposure) => window.with_exposure(exposure),
+            Some(exposure) => Ok(window.with_exposure(exposure)?.with_exposure_unit(exposure_unit)),
             None => Ok(window),
         }
     }
@@ -370,6 +387,11 @@ impl Window {
     /// The exposure, if there is one.
     pub fn exposure(&self) -> Option<&Exposure> {
         self.exposure.as_ref()
+    }
+
+    /// The unit of the exposure, if it has a name.
+    pub fn exposure_unit(&self) -> Option<&str> {
+        self.exposure_unit.as_deref()
     }
 
     /// The polygons it is cut out by, if any.
@@ -468,8 +490,7 @@ impl Window {
         }
         let common = |a: &Piece| other.pieces.iter().filter_map(|b| b.intersection(a)).collect::<Vec<_>>();
         let pieces: Vec<Piece> = self.pieces.iter().flat_map(common).collect();
-        let (axes, exposure) = (self.axes.clone(), self.exposure.clone());
-        (!pieces.is_empty()).then_some(Window { pieces, axes, exposure })
+        (!pieces.is_empty()).then(|| Window { pieces, ..self.clone() })
     }
 
     /// The part of this window that lies in `region`, if any does, looked at as this window is: with its repeats and its exposure.
@@ -518,6 +539,7 @@ impl Window {
             pieces: self.pieces.iter().map(inward).collect(),
             axes: self.axes.clone(),
             exposure: self.exposure.as_ref().map(|exposure| exposure.scaled(scaling)),
+            exposure_unit: self.exposure_unit.clone(),
         }
     }
 }
