@@ -241,6 +241,9 @@ mod tests {
             (&[316, 316], Elimination::Dissection),
         ] {
             assert_eq!(fastest(nodes, Smoothness::Two), want, "{nodes:?}");
+            // A fit is foreseen to take what this way takes.
+            let is_less = seconds(nodes, Smoothness::Two) < band_seconds(nodes, Smoothness::Two);
+            assert_eq!(is_less, want == Elimination::Dissection, "{nodes:?}");
         }
         // The order of the axes does not matter.
         assert_eq!(bytes(&[300, 200], Smoothness::Two), bytes(&[200, 300], Smoothness::Two));

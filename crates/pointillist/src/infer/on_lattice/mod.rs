@@ -57,9 +57,9 @@ const AUTO_PER_EVENT: usize = 50;
 /// … or than this, on a line, in a plane and in space, after a refinement that gained so much, …
 const AUTO_PER_EVENT_AFTER_MUCH: [usize; 3] = [200, 50, 50];
 /// … or more work than this many seconds of natural steps for few events, and for many, …
-const AUTO_SECONDS: [f64; 2] = [0.6, 60.0];
+const AUTO_SECONDS: [f64; 2] = [0.55, 60.0];
 /// … where there are at least so many events per second …
-const EVENTS_PER_SECOND: f64 = 2_000.0;
+const EVENTS_PER_SECOND: f64 = 2_250.0;
 /// … a lattice needing about so many steps.
 const STEPS_PER_LATTICE: f64 = 25.0;
 /// A lattice hardly resolves a range of fewer steps than this.
