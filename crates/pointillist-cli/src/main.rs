@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: pointillist_cli::OrEnd = pointillist_cli::OrEnd;
+
 fn main() -> ExitCode {
     pointillist_cli::main()
 }

@@ -211,3 +211,29 @@ fn more_nodes_are_not_advised_where_events_have_no_structure() {
     let run = folder.run("fit ties.csv --window 0,1 --basis inducing").good();
     assert!(run.err.contains("events show no structure") && !run.err.contains("would help"), "{}", run.err);
 }
+
+/// Where the system gives less memory than a fit needs: a sentence and the code of a refusal, and never a signal. Less than the program itself takes is not its to
+/// answer.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_is_not_given_is_a_refusal() {
+    let folder = Folder::new();
+    let program = std::fs::metadata(env!("CARGO_BIN_EXE_pointillist")).unwrap().len() / 1024;
+    let fit =
+        "fit kenya --nodes 120x120 --average off --link log --smoothness 2 --threads 1 --max-memory 4GB -o m.json";
+    let mut refused = 0;
+    for more in [15_000, 25_000, 35_000, 45_000] {
+        let run = folder.run_within(program + more, fit);
+        assert!(run.code == 0 || run.code == 2, "{more}: {} {}", run.code, run.err);
+        if run.code == 2 {
+            assert!(run.err.contains("error: the system gives no more"), "{more}: {}", run.err);
+            refused += 1;
+        }
+    }
+    assert!(refused > 0);
+    // What is known beforehand is said beforehand, with what would fit.
+    let run =
+        folder.run_within(400_000, "fit kenya --nodes 900x900 -o m.json").refused(&["--nodes", "memory", "would fit"]);
+    assert!(!run.err.contains("the system"), "{}", run.err);
+    folder.run_within(400_000, "fit coal -o m.json").good();
+}

@@ -353,3 +353,21 @@ fn a_cluster_in_a_wide_window_leaves_the_rest_of_it_empty() {
     // A band of 90 % of the total may miss the truth in one of three sets.
     assert!(held >= 2, "{held} of 3");
 }
+
+/// A border so thin that no node of the lattice is inside, along a diagonal of its box: every lattice has hats on it.
+#[test]
+fn a_border_thinner_than_the_lattice_is_fitted() {
+    let folder = Folder::new();
+    let mut random = Random(7);
+    let along: Vec<[f64; 2]> = (0..300).map(|_| [10.0 * random.next(), random.next()]).collect();
+    // 2e-4 wide, where cells are 0.4 wide and more.
+    let points: Vec<[f64; 2]> = along.iter().map(|[t, u]| [*t, t + 2e-4 * (0.01 + 0.98 * u)]).collect();
+    folder.write("p.csv", plane(&points));
+    let strip = r#"{"type":"Polygon","coordinates":[[[0,0],[10,10],[10,10.0002],[0,0.0002],[0,0]]]}"#;
+    folder.write("strip.geojson", strip);
+    folder.run("fit p.csv --window strip.geojson --nodes 24x24 -q -o m.json").good();
+    let count = folder.run("count m.json --json").good().json();
+    let expected = number(&count["mean"]);
+    assert!((expected / 300.0 - 1.0).abs() < NEAR, "{expected}");
+    folder.run("fit p.csv --window strip.geojson -q -o m.json").good();
+}

@@ -31,6 +31,17 @@ pub fn report(asked: &str) -> String {
     )
 }
 
+/// Whether the last panic came of a thread that the system did not give, which is no fault of the program.
+pub fn is_want_of_threads() -> bool {
+    let last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    last.as_ref().is_some_and(|(message, _)| tells_of_threads(message))
+}
+
+/// Whether a message is that of the standard library, or of the thread pool, where the system gives no thread.
+fn tells_of_threads(message: &str) -> bool {
+    message.contains("WouldBlock") && (message.contains("ThreadPool") || message.contains("spawn thread"))
+}
+
 /// A file of source code without what only the machine that built the program knows: folders, and where packages came from.
 fn short(file: &str) -> &str {
     let after = |mark: &str| file.split_once(mark).and_then(|(_, rest)| rest.split_once('/')).map(|(_, rest)| rest);
@@ -44,6 +55,13 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_is_not_given_is_no_fault() {
+        let no_thread = std::io::Error::from(std::io::ErrorKind::WouldBlock);
+        assert!(tells_of_threads(&format!("failed to spawn thread: {no_thread:?} WouldBlock")));
+        assert!(!tells_of_threads("index out of bounds"));
+    }
 
     #[test]
     fn places_do_not_tell_of_the_machine() {

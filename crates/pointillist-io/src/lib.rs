@@ -81,7 +81,7 @@ pub use geojson::Feature;
 pub use geojson_points::is_geojson;
 pub use in_words::NO_MEMORY;
 pub use input_error::InputError;
-pub use memory::{given_limit, set_limit};
+pub use memory::set_limit;
 pub use message::{Action, Message, Plain, Setting, Spelling};
 pub use model_file::{
     GROWTH as MODEL_GROWTH, KeptEvents, KeptTypes, MOST_EVENTS, ModelFile, ModelFileError, Reference,

@@ -1,4 +1,4 @@
-//! How much memory reading may take: what [`set_limit`] says, else half of what the machine has.
+//! How much memory reading may take: what [`set_limit`] says, else half of what the machine has, or of what the process may have.
 //!
 //! It bounds what is held of any one file; a pass in blocks
 //! (`stream.rs`) needs some tens of megabytes whatever it says.
@@ -28,12 +28,32 @@ pub fn limit() -> u64 {
     given_limit().unwrap_or_else(|| *USUAL.get_or_init(|| machine().map_or(UNKNOWN, |bytes| bytes / 2)))
 }
 
-/// What the machine has, or the container if that has less.
+/// What the machine has, or the container or the process if that has less.
 fn machine() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = total(&text)?;
     let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-    Some(container.map_or(total, |most: u64| total.min(most)))
+    Some([container, of_process()].into_iter().flatten().fold(total, u64::min))
+}
+
+/// The addresses that the process may have, if they are limited (`ulimit -v`).
+fn of_process() -> Option<u64> {
+    addresses(&std::fs::read_to_string("/proc/self/limits").ok()?)
+}
+
+/// `Max address space         20480000             20480000             bytes`, in bytes.
+fn addresses(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("Max address space"))?.split_whitespace().next()?.parse().ok()
+}
+
+/// The most that a fit on a lattice may take, which is `usual` if nothing is said and no limit is lower: half of that of the process, whose threads and program
+/// take addresses too.
+pub(crate) fn of_lattice(usual: usize) -> usize {
+    match (given_limit(), of_process()) {
+        (Some(given), _) => given as usize,
+        (None, Some(most)) => usual.min((most / 2) as usize),
+        (None, None) => usual,
+    }
 }
 
 /// `MemTotal:       24601912 kB`, in bytes.
@@ -61,6 +81,10 @@ mod tests {
         assert_eq!(total("MemFree: 1 kB\nMemTotal:       24601912 kB\n"), Some(24_601_912 * 1024));
         assert_eq!(total("MemTotal: many\n"), None);
         assert!(limit() > 1 << 20);
+        let limits = "Limit                     Soft Limit           Hard Limit           Units\n\
+            Max address space         20480000             unlimited            bytes\n";
+        assert_eq!(addresses(limits), Some(20_480_000));
+        assert_eq!(addresses(&limits.replace("20480000", "unlimited")), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::components::NamedCycle;
 use super::events::{RowSettings, read_points};
 use super::geography::points_inward;
 use super::input_error::InputError;
-use super::memory::given_limit;
+use super::memory;
 use super::message::{Message, Setting};
 use super::spec::{counts, repeated};
 use super::time::TimeUnit;
@@ -156,7 +156,7 @@ impl FitSettings {
             fixed,
             most_evaluations: self.max_evaluations.unwrap_or(default.most_evaluations),
             // What nobody set is the same on every machine.
-            most_bytes: given_limit().map_or(default.most_bytes, |most| most as usize),
+            most_bytes: memory::of_lattice(default.most_bytes),
             budget: budget.unwrap_or_default(),
             exact: self.exact,
             tolerance: self.tolerance.unwrap_or(default.tolerance),

@@ -252,6 +252,9 @@ pub fn main() -> ExitCode {
     ExitCode::from(guarded(|| run(cli, typed)))
 }
 
+/// What to say where the system gives no thread.
+const NO_THREADS: &str = "the system gives no more threads, or no memory for their stacks: --threads 1 needs fewer; a limit may be in force (`ulimit -a` prints them)";
+
 /// Does the work, says how it went, and gives the exit code.
 fn guarded(work: impl FnOnce() -> Result<Outcome, Failure>) -> u8 {
     fault::remember();
@@ -260,6 +263,7 @@ fn guarded(work: impl FnOnce() -> Result<Outcome, Failure>) -> u8 {
         Ok(Ok(Outcome::NotConverged)) => 1,
         Ok(Err(Failure::Sentence(sentence))) => fail(&sentence),
         Ok(Err(Failure::Interrupted)) => interrupt::end(),
+        Err(_) if fault::is_want_of_threads() => fail(NO_THREADS),
         Err(_) => {
             io::give_up();
             say(&format!("error: {}", fault::report("command")));

@@ -114,6 +114,14 @@ impl Folder {
         Run::new(self.command(arguments).output().unwrap())
     }
 
+    /// The same under a limit of its addresses, in kB.
+    pub fn run_within(&self, kilobytes: u64, arguments: &str) -> Run {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "ulimit -v $0; exec \"$@\"", &kilobytes.to_string(), env!("CARGO_BIN_EXE_pointillist")]);
+        shell.args(split(arguments)).current_dir(self.0.path()).stdin(Stdio::null());
+        Run::new(shell.output().unwrap())
+    }
+
     /// The same with something on standard input.
     pub fn run_with(&self, arguments: &str, input: &str) -> Run {
         self.run_with_bytes(arguments, input.as_bytes())

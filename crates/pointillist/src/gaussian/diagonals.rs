@@ -72,7 +72,7 @@ impl Diagonals {
         &self.values
     }
 
-    pub(super) fn values_mut(&mut self) -> &mut [f64] {
+    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
         &mut self.values
     }
 

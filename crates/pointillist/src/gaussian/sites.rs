@@ -90,10 +90,12 @@ impl Sites {
         Self { linear, precision }
     }
 
-    /// (1−ρ) self + ρ other.
-    pub(super) fn blend(&self, other: &Sites, rho: f64) -> Self {
-        let mix = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + rho * (b - a)).collect();
-        Self { linear: mix(&self.linear, &other.linear), precision: mix(&self.precision, &other.precision) }
+    /// ρ self + (1−ρ) other.
+    pub(super) fn blended(mut self, other: &Sites, rho: f64) -> Self {
+        let mix = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(b, a)| *b = a + rho * (*b - a));
+        mix(&mut self.linear, &other.linear);
+        mix(&mut self.precision, &other.precision);
+        self
     }
 }
 

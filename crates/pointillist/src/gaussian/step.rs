@@ -13,6 +13,7 @@ use super::{Design, Factor, Precision, Region, Sites, distance_squared};
 use crate::error::{Error, Result};
 use crate::numerics::linalg;
 use crate::terms::{self, Expected, Marginals, Potential};
+use std::cell::RefCell;
 
 /// Steps that must gain at a shorter length before a longer one is tried again: where a few events leave f's sign open, full steps
 /// overshoot all the way.
@@ -55,6 +56,40 @@ pub(crate) struct Problem<'a, D: Design> {
     /// Q + 2A, and Q b − 2β p: what no site changes.
     base: D::Precision,
     pull: Vec<f64>,
+    /// Lists that were done with, to be written over.
+    spare: Spare,
+}
+
+/// Lists of numbers that were done with: one step after another needs the same ones.
+#[derive(Default)]
+struct Spare(RefCell<Vec<Vec<f64>>>);
+
+impl Spare {
+    /// Most lists that are kept, and most numbers in one: to get a longer one takes little beside what is done with it.
+    const MOST: usize = 16;
+    const LONGEST: usize = 500_000;
+
+    /// A list with nothing in it.
+    fn take(&self) -> Vec<f64> {
+        let mut list = self.0.borrow_mut().pop().unwrap_or_default();
+        list.clear();
+        list
+    }
+
+    fn give(&self, lists: impl IntoIterator<Item = Vec<f64>>) {
+        let mut kept = self.0.borrow_mut();
+        kept.extend(lists.into_iter().filter(|list| list.capacity() <= Self::LONGEST));
+        kept.truncate(Self::MOST);
+    }
+
+    fn give_sites(&self, sites: Sites) {
+        self.give([sites.linear, sites.precision]);
+    }
+
+    fn give_step<S>(&self, step: Step<S>) {
+        let Terms { level, slope, curvature, haste } = step.terms;
+        self.give([step.mean, level, slope, curvature, haste]);
+    }
 }
 
 /// How long steps go on.
@@ -65,6 +100,9 @@ pub(crate) struct Until<'a> {
     /// … or there were so many.
     pub(crate) most: usize,
     pub(crate) clamp: Clamp,
+    /// Whether they also end where the next one is foreseen to gain less: full steps that gain ever less go on to do so, in about the same proportion or a smaller
+    /// one. Where a step is dear, none is made to see it.
+    pub(crate) foresees: bool,
     /// Called before each step; an error ends them.
     pub(crate) pulse: &'a dyn Fn() -> Result<()>,
 }
@@ -105,6 +143,8 @@ pub(crate) struct Optimum<S> {
     pub(crate) evaluations: usize,
     /// Whether the last step gained less than the tolerance.
     pub(crate) converged: bool,
+    /// What another step is foreseen to gain, or, where nothing is foreseen, what the last one gained.
+    pub(crate) lacks: f64,
 }
 
 impl<'a, D: Design> Problem<'a, D> {
@@ -121,7 +161,7 @@ impl<'a, D: Design> Problem<'a, D> {
             base.add_scaled(2.0, &region.square);
             linalg::add_scaled(&mut pull, -2.0 * prior.offset, &region.linear);
         }
-        Self { prior, region, said, base, pull }
+        Self { prior, region, said, base, pull, spare: Spare::default() }
     }
 
     /// Natural steps from `sites`, halved when the bound falls.
@@ -132,18 +172,25 @@ impl<'a, D: Design> Problem<'a, D> {
         let rounding = ROUNDING * climb.best.bound.abs();
         let tolerance = until.tolerance.max(rounding);
         let (mut evaluations, mut converged) = (1, false);
+        let (mut before, mut lacks): (Option<f64>, f64) = (None, f64::INFINITY);
         while evaluations < until.most && !converged && climb.rho >= SHORTEST {
             (until.pulse)()?;
             let length = climb.rho;
             let gain = self.advance(&mut climb, rounding);
             evaluations += 1;
+            let full = Some(gain).filter(|gain| length == 1.0 && *gain > 0.0);
+            lacks = match full.zip(before).filter(|_| until.foresees) {
+                Some((gain, before)) => gain * f64::min(gain / before, 1.0),
+                None => gain.abs(),
+            };
+            before = full;
             // So short a step can only gain: what it lost was rounding.
             let is_rounding = length < SHORT && gain.abs() < MOST_ROUNDING;
-            let settled = gain.abs() <= tolerance * length || is_rounding;
+            let settled = lacks <= tolerance * length || is_rounding;
             let left = !stays && (settled || climb.rho < CLAMPED) && climb.leave_clamp();
             converged = settled && !left;
         }
-        Ok(Optimum { step: climb.best, sites: climb.sites, evaluations, converged })
+        Ok(Optimum { step: climb.best, sites: climb.sites, evaluations, converged, lacks })
     }
 
     fn start(&self, sites: Sites) -> Result<Climb<D::Spread>> {
@@ -160,20 +207,25 @@ impl<'a, D: Design> Problem<'a, D> {
 
     /// Tries one step, and returns its gain.
     fn advance(&self, climb: &mut Climb<D::Spread>, rounding: f64) -> f64 {
-        let sites = climb.sites.blend(&climb.best.next(climb.clamp, &climb.sites), climb.rho);
+        let sites = climb.best.next(climb.clamp, &climb.sites, &self.spare).blended(&climb.sites, climb.rho);
         let trial = self.evaluate(&sites);
         let gain = trial.as_ref().map_or(f64::NEG_INFINITY, |trial| trial.bound - climb.best.bound);
         match trial {
             // A loss that is rounding is none: near the optimum each step brings q nearer, though the bound no longer
             // shows it.
             Ok(trial) if gain >= -rounding => {
-                (climb.best, climb.sites) = (trial, sites);
+                self.spare.give_step(std::mem::replace(&mut climb.best, trial));
+                self.spare.give_sites(std::mem::replace(&mut climb.sites, sites));
                 climb.gained += 1;
                 if climb.gained >= PATIENCE {
                     (climb.rho, climb.gained) = (f64::min(1.0, 2.0 * climb.rho), 0);
                 }
             }
-            _ => (climb.rho, climb.gained) = (0.5 * climb.rho, 0),
+            trial => {
+                trial.into_iter().for_each(|trial| self.spare.give_step(trial));
+                self.spare.give_sites(sites);
+                (climb.rho, climb.gained) = (0.5 * climb.rho, 0);
+            }
         }
         gain
     }
@@ -181,16 +233,19 @@ impl<'a, D: Design> Problem<'a, D> {
     /// q from sites, and its bound.
     fn evaluate(&self, sites: &Sites) -> Result<Step<D::Spread>> {
         let offset = self.prior.offset;
-        let (mut precision, mut mean) = (self.said[0].design.copied(&self.base), self.pull.clone());
+        let (mut precision, mut mean) = (self.said[0].design.copied(&self.base), self.spare.take());
+        mean.extend_from_slice(&self.pull);
         let mut scaled: Vec<Vec<f64>> = Vec::with_capacity(self.said.len());
         let mut from = 0;
         for said in &self.said {
             let range = from..from + said.weights.len();
             let (eta1, eta2) = (&sites.linear[range.clone()], &sites.precision[range.clone()]);
-            let weighed: Vec<f64> = said.weights.iter().zip(eta2).map(|(w, p)| w * p).collect();
+            let (mut weighed, mut linear) = (self.spare.take(), self.spare.take());
+            weighed.extend(said.weights.iter().zip(eta2).map(|(w, p)| w * p));
             let both = said.weights.iter().zip(eta1.iter().zip(eta2));
-            let linear: Vec<f64> = both.map(|(w, (l, p))| w * (l - p * offset)).collect();
+            linear.extend(both.map(|(w, (l, p))| w * (l - p * offset)));
             said.design.add_sites(&weighed, &linear, &mut precision, &mut mean);
+            self.spare.give([linear]);
             scaled.push(weighed);
             from = range.end;
         }
@@ -198,12 +253,19 @@ impl<'a, D: Design> Problem<'a, D> {
         factor.solve(&mut mean);
         let log_determinant = factor.log_determinant();
         let spread = self.said[0].design.spread(factor);
-        let (mut sums, mut traces, mut all) = (Vec::with_capacity(self.said.len()), 0.0, Terms::default());
+        let (mut sums, mut traces) = (Vec::with_capacity(self.said.len()), 0.0);
+        let mut all = Terms {
+            level: self.spare.take(),
+            slope: self.spare.take(),
+            curvature: self.spare.take(),
+            haste: self.spare.take(),
+        };
         for (said, scaled) in self.said.iter().zip(&scaled) {
             let (sum, trace) = said.terms(offset, &mean, &spread, scaled, &mut all);
             sums.push(sum);
             traces += trace;
         }
+        self.spare.give(scaled);
         let bound = sums.iter().sum::<f64>() + traces + self.conjugate(&mean)
             - 0.5 * (self.off_prior(&mean) + log_determinant - self.prior.log_determinant);
         if !bound.is_finite() {
@@ -255,13 +317,13 @@ impl<D: Design> Said<'_, D> {
 impl<S> Step<S> {
     /// The sites of the next step after those; with the clamp none is negative. The slope is that of this q whatever the precision is, so that
     /// haste changes the way and not where it leads.
-    fn next(&self, clamp: bool, last: &Sites) -> Sites {
+    fn next(&self, clamp: bool, last: &Sites, spare: &Spare) -> Sites {
         let Terms { level, slope, curvature, haste } = &self.terms;
         let wanted = curvature.iter().map(|c| if clamp { c.max(0.0) } else { *c });
         let both = last.precision.iter().zip(haste);
-        let precision: Vec<f64> =
-            wanted.zip(both).map(|(wanted, (last, haste))| haste * wanted + (1.0 - haste) * last).collect();
-        let linear = (0..level.len()).map(|n| slope[n] + precision[n] * level[n]).collect();
+        let (mut precision, mut linear) = (spare.take(), spare.take());
+        precision.extend(wanted.zip(both).map(|(wanted, (last, haste))| haste * wanted + (1.0 - haste) * last));
+        linear.extend((0..level.len()).map(|n| slope[n] + precision[n] * level[n]));
         Sites { linear, precision }
     }
 

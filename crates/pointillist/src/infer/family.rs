@@ -183,7 +183,7 @@ impl Asked {
         watch: &mut FitWatch<'_>,
     ) -> Result<Fit> {
         self.refuse_to_vary(data.window().dims())?;
-        let trials = self.in_order(self.trials(data), data, watch)?;
+        let (trials, spent) = self.in_order(self.trials(data), data, watch)?;
         let courses = Courses::new(
             trials.iter().map(|trial| trial.cost(trials[0])).chain(std::iter::once(VARYING_COSTS)).collect(),
             CHECKS_COST,
@@ -191,9 +191,9 @@ impl Asked {
         let last = trials.len();
         let outcomes = match data.window().dims() == 1 && data.len() <= FEW_EVENTS {
             true => self.side_by_side(&trials, (data, before), (&courses, watch)),
-            false => self.one_by_one(&trials, (data, before), (&courses, watch)),
+            false => self.one_by_one(&trials, spent, (data, before), (&courses, watch)),
         };
-        let mut fitted = Fitted::default();
+        let mut fitted = Fitted { work: spent, ..Fitted::default() };
         for (trial, fit) in trials.into_iter().zip(outcomes) {
             match fit {
                 Ok(found) => fitted.add_trial(trial, self, found),
@@ -242,33 +242,41 @@ impl Asked {
     }
 
     /// Families in the order of their evidence on a coarser lattice, if the one that is asked for takes long: where the best of them goes first, others need not go
-    /// all the way.
-    fn in_order(&self, mut trials: Vec<Trial>, data: Data<'_>, watch: &mut FitWatch<'_>) -> Result<Vec<Trial>> {
+    /// all the way. With the seconds of natural steps that this took.
+    fn in_order(&self, mut trials: Vec<Trial>, data: Data<'_>, watch: &mut FitWatch<'_>) -> Result<(Vec<Trial>, f64)> {
         let of_lattice = trials.iter().filter(|trial| matches!(trial, Trial::Lattice(..))).count();
         let Some(nodes) = self.quick_lattice(data.window().dims()).filter(|_| of_lattice > 1) else {
-            return Ok(trials);
+            return Ok((trials, 0.0));
         };
         let lattice = LatticeChoice { nodes: Some(nodes), ..self.lattice.clone() };
         let quick = Self { lattice, average: false, errors: false, ..self.clone() };
-        let mut found = Vec::with_capacity(of_lattice);
+        let (mut found, mut work) = (Vec::with_capacity(of_lattice), 0.0);
         for trial in &trials[..of_lattice] {
             let mut tell = |progress: &Progress| watch(&Progress { part: 0.0, ..*progress });
             let fits = matches!(trial, Trial::Lattice(smoothness, link) if self.fits(*smoothness, *link));
             found.push(match fits.then(|| quick.fit_trial(*trial, (data, None), None, &mut tell)) {
-                Some(Ok((fit, _))) => (*trial, fit.evidence()),
+                Some(Ok((fit, _))) => {
+                    work += fit.report.work;
+                    (*trial, fit.evidence())
+                }
                 Some(Err(Error::Cancelled)) => return Err(Error::Cancelled),
                 _ => (*trial, f64::NEG_INFINITY),
             });
         }
         found.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         trials.splice(..of_lattice, found.into_iter().map(|(trial, _)| trial));
-        Ok(trials)
+        Ok((trials, work))
     }
 
-    /// Each family after the others, which it need not follow where they are far ahead.
-    fn one_by_one(&self, trials: &[Trial], given: Given<'_>, (courses, watch): Watched<'_, '_>) -> Vec<Result<Found>> {
+    /// Each family after the others, which it need not follow where they are far ahead; `spent` of the budget so far.
+    fn one_by_one(
+        &self,
+        trials: &[Trial],
+        mut spent: f64,
+        given: Given<'_>,
+        (courses, watch): Watched<'_, '_>,
+    ) -> Vec<Result<Found>> {
         let mut rival: Option<Rival> = None;
-        let mut spent = 0.0;
         let mut outcomes = Vec::with_capacity(trials.len());
         for (i, trial) in trials.iter().enumerate() {
             let mut tell = |progress: &Progress| watch(&courses.whole(i, progress));
@@ -435,7 +443,7 @@ mod tests {
             assert!(best.ended_early.is_none());
             (best.name.clone(), value(best))
         };
-        let fits = [asked, dear]
+        let fits = [&asked, &dear]
             .map(|asked| asked.fit_families(Data::Events(&events), None, &mut |_| ControlFlow::Continue(())).unwrap());
         let [(usual, value), (first, again)] = [best(&fits[0]), best(&fits[1])];
         assert_eq!(usual, first);
@@ -445,6 +453,15 @@ mod tests {
             ("log link, smoothness 2", first.as_str())
         );
         assert!(fits[1].report.tried.iter().any(|tried| tried.ended_early.is_some()));
+        // What put them in order is part of the work.
+        let (data, mut go_on) = (Data::Events(&events), |_: &Progress| ControlFlow::Continue(()));
+        let (trials, spent) = dear.in_order(dear.trials(data), data, &mut go_on).unwrap();
+        let after: f64 = {
+            let courses = Courses::new(vec![1.0; trials.len()], CHECKS_COST);
+            let outcomes = dear.one_by_one(&trials, spent, (data, None), (&courses, &mut go_on));
+            outcomes.into_iter().map(|found| found.unwrap().0.report.work).sum()
+        };
+        assert!(spent > 0.0 && (fits[1].report.work - spent - after).abs() < 1e-9 * after, "{spent} {after}");
     }
 
     fn square() -> Window {

@@ -355,7 +355,7 @@ impl Kind for OnInducing<'_> {
         if let Kept::Dense(q) = kept {
             return self.field(theta.clone(), q, false);
         }
-        let until = Until { tolerance: 0.0, most: 1, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        let until = Until { tolerance: 0.0, most: 1, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
         let at = self.at(theta, false, sites.clone(), until)?;
         let by_axis = at.is_by_axis();
         self.field(theta.clone(), if let Kept::Joint(q) = kept { q } else { at.gaussian()? }, by_axis)

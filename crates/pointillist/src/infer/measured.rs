@@ -503,7 +503,8 @@ mod tests {
         let noise = 0.1;
         let flat = |set: &Set| Sites::flat(set.potential(), 1.7, set.weights.len());
         let sites = sets.iter().map(flat).fold(Sites::none(), Sites::followed_by);
-        let until = Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        let until =
+            Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
         let found = layers.optimum((&sets, Some((&observed, noise))), &theta, sites, until).unwrap();
         let (size, types, prior) = (layers.size(), layers.types(), layers.precision(&theta));
         let inner = layers.coefficients();

@@ -646,7 +646,8 @@ impl Asked {
         let (window, observed) = (data.window().scaled(&scaling), self.observed_for(data, &scaling, 1)?);
         let on = self.on_inducing(data, &scaling, &window, &observed)?;
         let theta = HyperAt { hyper: hyper.clone(), locations: window.grid_nearby(counts) };
-        let until = Until { tolerance: 0.0, most: most_steps, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        let until =
+            Until { tolerance: 0.0, most: most_steps, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
         let at = on.at(&theta, false, on.flat(), until)?;
         Ok((at.bound() - data.log_units(&scaling), at.steps()))
     }
@@ -718,7 +719,8 @@ impl Asked {
     ) -> Result<InCells> {
         let (on, tally) = (&search.kind, search.tally);
         let most = if run.kept.is_joint() { 1 } else { 200 };
-        let until = Until { tolerance: 1e-9, most, clamp: Clamp::UntilSettled, pulse: &|| tally.pulse() };
+        let until =
+            Until { tolerance: 1e-9, most, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| tally.pulse() };
         let at = on.at(&run.theta, false, run.sites.clone(), until)?;
         let (q, settled) = match &run.kept {
             Kept::Joint(q) => (q.clone(), true),

@@ -646,7 +646,8 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
     ) -> Result<Found<K::Kept>> {
         self.tally.resize(self.kind.size(level), self.kind.cost(level));
         let pulse = || self.tally.pulse();
-        let until = Until { tolerance, most, clamp: self.kind.clamp(level), pulse: &pulse };
+        let (clamp, foresees) = (self.kind.clamp(level), self.is_dear(level));
+        let until = Until { tolerance, most, clamp, foresees, pulse: &pulse };
         let steps = self.tally.steps();
         let found = self.kind.evaluate(level, theta, sites, until, by)?;
         self.work.set(self.work.get() + (1 + self.tally.steps() - steps) as f64 * self.kind.cost(level));
@@ -662,6 +663,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         (tolerance, most): (f64, usize),
     ) -> Result<Vec<Seen<K::Kept>>> {
         let (kind, cost, clamp) = (&self.kind, self.kind.cost(level), self.kind.clamp(level));
+        let foresees = self.is_dear(level);
         self.tally.resize(kind.size(level), cost);
         let (steps, cancelled) = (AtomicUsize::new(0), AtomicBool::new(false));
         let look = |i: usize, pulse: &dyn Fn() -> Result<()>| -> Seen<K::Kept> {
@@ -670,7 +672,7 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
                 steps.fetch_add(1, Ordering::Relaxed);
                 pulse()
             };
-            let until = Until { tolerance, most, clamp, pulse: &pulse };
+            let until = Until { tolerance, most, clamp, foresees, pulse: &pulse };
             let mut gradient = vec![0.0; by.as_ref().map_or(0, Vec::len)];
             let by = by.as_ref().map(|x| (x.as_slice(), gradient.as_mut_slice()));
             let found = kind.evaluate(level, theta, sites.clone(), until, by)?;
@@ -721,7 +723,11 @@ impl<'a, 'w, K: Kind> Search<'a, 'w, K> {
         let Start { level, theta, mut sites, curvature } = start;
         let is_dear = self.is_dear(&level);
         let gain = self.kind.last_gain(&level).max(if is_dear { 0.0 } else { self.loose });
-        let most = if is_dear { tuning.dear_looks } else { usize::MAX };
+        let most = match self.kind.cost(&level) {
+            cost if cost >= tuning.dearest => tuning.dearest_looks,
+            _ if is_dear => tuning.dear_looks,
+            _ => usize::MAX,
+        };
         let most_evaluations = self.tally.thetas_left().min(most);
         let settings = lbfgs::Settings { gain, most_evaluations, first_step: tuning.first_step };
         let mut looks = 0;

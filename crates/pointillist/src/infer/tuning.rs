@@ -52,6 +52,9 @@ pub(super) struct Tuning {
     /// may gain is so much per event.
     pub(super) dear_gain: f64,
     pub(super) dear_looks: usize,
+    /// Where a step costs as much as this, so many looks.
+    pub(super) dearest: f64,
+    pub(super) dearest_looks: usize,
     pub(super) promised_if_dear: f64,
 }
 
@@ -84,6 +87,8 @@ pub(super) const INDUCING: Tuning = Tuning {
     worth_leaving: f64::INFINITY,
     dear_gain: 0.0,
     dear_looks: usize::MAX,
+    dearest: f64::INFINITY,
+    dearest_looks: usize::MAX,
     promised_if_dear: 0.0,
 };
 
@@ -121,5 +126,7 @@ pub(super) const LATTICE: Tuning = Tuning {
     worth_leaving: 0.02,
     dear_gain: 0.2,
     dear_looks: 3,
+    dearest: 50.0,
+    dearest_looks: 2,
     promised_if_dear: 1e-4,
 };

@@ -115,7 +115,7 @@ fn optimum(theta: &Theta, steps: usize) -> (Optimum, f64) {
     let said = [Weighted { hats: &hats, weights: &ones }, Weighted { hats: &nodes, weights: &weights }];
     let flat = Softplus.start(40.0).flat;
     let sites = Sites::flat(&Log, flat, 40).followed_by(Sites::flat(&Minus, flat, 200));
-    let until = Until { tolerance: 1e-12, most: steps, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+    let until = Until { tolerance: 1e-12, most: steps, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
     let found = lattice.optimum(&Softplus, &said, theta, sites, until).unwrap();
     let f = found.marginals(&nodes);
     let expected = (0..200).map(|n| weights[n] * Softplus.moments(f.mean[n], f.variance[n]).0).sum();
@@ -201,7 +201,7 @@ fn of_case(case: &serde_json::Value, theta: &Theta) -> (Lattice, Optimum) {
         said.push(Weighted { hats: &at, weights: &weights });
         sites = sites.followed_by(Sites::flat(potential, flat, weights.len()));
     }
-    let until = Until { tolerance: 1e-13, most: 500, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+    let until = Until { tolerance: 1e-13, most: 500, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
     for _ in 0..8 {
         sites = lattice.optimum(link.formula(), &said, theta, sites, until).unwrap().sites;
     }

@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn until((tolerance, most): (f64, usize)) -> Until<'static> {
-        Until { tolerance, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) }
+        Until { tolerance, most, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) }
     }
 
     /// All that a Θ gives axis by axis.

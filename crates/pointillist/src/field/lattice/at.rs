@@ -77,6 +77,8 @@ pub struct Optimum {
     pub evaluations: usize,
     /// Whether the last step gained less than the tolerance.
     pub converged: bool,
+    /// What another natural step is foreseen to gain.
+    pub(crate) lacks: f64,
     /// Σ w E[log λ] over the events, or what stands for them.
     pub(crate) log_rate: f64,
     /// −Σ w E[λ] over the nodes of the integral, for a link that has sites there.
@@ -149,7 +151,7 @@ impl Lattice {
             offset: theta.mean,
         };
         let found = Problem::new(prior, region, all, || precision.clone()).maximise(sites, until);
-        let step::Optimum { step, sites, evaluations, converged } = found.map_err(|error| theta.named(error))?;
+        let step::Optimum { step, sites, evaluations, converged, lacks } = found.map_err(|error| theta.named(error))?;
         let slopes = self.slopes(theta, said, region, &step);
         let Step { mean, spread, bound, sums, .. } = step;
         let (offset, beside, log_rate, minus_integral) = (theta.mean, self.beside, sums[0], sums.get(1).copied());
@@ -161,6 +163,7 @@ impl Lattice {
             sites,
             evaluations,
             converged,
+            lacks,
             log_rate,
             minus_integral,
             beside,

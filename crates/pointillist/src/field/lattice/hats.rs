@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::gaussian::{BandedFactor, Design, Diagonals};
 use crate::parallel;
 use crate::window::{Span, Window};
+use std::ops::Range;
 
 /// The nodes of one axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,40 +95,105 @@ impl Hats {
 
     /// Adds Σ_n weight(n) ψ(x_n).
     pub(crate) fn add_sums(&self, out: &mut [f64], weight: impl Fn(usize) -> f64) {
-        for n in 0..self.len() {
+        match self.shifts.len() {
+            2 => self.add_sums_of::<2>(out, weight),
+            4 => self.add_sums_of::<4>(out, weight),
+            _ => self.add_sums_of::<8>(out, weight),
+        }
+    }
+
+    fn add_sums_of<const CORNERS: usize>(&self, out: &mut [f64], weight: impl Fn(usize) -> f64) {
+        let shifts = self.shifts_of::<CORNERS>();
+        for (n, (first, values)) in self.cells::<CORNERS>(0..self.len()).enumerate() {
             let weight = weight(n);
-            self.pairs(n).for_each(|(i, value)| out[i] += weight * value);
+            (0..CORNERS).for_each(|c| out[first + shifts[c]] += weight * values[c]);
         }
     }
 
     /// Adds Σ_n weight(n) ψ(x_n)ψ(x_n)ᵀ.
     pub fn add_squares(&self, out: &mut Diagonals, weight: impl Fn(usize) -> f64) {
         let pairs = self.pair_places(out);
-        let corners = self.shifts.len();
-        for n in 0..self.len() {
-            let (weight, values) = (weight(n), &self.values[n * corners..][..corners]);
-            for &PairPlace { a, b, place } in &pairs {
-                out.diagonal_mut(place)[self.first[n] + self.shifts[a]] += weight * values[a] * values[b];
+        match self.shifts.len() {
+            2 => self.add_squares_of::<2>(out.values_mut(), &pairs, weight),
+            4 => self.add_squares_of::<4>(out.values_mut(), &pairs, weight),
+            _ => self.add_squares_of::<8>(out.values_mut(), &pairs, weight),
+        }
+    }
+
+    fn add_squares_of<const CORNERS: usize>(
+        &self,
+        out: &mut [f64],
+        pairs: &[PairPlace],
+        weight: impl Fn(usize) -> f64,
+    ) {
+        for (n, (first, values)) in self.cells::<CORNERS>(0..self.len()).enumerate() {
+            let weight = weight(n);
+            for &PairPlace { a, b, place } in pairs {
+                out[place + first] += weight * values[a] * values[b];
             }
         }
     }
 
-    /// ψ(x_n)ᵀ X ψ(x_n); `pairs` are those of X.
-    pub(super) fn quadratic(&self, n: usize, pairs: &[PairPlace], matrix: &Diagonals) -> f64 {
-        let corners = self.shifts.len();
-        let values = &self.values[n * corners..][..corners];
-        let part = |&PairPlace { a, b, place }: &PairPlace| {
-            let entry = matrix.diagonal(place)[self.first[n] + self.shifts[a]] * values[a] * values[b];
-            if a == b { entry } else { 2.0 * entry }
-        };
-        pairs.iter().map(part).sum()
+    /// Σ_j ψ_j(x_n) v_j at some of the points.
+    fn sums(&self, points: Range<usize>, v: &[f64]) -> Vec<f64> {
+        match self.shifts.len() {
+            2 => self.sums_of::<2>(points, v),
+            4 => self.sums_of::<4>(points, v),
+            _ => self.sums_of::<8>(points, v),
+        }
     }
 
-    /// The pairs of corners, and the diagonals of a matrix on which they lie.
-    pub(super) fn pair_places(&self, matrix: &Diagonals) -> Vec<PairPlace> {
+    fn sums_of<const CORNERS: usize>(&self, points: Range<usize>, v: &[f64]) -> Vec<f64> {
+        let shifts = self.shifts_of::<CORNERS>();
+        let sum = |(first, values): (usize, &[f64; CORNERS])| -> f64 {
+            (0..CORNERS).map(|c| values[c] * v[first + shifts[c]]).sum()
+        };
+        self.cells::<CORNERS>(points).map(sum).collect()
+    }
+
+    /// ψ(x_n)ᵀ X ψ(x_n) at some of the points; `pairs` are those of X.
+    fn quadratics(&self, points: Range<usize>, pairs: &[PairPlace], matrix: &Diagonals) -> Vec<f64> {
+        match self.shifts.len() {
+            2 => self.quadratics_of::<2>(points, pairs, matrix.values()),
+            4 => self.quadratics_of::<4>(points, pairs, matrix.values()),
+            _ => self.quadratics_of::<8>(points, pairs, matrix.values()),
+        }
+    }
+
+    fn quadratics_of<const CORNERS: usize>(
+        &self,
+        points: Range<usize>,
+        pairs: &[PairPlace],
+        matrix: &[f64],
+    ) -> Vec<f64> {
+        let sum = |(first, values): (usize, &[f64; CORNERS])| -> f64 {
+            let part = |&PairPlace { a, b, place }: &PairPlace| {
+                let entry = matrix[place + first] * values[a] * values[b];
+                if a == b { entry } else { 2.0 * entry }
+            };
+            pairs.iter().map(part).sum()
+        };
+        self.cells::<CORNERS>(points).map(sum).collect()
+    }
+
+    /// The first corner of the cells of some points, and the hats of all corners, of which there are so many.
+    fn cells<const CORNERS: usize>(&self, points: Range<usize>) -> impl Iterator<Item = (usize, &[f64; CORNERS])> {
+        let values = self.values[points.start * CORNERS..points.end * CORNERS].as_chunks::<CORNERS>().0;
+        self.first[points].iter().copied().zip(values)
+    }
+
+    fn shifts_of<const CORNERS: usize>(&self) -> [usize; CORNERS] {
+        std::array::from_fn(|c| self.shifts[c])
+    }
+
+    /// The pairs of corners, and where the diagonals of a matrix on which they lie begin.
+    fn pair_places(&self, matrix: &Diagonals) -> Vec<PairPlace> {
         let corners = self.shifts.len();
         let all = (0..corners).flat_map(|a| (a..corners).map(move |b| (a, b)));
-        let place = |(a, b)| Some(PairPlace { a, b, place: matrix.place(self.shifts[b] - self.shifts[a])? });
+        let place = |(a, b)| {
+            let diagonal = matrix.place(self.shifts[b] - self.shifts[a])?;
+            Some(PairPlace { a, b, place: diagonal * matrix.size() + self.shifts[a] })
+        };
         all.filter_map(place).collect()
     }
 }
@@ -164,7 +230,7 @@ impl Design for HatRows<'_> {
     }
 
     fn levels(&self, v: &[f64]) -> Vec<f64> {
-        (0..self.hats.len()).map(|n| self.hats.sum(n, v)).collect()
+        self.hats.sums(0..self.hats.len(), v)
     }
 
     /// Threads over blocks of points.
@@ -173,8 +239,7 @@ impl Design for HatRows<'_> {
         let block = parallel::block_length(hats.len());
         let blocks = (0..hats.len()).step_by(block).map(|start| start..hats.len().min(start + block));
         let parts = parallel::map(blocks, hats.len() * pairs.len(), |block| {
-            let levels: Vec<f64> = block.clone().map(|n| hats.sum(n, mean)).collect();
-            (levels, block.map(|n| hats.quadratic(n, &pairs, covariance)).collect::<Vec<f64>>())
+            (hats.sums(block.clone(), mean), hats.quadratics(block, &pairs, covariance))
         });
         let mut parts = parts.into_iter();
         let (mut levels, mut variances) = parts.next().unwrap_or_default();
@@ -186,8 +251,8 @@ impl Design for HatRows<'_> {
     }
 }
 
-/// Two corners of a cell, and the diagonal of a matrix on which their entry lies.
-pub(super) struct PairPlace {
+/// Two corners of a cell, and where among the numbers of a matrix their entry lies in the cell of index 0.
+struct PairPlace {
     a: usize,
     b: usize,
     place: usize,
@@ -423,7 +488,7 @@ impl Grid {
     }
 
     /// The range of nodes on the axis at `place` from which an offset stays on the lattice.
-    pub(super) fn range(&self, place: usize, offset: isize) -> std::ops::Range<usize> {
+    pub(super) fn range(&self, place: usize, offset: isize) -> Range<usize> {
         let (nodes, reach) = (self.axes[place].nodes, offset.unsigned_abs());
         if offset < 0 { reach..nodes } else { 0..nodes - reach }
     }

@@ -320,7 +320,7 @@ impl Lattice {
 
 /// Natural steps until one gains less than so many nats, at most so many of them.
 fn until((tolerance, most): (f64, usize)) -> Until<'static> {
-    Until { tolerance, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) }
+    Until { tolerance, most, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) }
 }
 
 /// Where natural steps start.

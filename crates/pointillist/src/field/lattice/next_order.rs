@@ -89,7 +89,8 @@ mod tests {
         let flat = (ones.len() as f64).ln();
         let sites =
             Sites::flat(link.events(), flat, ones.len()).followed_by(Sites::flat(integral, flat, weights.len()));
-        let until = Until { tolerance: 1e-10, most: 200, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        let until =
+            Until { tolerance: 1e-10, most: 200, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
         let said = [Weighted { hats: &events, weights: &ones }, Weighted { hats: &hats, weights: &weights }];
         let optimum = lattice.optimum(link, &said, &theta, sites, until).unwrap();
         let sites = optimum.sites.clone();

@@ -74,16 +74,15 @@ pub(super) fn by_dissection(nodes: &[usize], smoothness: Smoothness) -> Cost {
     dissection::cost(inside, smoothness.alpha())
 }
 
-/// The seconds that a natural step takes, its events not counted.
+/// The seconds that a natural step of a fit takes, in the way that a fit takes; its events not counted.
 pub(crate) fn seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
-    match elimination(nodes, smoothness) {
+    match fastest(nodes, smoothness) {
         Elimination::Band => band_seconds(nodes, smoothness),
         Elimination::Dissection => dissection_seconds(&by_dissection(nodes, smoothness)),
     }
 }
 
-/// The same by the band, whichever way is taken.
-pub(crate) fn band_seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
+fn band_seconds(nodes: &[usize], smoothness: Smoothness) -> f64 {
     let (size, width) = (total(nodes), width(nodes, smoothness));
     if nodes.len() == 1 { size * width * width / BAND_SPEED } else { 10.0 * size * width * width / SPEED }
 }
@@ -92,7 +91,7 @@ fn dissection_seconds(cost: &Cost) -> f64 {
     cost.work / DISSECTION_SPEED + cost.fronts * FRONT_SECONDS
 }
 
-/// The way in which a posterior is asked, and by which costs are foreseen: that which should take less time, but for small lattices.
+/// The way in which a posterior is asked, and by which memory is foreseen: that which should take less time, but for small lattices.
 pub(crate) fn elimination(nodes: &[usize], smoothness: Smoothness) -> Elimination {
     faster_from(SHORT, nodes, smoothness)
 }
@@ -242,6 +241,9 @@ mod tests {
             (&[316, 316], Elimination::Dissection),
         ] {
             assert_eq!(fastest(nodes, Smoothness::Two), want, "{nodes:?}");
+            // A fit is foreseen to take what this way takes.
+            let is_less = seconds(nodes, Smoothness::Two) < band_seconds(nodes, Smoothness::Two);
+            assert_eq!(is_less, want == Elimination::Dissection, "{nodes:?}");
         }
         // The order of the axes does not matter.
         assert_eq!(bytes(&[300, 200], Smoothness::Two), bytes(&[200, 300], Smoothness::Two));

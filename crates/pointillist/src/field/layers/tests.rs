@@ -38,7 +38,7 @@ fn flat(sets: &[Set]) -> Sites {
 }
 
 fn until() -> Until<'static> {
-    Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) }
+    Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) }
 }
 
 /// All unknowns, dense and slow: the covariance of f at points of types from the kernels' precision matrices.

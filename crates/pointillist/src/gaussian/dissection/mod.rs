@@ -152,14 +152,15 @@ impl DissectionFactor {
     /// P⁻¹ on these diagonals of P.
     pub(super) fn selected_inverse(&self, shifts: &[usize]) -> Diagonals {
         let plan = &*self.plan;
-        let mut found = vec![0.0; plan.sources.len()];
         let mut spare = plan.kept.spare();
-        self.invert(plan.fronts.len() - 1, (0, &[]), &mut found, &mut spare);
-        plan.kept.give_back(spare);
+        // Every front writes its numbers: nothing of what was there is left.
+        let mut found = spare.take(plan.sources.len());
+        self.invert(plan.fronts.len() - 1, (0, &[]), &mut found[..plan.sources.len()], &mut spare);
         let mut inverse = Diagonals::zeros(self.size(), plan.shifts.clone());
         let values = inverse.values_mut();
         plan.sources.iter().zip(&found).for_each(|(source, value)| values[*source as usize] = *value);
-        drop(found);
+        spare.give(found);
+        plan.kept.give_back(spare);
         if shifts == plan.shifts { inverse } else { inverse.on(shifts.to_vec()) }
     }
 

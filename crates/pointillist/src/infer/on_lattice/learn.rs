@@ -30,6 +30,8 @@ pub(crate) use super::source::Source;
 const LAST_GAIN: f64 = 1e-4;
 /// The same where steps are dear: q is then this near (nats) to the best.
 const LAST_GAIN_IF_DEAR: f64 = 1e-2;
+/// … or where the search left it, if another step is foreseen to gain no more than this.
+const LEFT_IF_DEAR: f64 = 0.05;
 /// A margin this much (sides) narrower than the range asks for is set anew. A wider one does no harm.
 const MARGIN_OFF: f64 = 0.06;
 /// Nodes in place of events may change the data term by this many nats, and this many more per event. If they change it
@@ -549,7 +551,11 @@ impl<'a> Search<'_, '_, OnLattice<'a>> {
 
     /// q at its optimum.
     fn settled(&mut self, mut run: Run<OnLattice<'a>>) -> Result<Run<OnLattice<'a>>> {
-        let last = if self.is_dear(&run.level) { LAST_GAIN_IF_DEAR } else { LAST_GAIN };
+        let is_dear = self.is_dear(&run.level);
+        if is_dear && run.kept.converged && run.kept.lacks <= LEFT_IF_DEAR {
+            return Ok(run);
+        }
+        let last = if is_dear { LAST_GAIN_IF_DEAR } else { LAST_GAIN };
         let tolerance = last * (run.level.lattice.grid().size() as f64 / LATTICE.large).min(1.0);
         let steps = (tolerance, LATTICE.most_steps);
         let found = self.evaluate(&run.level, &run.theta, run.sites, steps, None)?;

@@ -19,7 +19,7 @@ use super::tuning::{self, Tuning};
 use super::{AtBound, Budget};
 use crate::data::points::Points;
 use crate::error::Result;
-use crate::field::lattice::size::{band_seconds, bytes, bytes_of_places, describe_bytes, grown, ladder, seconds};
+use crate::field::lattice::size::{bytes, bytes_of_places, describe_bytes, grown, ladder, seconds};
 use crate::field::lattice::{Lattice, Optimum, PANELS, Smoothness, Theta, excess, is_large};
 use crate::gaussian::step::{Clamp, Until};
 use crate::gaussian::{Bordered, Diagonals, Sites};
@@ -57,9 +57,9 @@ const AUTO_PER_EVENT: usize = 50;
 /// … or than this, on a line, in a plane and in space, after a refinement that gained so much, …
 const AUTO_PER_EVENT_AFTER_MUCH: [usize; 3] = [200, 50, 50];
 /// … or more work than this many seconds of natural steps for few events, and for many, …
-const AUTO_SECONDS: [f64; 2] = [1.2, 60.0];
+const AUTO_SECONDS: [f64; 2] = [0.55, 60.0];
 /// … where there are at least so many events per second …
-const EVENTS_PER_SECOND: f64 = 2_000.0;
+const EVENTS_PER_SECOND: f64 = 2_250.0;
 /// … a lattice needing about so many steps.
 const STEPS_PER_LATTICE: f64 = 25.0;
 /// A lattice hardly resolves a range of fewer steps than this.
@@ -363,7 +363,7 @@ impl<'a> OnLattice<'a> {
         }
         let too_dear = match self.wanted.budget {
             Budget::Usual => {
-                let step = band_seconds(nodes, self.wanted.smoothness) + EVENT_SECONDS * self.events as f64;
+                let step = self.step_seconds(nodes, self.events);
                 let is_dear = STEPS_PER_LATTICE * step > times * self.most_seconds(nodes.len());
                 is_dear.then(|| format!("are more work than auto takes on for {} events", self.events))
             }
@@ -386,8 +386,8 @@ impl<'a> OnLattice<'a> {
 
     /// The seconds that `auto` takes for a lattice.
     fn most_seconds(&self, dims: usize) -> f64 {
-        // In space a step takes longer than its products, and there are more of them.
-        let share = if dims == 3 { 0.3 } else { 1.0 };
+        // In space there are more of them.
+        let share = if dims == 3 { 0.6 } else { 1.0 };
         share * (self.events as f64 / EVENTS_PER_SECOND).clamp(AUTO_SECONDS[0], AUTO_SECONDS[1])
     }
 

@@ -861,7 +861,8 @@ mod tests {
         assert_eq!(x.len(), 5);
         let value = |x: &[f64], gradient: &mut [f64]| {
             let theta = kind.unpack(&start.level, x, &start.theta);
-            let until = Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+            let until =
+                Until { tolerance: 1e-12, most: 300, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
             kind.evaluate(&start.level, &theta, start.sites.clone(), until, Some((x, gradient))).unwrap().value
         };
         let (mut gradient, mut unused) = (vec![0.0; 5], vec![0.0; 5]);

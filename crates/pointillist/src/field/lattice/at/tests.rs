@@ -47,7 +47,7 @@ fn the_bound_is_that_of_dense_matrices(scale: &[f64]) {
     let (link, ones) = (Link::Log.formula(), vec![1.0; events.len()]);
     let Part::Sites(integral) = link.integral() else { unreachable!() };
     let sites = Sites::flat(link.events(), 2.0, events.len()).followed_by(Sites::flat(integral, 2.0, weights.len()));
-    let until = Until { tolerance: 1e-13, most: 400, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+    let until = Until { tolerance: 1e-13, most: 400, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
     let said = [Weighted { hats: &events, weights: &ones }, Weighted { hats: &nodes, weights: &weights }];
     let found = lattice.optimum(link, &said, &theta, sites, until).unwrap();
 

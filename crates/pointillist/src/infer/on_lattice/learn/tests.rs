@@ -106,7 +106,13 @@ fn the_gradient_by_what_the_search_moves() {
         let at = |x: &[f64], gradient: &mut [f64]| {
             let theta = on.unpack(&level, x, &theta);
             let mut sites = level.first_sites(17.0);
-            let until = || Until { tolerance: 1e-13, most: 200, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+            let until = || Until {
+                tolerance: 1e-13,
+                most: 200,
+                clamp: Clamp::UntilSettled,
+                foresees: false,
+                pulse: &|| Ok(()),
+            };
             // The bound is flat at its optimum: steps that no longer change it still bring q nearer.
             for _ in 0..8 {
                 sites = on.evaluate(&level, &theta, sites, until(), None).unwrap().sites;
@@ -143,7 +149,8 @@ fn the_gradient_with_covariates_is_that_of_differences() {
     let at = |x: &[f64], gradient: &mut [f64]| {
         let theta = on.unpack(&level, x, &theta);
         let mut sites = level.first_sites(2.2);
-        let until = || Until { tolerance: 1e-13, most: 200, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+        let until =
+            || Until { tolerance: 1e-13, most: 200, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
         for _ in 0..8 {
             sites = on.evaluate(&level, &theta, sites, until(), None).unwrap().sites;
         }
@@ -167,7 +174,7 @@ fn an_unknown_constant_beside_the_lattice_is_a_dense_prior() {
     let hats = lattice.grid().at(&events).unwrap();
     let weights = vec![1.0; events.len()];
     let bordered = lattice.clone().with_constant(Some(sd));
-    let until = Until { tolerance: 1e-12, most: 200, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+    let until = Until { tolerance: 1e-12, most: 200, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
     let sites = || Sites::flat(&LOG_SQUARE, 2.5, events.len());
     let said = [crate::field::lattice::Weighted { hats: &hats, weights: &weights }];
     let found = bordered.optimum(Link::Square.formula(), &said, &theta, sites(), until).unwrap();
@@ -378,6 +385,27 @@ fn where_steps_are_dear_few_looks_correct_what_coarser_lattices_say() {
     }
 }
 
+/// Steps that end where the next one is foreseen to gain little are fewer, and as near the optimum as they say.
+#[test]
+fn a_step_that_would_gain_nothing_is_foreseen() {
+    let drawn = Drawn::new(&[40, 40], &[0.15, 0.3], 0.3, 2000.0, Smoothness::Two, 21).unwrap();
+    for link in [Link::Square, Link::Log] {
+        let wanted = Wanted { link, ..wanted(Some(&[40, 40]), Smoothness::Two) };
+        let (window, tolerance) = (unit(2), 0.05);
+        let on = OnLattice::new(Source::Points(&drawn.events), &window, &wanted, &Scaling::of(&window)).unwrap();
+        let Start { level, theta, .. } = on.start(Some(&vec![40, 40]), 0.3, None).unwrap();
+        let found = |tolerance: f64, foresees: bool| {
+            let clamp = Clamp::Throughout;
+            let until = Until { tolerance, most: 200, clamp, foresees, pulse: &|| Ok(()) };
+            on.evaluate(&level, &theta, on.flat_sites(&level), until, None).unwrap().kept
+        };
+        let (best, plain, foreseen) = (found(1e-9, false), found(tolerance, false), found(tolerance, true));
+        assert!(foreseen.converged && foreseen.lacks <= tolerance, "{link:?} {}", foreseen.lacks);
+        assert!(best.bound - foreseen.bound < tolerance, "{link:?} {} {}", best.bound, foreseen.bound);
+        assert!(foreseen.evaluations < plain.evaluations, "{link:?} {}", foreseen.evaluations);
+    }
+}
+
 /// Two lobes of the rate that touch: a coarse lattice on which one has a positive and the other a negative f leads to a finer one on which both have one sign.
 #[test]
 fn a_front_of_changing_sign_is_not_carried_to_a_finer_lattice() {
@@ -388,7 +416,7 @@ fn a_front_of_changing_sign_is_not_carried_to_a_finer_lattice() {
     let on = OnLattice::new(Source::Points(&events), &window, &wanted, &scaling).unwrap();
     let level = on.level_as(&[40], vec![0.1], Detail::Events, None).unwrap();
     let theta = Theta::of_ranges(&[0.2], 100.0, 20.0);
-    let until = || Until { tolerance: 1e-6, most: 60, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+    let until = || Until { tolerance: 1e-6, most: 60, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
     let signs = |x: f64| if x < 0.5 { 20.0 } else { -20.0 };
     let known = |places: &Points, _: &[Vec<f64>]| {
         let mean: Vec<f64> = places.axis(0).iter().map(|x| signs(*x)).collect();
