@@ -151,7 +151,7 @@ pub struct LoadingSummary {
     pub kind: String,
     /// The field, from 1.
     pub field: usize,
-    /// The most probable value.
+    /// Its median; its most probable value, where there is no interval.
     pub value: f64,
     /// The ends of the 90 % interval, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -510,11 +510,11 @@ struct LoadsHeld {
 }
 
 impl LoadsHeld {
-    fn add(&mut self, outputs: &Outputs, types: &[(String, Events)]) {
+    fn add(&mut self, outputs: &Outputs, types: &[(String, Events)], nodes: usize) {
         let mut order = [0, 1, 2];
         order.sort_by_key(|k| std::cmp::Reverse(types[*k].1.len()));
         self.sets += 1;
-        let fit = model(&[40]).fit_outputs(types, Latent::Fields(outputs.ranges.len())).unwrap();
+        let fit = model(&[nodes]).fit_outputs(types, Latent::Fields(outputs.ranges.len())).unwrap();
         for load in &fit.report.loadings {
             let truth = outputs.truth(load.kind, load.field, order[load.field]);
             let Some((low, high)) = load.interval else {
@@ -560,7 +560,8 @@ fn held_where_believed(sets: u64) -> LoadsHeld {
         let outputs = believed(7000 + seed);
         let types = outputs.draw(8000 + seed);
         if are_in_order(&types) && types[2].1.len() > 1 {
-            held.add(&outputs, &types);
+            // So many nodes show ranges that are believed to be shorter with a probability of 8 % alone; with 40 it is 20 %.
+            held.add(&outputs, &types, 96);
         }
     }
     held
@@ -569,7 +570,7 @@ fn held_where_believed(sets: u64) -> LoadsHeld {
 #[test]
 fn intervals_of_loads_that_are_drawn_from_their_prior_hold_them() {
     let held = held_where_believed(30);
-    assert!((70.0..=100.0).contains(&held.percent()) && held.sets >= 10, "{held:?}");
+    assert!((78.0..=99.0).contains(&held.percent()) && held.sets >= 15 && held.unknown == 0, "{held:?}");
 }
 
 /// `cargo test --release -p pointillist --test all types::coverage_of_loadings -- --ignored --nocapture`
@@ -588,13 +589,13 @@ fn coverage_of_loadings_in_200_sets() {
             let types = outputs.draw(3000 + seed);
             // With two fields loads are told in the order of the numbers of events, which chance may turn.
             if outputs.ranges.len() == 1 || are_in_order(&types) {
-                held.add(&outputs, &types);
+                held.add(&outputs, &types, 40);
             }
         }
         held.tell(name);
         every.push(held);
     }
-    assert!(every.iter().all(|held| (86.0..=94.0).contains(&held.percent())), "{every:?}");
+    assert!(every.iter().all(|held| (86.0..=94.0).contains(&held.percent()) && held.unknown == 0), "{every:?}");
 }
 
 /// The same where loads and range are drawn from what is believed of them: if intervals hold these as often as they say, what fixed loads miss is the
@@ -604,5 +605,5 @@ fn coverage_of_loadings_in_200_sets() {
 fn coverage_of_loadings_drawn_from_the_prior() {
     let held = held_where_believed(200);
     held.tell("1 latent, drawn from the prior");
-    assert!((86.0..=94.0).contains(&held.percent()), "{held:?}");
+    assert!((86.0..=94.0).contains(&held.percent()) && held.unknown == 0, "{held:?}");
 }

@@ -53,8 +53,6 @@ pub(crate) struct Members<M> {
     /// Each with the logarithm of bound, prior and the volume that it stands for, in the order in which they were reached: the best Θ first.
     pub(crate) list: Vec<(f64, M)>,
     pub(crate) standard_errors: Option<Vec<StandardError>>,
-    /// The covariance of the search's coordinates that these are from.
-    pub(crate) covariance: Option<Matrix>,
     /// Why it is one alone, if it is.
     pub(crate) alone: Option<Alone>,
     /// The logarithm of what all places of the grid weigh over what those weigh that were looked at, as a bell has it: more hyper-parameters leave more
@@ -65,7 +63,7 @@ pub(crate) struct Members<M> {
 impl<M> Members<M> {
     /// None but the best.
     pub(crate) fn none(standard_errors: Option<Vec<StandardError>>) -> Self {
-        Self { list: vec![], standard_errors, covariance: None, alone: None, left_out: 0.0 }
+        Self { list: vec![], standard_errors, alone: None, left_out: 0.0 }
     }
 }
 
@@ -150,7 +148,7 @@ impl<K: Kind> Search<'_, '_, K> {
         let covariance = grid.covariance();
         let standard_errors = covariance.as_ref().and_then(|covariance| self.errors_from(&run.theta, covariance));
         let list = points.into_iter().map(member).collect();
-        Ok(Members { list, standard_errors, covariance, alone, left_out })
+        Ok(Members { list, standard_errors, alone, left_out })
     }
 
     /// Rings about the middle, until one changes nothing.

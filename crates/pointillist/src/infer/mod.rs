@@ -24,6 +24,7 @@ mod observed;
 mod on_lattice;
 mod prior;
 mod profile;
+mod sampled;
 mod ratios;
 mod search;
 mod start;

@@ -29,6 +29,8 @@ const TYPES: (usize, usize) = (2, 10);
 const FEWEST_EVENTS: usize = 2;
 /// Fewer than this are told of.
 const FEW_EVENTS: usize = 10;
+/// Intervals that fewer independent draws stand for are told of.
+const FEW_DRAWS: f64 = 40.0;
 /// What is said of types that are refused.
 const TYPES_IN_WORDS: Things = Things {
     setting: "type",
@@ -57,7 +59,7 @@ pub struct Loading {
     pub kind: usize,
     /// Which latent field, from 0.
     pub field: usize,
-    /// Its most probable value. The sign of a field is free: its first type has a positive load.
+    /// Its median; its most probable value, if the most probable Θ alone was looked at. The sign of a field is free: its first type has a positive load.
     pub value: f64,
     /// The ends of its 90 % interval, unless the most probable Θ alone was looked at.
     pub interval: Option<(f64, f64)>,
@@ -250,7 +252,10 @@ impl Asked {
                 Ok(learn_types(kind, wanted, &tally)?.log_evidence)
             })?;
         }
-        report.loadings = most_probable(&found).map_or(vec![], |found| loadings(&found.loads));
+        if let Some(found) = most_probable(&found) {
+            report.loadings = loadings(&found.loads);
+            report.warnings.extend(found.effective.and_then(unsure));
+        }
         let counts = self.counting(&found, structures.general);
         let joint = report.tell(found, &counts, (log_units, &scaling), |layers, member: TypesMember| {
             let field = LayersField::new(layers, member.layers, member.mean, member.said, member.spread);
@@ -407,6 +412,13 @@ impl TypesReport {
         }
         Ok(Posterior::average(parts)?.without_lighter_than(UNHEARD))
     }
+}
+
+/// What there is to say of intervals that so many independent draws of Θ stand for.
+fn unsure(effective: f64) -> Option<String> {
+    (effective < FEW_DRAWS).then(|| {
+        format!("intervals of loads rest on about {effective:.0} independent draws of the hyper-parameters: take them for rough")
+    })
 }
 
 /// What there is to say of types with few events.

@@ -19,13 +19,12 @@ use crate::infer::beliefs::{self, Isotropy};
 use crate::infer::lbfgs::Curvature;
 use crate::infer::members::{Members, log_evidence};
 use crate::infer::profile::Profile;
+use crate::infer::sampled::Sampled;
 use crate::infer::search::{By, Found, Kind, Look, Named, Run, Search, Start, Way, describe};
 use crate::infer::tally::Tally;
 use crate::infer::theta::{Layout, Slot};
 use crate::infer::tuning::{self, Tuning};
 use crate::kernel::Affine;
-use crate::numerics::linalg::Matrix;
-use crate::sample::{self, gaussian};
 use crate::terms::Marginals;
 use crate::window::{Scaling, Window};
 use std::f64::consts::LN_2;
@@ -47,6 +46,9 @@ const NEAR: f64 = 1e-3;
 /// Products and sums per second.
 const SPEED: f64 = 1e10;
 const LINE_SPEED: f64 = 4e8;
+/// The longest range of a field of variance 1: of how little varies inside the window the loads would else be thought to say more than they do. One in thirteen is
+/// believed to be longer.
+const LONGEST_LATENT: f64 = 30.0;
 /// The range of variances, as logarithms, and of loads.
 const VARIANCES: (f64, f64) = (-14.0, 4.6);
 const LOADS: (f64, f64) = (-8.0, 8.0);
@@ -92,6 +94,7 @@ pub(crate) struct Structure {
 pub(crate) struct LearnedLoad {
     pub(crate) kind: usize,
     pub(crate) field: usize,
+    /// Its median; where Θ was not sampled, its most probable value.
     pub(crate) value: f64,
     /// The ends of a 90 % interval.
     pub(crate) interval: Option<(f64, f64)>,
@@ -178,8 +181,9 @@ pub(crate) struct FoundTypes {
     pub(crate) log_evidence: f64,
     pub(crate) converged: bool,
     pub(crate) priors: Vec<(String, Prior)>,
-    /// At the best Θ.
     pub(crate) loads: Vec<LearnedLoad>,
+    /// How many independent draws of Θ the intervals of loads are worth.
+    pub(crate) effective: Option<f64>,
     /// The density of each slope of measurements, where it could be found.
     pub(crate) learned: Vec<Option<Profile>>,
 }
@@ -278,7 +282,8 @@ impl<'a> OnLayers<'a> {
         let (mut layout, steps) = (self.layout.clone(), steps(&level.nodes, &level.margin));
         let of_axis = |r: usize| {
             let least = LEAST_STEPS * steps[r];
-            let most = LONGEST.max(2.0 * least);
+            let longest = if self.structure.unit { LONGEST_LATENT } else { LONGEST };
+            let most = longest.max(2.0 * least);
             let digits = if self.smoothness == Smoothness::Four { most.min(MOST_STEPS * steps[r]) } else { most };
             AxisBounds { least, most, digits }
         };
@@ -413,28 +418,14 @@ impl<'a> OnLayers<'a> {
         margin(&(0..self.dims()).map(longest).collect::<Vec<_>>())
     }
 
-    /// The loads that were learned, with 90 % intervals: of what the covariance of the search's coordinates says, by draws.
-    fn loads(&self, theta: &TypesTheta, covariance: Option<&Matrix>) -> Vec<LearnedLoad> {
-        let free: Vec<&str> =
-            self.layout.slots.iter().filter(|slot| slot.fixed.is_none()).map(|slot| slot.name.as_str()).collect();
-        let place = |kind: usize, field: usize| {
-            let (_, _, name) = self.structure.learned.iter().find(|(c, l, _)| (*c, *l) == (kind, field))?;
-            free.iter().position(|own| own == name)
-        };
+    /// The loads that were learned, with 90 % intervals where Θ was sampled.
+    fn loads(&self, best: &TypesTheta, sampled: Option<&Sampled<TypesTheta>>) -> Vec<LearnedLoad> {
         let load = |(kind, field, _): &(usize, usize, String)| {
-            let (first, value) = (self.structure.first[*field], theta.loads[*kind][*field]);
-            let of_first = theta.loads[first][*field];
-            let interval = covariance.zip(place(first, *field)).zip(place(*kind, *field));
-            let interval = interval.map(|((covariance, scale), own)| {
-                let of = |a: usize, b: usize| covariance[(a, b)];
-                match *kind == first {
-                    true => (value * (-ENDS * of(own, own).sqrt()).exp(), value * (ENDS * of(own, own).sqrt()).exp()),
-                    false => {
-                        product_ends((of_first, value / of_first), [of(scale, scale), of(scale, own), of(own, own)])
-                    }
-                }
-            });
-            LearnedLoad { kind: *kind, field: *field, value, interval }
+            let (kind, field) = (*kind, *field);
+            let all = sampled.map(|sampled| sampled.of(|theta| theta.loads[kind][field]));
+            let value = all.as_ref().map_or(best.loads[kind][field], |all| all.quantile(0.5));
+            let interval = all.map(|all| (all.quantile(0.05), all.quantile(0.95)));
+            LearnedLoad { kind, field, value, interval }
         };
         self.structure.learned.iter().map(load).collect()
     }
@@ -669,7 +660,7 @@ pub(crate) fn learn_types(kind: OnLayers<'_>, wanted: &TypesWanted, tally: &Tall
         let start = search.kind.continued(&first, &run)?;
         run = search.climb(start)?;
     }
-    let Members { list, covariance, left_out, .. } = match wanted.average {
+    let Members { list, left_out, .. } = match wanted.average {
         true => search.members(&run)?,
         false => {
             let kept = search.evaluate(&run.level, &run.theta, run.sites.clone(), (NEAR, 60), None)?;
@@ -677,7 +668,7 @@ pub(crate) fn learn_types(kind: OnLayers<'_>, wanted: &TypesWanted, tally: &Tall
             Members { list: vec![(kept.value, member)], ..Members::none(None) }
         }
     };
-    // Slopes of measurements are told by their whole density, loads of types by a covariance.
+    // Slopes of measurements are told by a density along a ridge, loads of types by a sample.
     let slopes = search.kind.structure.learned.iter().filter(|_| search.kind.measured.is_some());
     let learned = slopes.map(|(_, _, name)| search.profile(&run, name)).collect::<Result<_>>()?;
     let converged = run.end != crate::infer::lbfgs::End::Evaluations;
@@ -685,14 +676,17 @@ pub(crate) fn learn_types(kind: OnLayers<'_>, wanted: &TypesWanted, tally: &Tall
     // Each field whose sign is free has a mirror image, which nobody looked at.
     let mirrored = if search.kind.structure.unit { search.kind.structure.count() as f64 } else { 0.0 };
     let log_evidence = log_evidence(&list) + left_out + mirrored * LN_2;
-    let loads = search.kind.loads(&run.theta, covariance.as_ref());
+    let has_loads = search.kind.structure.unit && wanted.average;
+    let sampled = if has_loads { Some(search.sampled(&run)?) } else { None };
+    let loads = search.kind.loads(&run.theta, sampled.as_ref());
+    let effective = sampled.map(|sampled| sampled.effective);
     let nodes = wanted.nodes.clone().unwrap_or_else(|| search.kind.showing(&run.theta, &first));
     let (layers, members) = match nodes == run.level.nodes || !wanted.is_answer {
         true => (run.level.layers, list),
         false => finer(&search, (&run.level, list), &nodes)?,
     };
     let structure = search.kind.structure;
-    Ok(FoundTypes { structure, layers, members, log_evidence, converged, priors, loads, learned })
+    Ok(FoundTypes { structure, layers, members, log_evidence, converged, priors, loads, effective, learned })
 }
 
 /// The members that count, on a lattice with these nodes.
@@ -767,22 +761,6 @@ pub(crate) fn outputs(fields: usize, order: &[usize], start: &[Vec<f64>]) -> Str
     }
     let groups = (1..=fields).map(|field| (format!("field {field}"), 1)).collect();
     Structure { groups, loads, learned, unit: true, first: order[..fields].to_vec() }
-}
-
-/// Ends of a 90 % interval in standard deviations, and draws for that of a product.
-const ENDS: f64 = 1.6448536269514722;
-const DRAWS: usize = 4000;
-
-/// The ends of the 90 % interval of a scale times a ratio, about these: by the covariance of the scale's logarithm and the ratio.
-fn product_ends((scale, ratio): (f64, f64), [of_log, both, of_ratio]: [f64; 3]) -> (f64, f64) {
-    let root = of_log.max(0.0).sqrt();
-    let along = if root > 0.0 { both / root } else { 0.0 };
-    let across = (of_ratio - along * along).max(0.0).sqrt();
-    let noise = gaussian::standard_normal(&mut sample::stream(0, 0), 2 * DRAWS);
-    let draw = |z: &[f64]| scale * (root * z[0]).exp() * (ratio + along * z[0] + across * z[1]);
-    let mut drawn: Vec<f64> = noise.chunks_exact(2).map(draw).collect();
-    drawn.sort_by(f64::total_cmp);
-    (drawn[DRAWS / 20], drawn[DRAWS - 1 - DRAWS / 20])
 }
 
 /// Bins per axis in which types are compared for a start, on a line, in a plane and in space.
@@ -876,16 +854,6 @@ mod tests {
             let slope = (at(1e-4) - at(-1e-4)) / 2e-4;
             assert!((gradient[i] - slope).abs() < 1e-4 * (1.0 + slope.abs()), "{i}: {} {slope}", gradient[i]);
         }
-    }
-
-    /// Where the ratio is known the ends are those of a lognormal; where the scale is, those of a normal.
-    #[test]
-    fn the_interval_of_a_product_is_that_of_its_known_limits() {
-        let (low, high) = product_ends((2.0, -0.5), [0.09, 0.0, 0.0]);
-        let (want_low, want_high) = (-(ENDS * 0.3).exp(), -(-ENDS * 0.3).exp());
-        assert!((low / want_low - 1.0).abs() < 0.03 && (high / want_high - 1.0).abs() < 0.03, "{low} {high}");
-        let (low, high) = product_ends((2.0, 0.5), [0.0, 0.0, 0.04]);
-        assert!((low - 2.0 * (0.5 - ENDS * 0.2)).abs() < 0.03 && (high - 2.0 * (0.5 + ENDS * 0.2)).abs() < 0.03);
     }
 
     /// Types that rise where others fall begin with loads of different signs.
