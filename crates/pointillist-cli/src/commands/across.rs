@@ -36,7 +36,8 @@ pub fn picture(
             View::Cycle(cycle) => {
                 let found =
                     profile_all_over(posterior, (&component.part, cycle), CYCLE_PLACES / 2, &[band.0, band.1], &told)?;
-                panels.push(cycle_panel(posterior, component, cycle, band, &found));
+                let title = format!("{}, the others at their average", component.name);
+                panels.push(CurveFigure { title, ..cycle_panel(posterior, component, cycle, band, &found) });
             }
         }
     }
@@ -59,7 +60,7 @@ fn along(
     let (x_label, calendar) = figure::line_axis(&window.axes()[axis]);
     let title = format!("{} along {}", component.name, window.axes()[axis].name);
     let curve = curve(x, &at, band, <[f64]>::to_vec);
-    Ok(CurveFigure { title, calendar, ..panel(posterior, component, x_label, curve) })
+    Ok(CurveFigure { title, calendar, ..panel(posterior, x_label, curve) })
 }
 
 /// A map of a component.

@@ -294,7 +294,7 @@ fn cost_of_types_per_natural_step() {
         // From two and from six steps: what a fit costs beside them is in both.
         let seconds = |most: usize| {
             let started = Instant::now();
-            let until = Until { tolerance: 0.0, most, clamp: Clamp::UntilSettled, pulse: &|| Ok(()) };
+            let until = Until { tolerance: 0.0, most, clamp: Clamp::UntilSettled, foresees: false, pulse: &|| Ok(()) };
             let _ = layers.optimum((&sets, None), &theta, flat(&sets), until);
             started.elapsed().as_secs_f64()
         };
