@@ -37,7 +37,7 @@ pub fn picture(
                 let found =
                     profile_all_over(posterior, (&component.part, cycle), CYCLE_PLACES / 2, &[band.0, band.1], &told)?;
                 let title = format!("{}, the others at their average", component.name);
-                panels.push(CurveFigure { title, ..cycle_panel(posterior, component, cycle, band, &found) });
+                panels.push(CurveFigure { title, ..cycle_panel(posterior, cycle, band, &found) });
             }
         }
     }

@@ -116,13 +116,12 @@ fn of_cycle(
     watch: &PartWatch<'_>,
 ) -> Result<CurveFigure, Failure> {
     let found = profile(posterior, (&component.part, cycle), CYCLE_PLACES, &[band.0, band.1], watch)?;
-    Ok(cycle_panel(posterior, component, cycle, band, &found))
+    Ok(cycle_panel(posterior, cycle, band, &found))
 }
 
 /// One cycle: parts of it, and the component there.
 pub(super) fn cycle_panel(
     posterior: &Posterior,
-    component: &Component,
     cycle: &Cycle,
     band: (f64, f64),
     (parts, at): &(Vec<f64>, PartAtPlaces),
