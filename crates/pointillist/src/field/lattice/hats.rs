@@ -96,37 +96,36 @@ impl Hats {
     /// Adds Σ_n weight(n) ψ(x_n).
     pub(crate) fn add_sums(&self, out: &mut [f64], weight: impl Fn(usize) -> f64) {
         match self.shifts.len() {
-            2 => self.add_sums_of::<2>(out, weight),
-            4 => self.add_sums_of::<4>(out, weight),
-            _ => self.add_sums_of::<8>(out, weight),
+            2 => self.add_sums_of(2, out, weight),
+            4 => self.add_sums_of(4, out, weight),
+            8 => self.add_sums_of(8, out, weight),
+            corners => self.add_sums_of(corners, out, weight),
         }
     }
 
-    fn add_sums_of<const CORNERS: usize>(&self, out: &mut [f64], weight: impl Fn(usize) -> f64) {
-        let shifts = self.shifts_of::<CORNERS>();
-        for (n, (first, values)) in self.cells::<CORNERS>(0..self.len()).enumerate() {
+    #[inline(always)]
+    fn add_sums_of(&self, corners: usize, out: &mut [f64], weight: impl Fn(usize) -> f64) {
+        let shifts = &self.shifts[..corners];
+        for (n, (first, values)) in self.cells(corners, 0..self.len()).enumerate() {
             let weight = weight(n);
-            (0..CORNERS).for_each(|c| out[first + shifts[c]] += weight * values[c]);
+            (0..corners).for_each(|c| out[first + shifts[c]] += weight * values[c]);
         }
     }
 
     /// Adds Σ_n weight(n) ψ(x_n)ψ(x_n)ᵀ.
     pub fn add_squares(&self, out: &mut Diagonals, weight: impl Fn(usize) -> f64) {
-        let pairs = self.pair_places(out);
+        let (pairs, out) = (self.pair_places(out), out.values_mut());
         match self.shifts.len() {
-            2 => self.add_squares_of::<2>(out.values_mut(), &pairs, weight),
-            4 => self.add_squares_of::<4>(out.values_mut(), &pairs, weight),
-            _ => self.add_squares_of::<8>(out.values_mut(), &pairs, weight),
+            2 => self.add_squares_of(2, out, &pairs, weight),
+            4 => self.add_squares_of(4, out, &pairs, weight),
+            8 => self.add_squares_of(8, out, &pairs, weight),
+            corners => self.add_squares_of(corners, out, &pairs, weight),
         }
     }
 
-    fn add_squares_of<const CORNERS: usize>(
-        &self,
-        out: &mut [f64],
-        pairs: &[PairPlace],
-        weight: impl Fn(usize) -> f64,
-    ) {
-        for (n, (first, values)) in self.cells::<CORNERS>(0..self.len()).enumerate() {
+    #[inline(always)]
+    fn add_squares_of(&self, corners: usize, out: &mut [f64], pairs: &[PairPlace], weight: impl Fn(usize) -> f64) {
+        for (n, (first, values)) in self.cells(corners, 0..self.len()).enumerate() {
             let weight = weight(n);
             for &PairPlace { a, b, place } in pairs {
                 out[place + first] += weight * values[a] * values[b];
@@ -137,53 +136,49 @@ impl Hats {
     /// Σ_j ψ_j(x_n) v_j at some of the points.
     fn sums(&self, points: Range<usize>, v: &[f64]) -> Vec<f64> {
         match self.shifts.len() {
-            2 => self.sums_of::<2>(points, v),
-            4 => self.sums_of::<4>(points, v),
-            _ => self.sums_of::<8>(points, v),
+            2 => self.sums_of(2, points, v),
+            4 => self.sums_of(4, points, v),
+            8 => self.sums_of(8, points, v),
+            corners => self.sums_of(corners, points, v),
         }
     }
 
-    fn sums_of<const CORNERS: usize>(&self, points: Range<usize>, v: &[f64]) -> Vec<f64> {
-        let shifts = self.shifts_of::<CORNERS>();
-        let sum = |(first, values): (usize, &[f64; CORNERS])| -> f64 {
-            (0..CORNERS).map(|c| values[c] * v[first + shifts[c]]).sum()
-        };
-        self.cells::<CORNERS>(points).map(sum).collect()
+    #[inline(always)]
+    fn sums_of(&self, corners: usize, points: Range<usize>, v: &[f64]) -> Vec<f64> {
+        let shifts = &self.shifts[..corners];
+        let sum =
+            |(first, values): (usize, &[f64])| -> f64 { (0..corners).map(|c| values[c] * v[first + shifts[c]]).sum() };
+        self.cells(corners, points).map(sum).collect()
     }
 
     /// ψ(x_n)ᵀ X ψ(x_n) at some of the points; `pairs` are those of X.
     fn quadratics(&self, points: Range<usize>, pairs: &[PairPlace], matrix: &Diagonals) -> Vec<f64> {
         match self.shifts.len() {
-            2 => self.quadratics_of::<2>(points, pairs, matrix.values()),
-            4 => self.quadratics_of::<4>(points, pairs, matrix.values()),
-            _ => self.quadratics_of::<8>(points, pairs, matrix.values()),
+            2 => self.quadratics_of(2, points, pairs, matrix.values()),
+            4 => self.quadratics_of(4, points, pairs, matrix.values()),
+            8 => self.quadratics_of(8, points, pairs, matrix.values()),
+            corners => self.quadratics_of(corners, points, pairs, matrix.values()),
         }
     }
 
-    fn quadratics_of<const CORNERS: usize>(
-        &self,
-        points: Range<usize>,
-        pairs: &[PairPlace],
-        matrix: &[f64],
-    ) -> Vec<f64> {
-        let sum = |(first, values): (usize, &[f64; CORNERS])| -> f64 {
+    #[inline(always)]
+    fn quadratics_of(&self, corners: usize, points: Range<usize>, pairs: &[PairPlace], matrix: &[f64]) -> Vec<f64> {
+        let sum = |(first, values): (usize, &[f64])| -> f64 {
             let part = |&PairPlace { a, b, place }: &PairPlace| {
                 let entry = matrix[place + first] * values[a] * values[b];
                 if a == b { entry } else { 2.0 * entry }
             };
             pairs.iter().map(part).sum()
         };
-        self.cells::<CORNERS>(points).map(sum).collect()
+        self.cells(corners, points).map(sum).collect()
     }
 
-    /// The first corner of the cells of some points, and the hats of all corners, of which there are so many.
-    fn cells<const CORNERS: usize>(&self, points: Range<usize>) -> impl Iterator<Item = (usize, &[f64; CORNERS])> {
-        let values = self.values[points.start * CORNERS..points.end * CORNERS].as_chunks::<CORNERS>().0;
+    /// The first corner of the cells of some points, and the hats of all corners. How many these are is an argument so that the usual numbers (a lattice of
+    /// one field) are known when it is compiled; several fields have as many times more.
+    #[inline(always)]
+    fn cells(&self, corners: usize, points: Range<usize>) -> impl Iterator<Item = (usize, &[f64])> {
+        let values = self.values[points.start * corners..points.end * corners].chunks_exact(corners);
         self.first[points].iter().copied().zip(values)
-    }
-
-    fn shifts_of<const CORNERS: usize>(&self) -> [usize; CORNERS] {
-        std::array::from_fn(|c| self.shifts[c])
     }
 
     /// The pairs of corners, and where the diagonals of a matrix on which they lie begin.
