@@ -117,7 +117,7 @@ fn options_that_are_not_understood() {
     folder.run("count model.json --in bins.csv").refused(&["bins.csv", "year_lo", "start and end", "from, to"]);
     folder.run("count model.json --in back.csv").refused(&["back.csv, line 3", "1880", "1870"]);
     folder.run("count model.json --in missing.csv").refused(&["missing.csv"]);
-    folder.run("count model.json --in 1860,1e9").refused(&["beyond the window", "ask for less"]);
+    folder.run("count model.json --in 1860,1e9").refused(&["beyond the window", "ask for a smaller part"]);
     folder.run("count model.json --every 1 --draws 10000000").refused(&["fewer regions or fewer draws"]);
     folder.run("count model.json --in kenya").refused(&["--in", "one (year)"]);
     folder.run("count model.json --in 1900").refused(&["--in", "lo,hi"]);

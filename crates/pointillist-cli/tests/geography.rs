@@ -620,6 +620,17 @@ fn a_map_has_a_reference_system_that_stays_with_it() {
         folder.run(&line).refused(words);
     };
     refuse(format!("fit paris.geojson {window} --crs EPSG:27700"), &["paris.geojson is in EPSG:2154", "ogr2ogr"]);
+    folder.write("degrees-border.geojson", border("urn:ogc:def:crs:OGC:1.3:CRS84"));
+    refuse(
+        "fit sites.csv --window degrees-border.geojson --crs EPSG:27700".into(),
+        &["CRS84", "EPSG:27700", "ogr2ogr"],
+    );
+    folder.write("lonlat.csv", "lon,lat\n-1.9,52.6\n-1.8,52.5\n-1.7,52.4\n");
+    refuse(
+        "fit lonlat.csv --crs EPSG:27700".into(),
+        &["`lon` and `lat` are degrees", "--crs EPSG:27700", "leave it out"],
+    );
+    refuse("fit kenya --window kenya --clip --crs EPSG:32637".into(), &["are degrees", "--crs EPSG:32637"]);
     refuse(format!("fit degrees.geojson {window} --crs EPSG:27700"), &["longitude and latitude", "EPSG:27700"]);
     refuse(format!("fit other.geojson {window}"), &["other.geojson is in EPSG:4277", "EPSG:4326"]);
     refuse(

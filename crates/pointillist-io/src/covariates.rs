@@ -4,7 +4,6 @@
 //! Values are those of cells about the places of the grid, which end half way between them. Rows may come in any order, and cells may be missing
 //! where the window does not need them. Of a GeoTIFF only those cells are read that the window needs.
 
-use super::TypeLabels;
 use super::columns::number;
 use super::fit_summary::brief;
 use super::geography::{directions, inward, is_on_globe, northing_of_centre};
@@ -16,6 +15,7 @@ use super::message::{Message, Setting};
 use super::spec::repeated;
 use super::table::{Dates, ReadOptions, Table, read_bytes, read_header, read_table, source_name};
 use super::window::{column_of, onto_axis, place, show_point, time_axis};
+use super::{RowSettings, TypeLabels, header_of};
 use crate::message;
 use pointillist::settings::CovariateKind;
 use pointillist::state::EffectState;
@@ -117,8 +117,12 @@ pub fn read_covariates(settings: &CovariateSettings, events: &Events) -> Result<
 
 /// The names of covariates of which the table of events has a column of its own. That is not used: the integral over the window is of the raster, and values
 /// from another source at the events would make the effect that of their difference too (docs/covariates.md).
-pub fn columns_beside<'a>(source: &str, bytes: &[u8], all: &'a [Covariate]) -> Result<Vec<&'a Covariate>, InputError> {
-    let header = read_header(source_name(source), bytes, &Default::default())?;
+pub fn columns_beside<'a>(
+    (source, bytes): (&str, &[u8]),
+    rows: &RowSettings,
+    all: &'a [Covariate],
+) -> Result<Vec<&'a Covariate>, InputError> {
+    let header = header_of(source, bytes, rows)?;
     Ok(all.iter().filter(|covariate| header.iter().any(|(column, _)| column == covariate.name())).collect())
 }
 
@@ -302,6 +306,11 @@ fn on_axes(
             (Ground::Map(Some(code)), Some(known)) if code != known => {
                 Err(elsewhere(format!("EPSG:{code}"), format!("EPSG:{known}"), format!("EPSG:{known}")))
             }
+            (Ground::Degrees | Ground::EqualArea { .. }, Some(known)) if of_axes.is_some() => Err(elsewhere(
+                "degrees, or on the map of a window".into(),
+                format!("EPSG:{known}"),
+                format!("EPSG:{known}"),
+            )),
             _ => Ok(own),
         };
     };

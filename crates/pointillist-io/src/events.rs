@@ -317,6 +317,16 @@ fn system(name: &str) -> Result<String, Message> {
 pub(super) fn on_map(mut axes: Vec<Axis>, found: Option<&str>, settings: &EventSettings) -> Result<Vec<Axis>, Message> {
     let given = settings.crs.as_deref().map(system).transpose()?;
     let Some(crs) = given.as_deref().or(found) else { return Ok(axes) };
+    // `--geography plane` says that they are no degrees, whatever they are called.
+    if let (Some(given), Some(pair)) = (&given, geography::pair(&axes, settings.geography)?) {
+        let [east, north] = [pair.east, pair.north].map(|r| &axes[r].name);
+        return Err(message![
+            "`{east}` and `{north}` are degrees, and ",
+            Setting::Crs.given(given),
+            " is a map: leave it out, or name the columns of the map with ",
+            Setting::Columns
+        ]);
+    }
     match &mut axes[..] {
         [one, other, ..] if one.origin.is_none() && other.origin.is_none() => {
             [one, other].into_iter().for_each(|axis| axis.crs = Some(crs.into()));
@@ -346,6 +356,11 @@ pub fn read_options(dataset: Option<&Dataset>, settings: &EventSettings) -> Resu
         None => Systems::Any,
     };
     Ok(ReadOptions { columns, time_unit, label: None, skip_bad: settings.skip_bad, dates, filter, systems })
+}
+
+/// The columns of a table of events, and which of them hold numbers or dates.
+pub fn header_of(source: &str, bytes: &[u8], settings: &RowSettings) -> Result<Vec<(String, bool)>, InputError> {
+    read_header(source_name(source), bytes, &rows(settings)?.0)
 }
 
 /// Which rows are read, and how.

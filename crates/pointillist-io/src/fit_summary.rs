@@ -541,7 +541,7 @@ impl Summary {
             (None, None) => Default::default(),
         };
         let misses_week = warnings.iter().any(|warning| misses_week(warning));
-        let said = report.warnings.iter().map(|warning| with_dates(warning, report, window));
+        let said = report.warnings.iter().map(|warning| with_places(warning, &report.goodness, window));
         // What comes every week is no outage, and has been said.
         let said = said.map(|warning| if misses_week { warning.replace(Goodness::OUTAGE, "") } else { warning });
         warnings.extend(said);
@@ -878,14 +878,13 @@ pub fn grid(counts: &[usize]) -> String {
     counts.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
 }
 
-/// A warning of a fit; if it names a place in time, with dates.
-fn with_dates(warning: &str, report: &pointillist::Report, window: &Window) -> String {
-    match &report.goodness {
-        Some(goodness) if *warning == goodness.warning(window.axes()) => {
-            goodness.sentence(window.axes(), place_in_words)
-        }
-        _ => warning.into(),
-    }
+/// A warning of a fit; if it names a place where one of these misfits is, with dates and degrees.
+pub(super) fn with_places<'a>(warning: &str, found: impl IntoIterator<Item = &'a Goodness>, window: &Window) -> String {
+    let axes = window.axes();
+    let own = found.into_iter().find(|goodness| warning.ends_with(&goodness.warning(axes)));
+    let in_words =
+        |goodness: &Goodness| warning.replace(&goodness.warning(axes), &goodness.sentence(axes, place_in_words));
+    own.map_or_else(|| warning.into(), in_words)
 }
 
 /// A value on an axis: a date, or a number that is not longer than people read.

@@ -71,7 +71,7 @@ pub fn read_polygons(file: &str, bytes: &[u8]) -> Result<Border, String> {
     if found.polygons.is_empty() {
         return Err(found.nothing());
     }
-    Ok(Border { polygons: found.polygons, crs: other_crs(&document) })
+    Ok(Border { polygons: found.polygons, crs: crs_name(&document) })
 }
 
 pub(super) fn document(file: &str, bytes: &[u8]) -> Result<Value, String> {
@@ -92,15 +92,24 @@ const NEARLY_WGS84: [&str; 4] = ["EPSG::4269", "EPSG:4269", "EPSG::4258", "EPSG:
 
 /// The reference system that a file names, if it is not longitude and latitude.
 pub fn named_crs(file: &str, bytes: &[u8]) -> Result<Option<String>, String> {
-    Ok(other_crs(&document(file, bytes)?))
+    Ok(crs_name(&document(file, bytes)?))
 }
 
-/// The reference system that a document names, as older files may, if it is not longitude and latitude.
-pub(super) fn other_crs(document: &Value) -> Option<String> {
+/// The reference system that a document names, as older files may.
+fn crs_name(document: &Value) -> Option<String> {
     let crs = &document["crs"];
     let named = [&crs["properties"]["name"], &crs["properties"]["href"], crs].into_iter().find_map(Value::as_str)?;
-    let is_known = WGS84.iter().chain(&NEARLY_WGS84).any(|known| named.trim().to_uppercase().ends_with(known));
-    (!is_known).then(|| shortened(named))
+    Some(shortened(named))
+}
+
+/// The same, if it is not longitude and latitude.
+pub(super) fn other_crs(document: &Value) -> Option<String> {
+    crs_name(document).filter(|name| !is_degrees(name))
+}
+
+/// Whether a reference system is that of longitude and latitude.
+pub(super) fn is_degrees(crs: &str) -> bool {
+    WGS84.iter().chain(&NEARLY_WGS84).any(|known| crs.trim().to_uppercase().ends_with(known))
 }
 
 /// What the walk has met.

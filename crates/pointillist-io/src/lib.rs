@@ -71,8 +71,8 @@ pub use checkpoint_file::{CheckpointError, checkpoint_from, read_checkpoint, wri
 pub use checksum::{Checksum, resealed};
 pub use columns::{Column, csv_text, geojson_text, json_text, number};
 pub use events::{
-    EventSettings, HeldOut, HeldOutEvents, Loaded, LooksSaidBy, Placed, RowSettings, TypeLabels, read_events,
-    read_held_out, read_points,
+    EventSettings, HeldOut, HeldOutEvents, Loaded, LooksSaidBy, Placed, RowSettings, TypeLabels, header_of,
+    read_events, read_held_out, read_points,
 };
 pub use filter::Filter;
 pub use finite::not_finite;

@@ -2,7 +2,7 @@
 
 use super::TypeLabels;
 use super::events::{RowSettings, labelled_points};
-use super::fit_summary::{EffectSummary, GoodnessSummary, brief};
+use super::fit_summary::{EffectSummary, GoodnessSummary, brief, with_places};
 use super::input_error::InputError;
 use super::joint_summary::{self, FieldSummary, JointSummary, Row, SaysJointly, three};
 use super::model_file::ModelFile;
@@ -126,6 +126,8 @@ impl MeasuredSummary {
         warnings: Vec<String>,
     ) -> Self {
         let [low, median, high] = fit.slope.quantiles;
+        let of_fit = fit.warnings.iter().map(|warning| with_places(warning, &fit.goodness, window));
+        let warnings = warnings.into_iter().chain(of_fit).collect();
         Self {
             value: measurements.name().into(),
             values: measurements.values().len(),
@@ -145,7 +147,7 @@ impl MeasuredSummary {
             goodness: fit.goodness.as_ref().map(GoodnessSummary::new),
             effects: EffectSummary::of_effects(posterior.rate().effects(), &[]),
             effects_on_value: EffectSummary::of_effects(posterior.effects(), &[]),
-            joint: JointSummary::new(&fit.joint, events, window, [warnings, fit.warnings.clone()].concat()),
+            joint: JointSummary::new(&fit.joint, events, window, warnings),
         }
     }
 

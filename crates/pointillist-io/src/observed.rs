@@ -137,7 +137,7 @@ fn refuse_other_crs(file: &str, crs: Option<&str>, on: On<'_>) -> Result<(), Mes
             "{file} is in {crs}, and the events are in {own}: convert it, as with ogr2ogr -t_srs {own}"
         ]);
     }
-    if on.north_first.is_none() {
+    if on.north_first.is_none() || geojson::is_degrees(crs) {
         return Ok(());
     }
     Err(message![

@@ -1,7 +1,7 @@
 //! Models of several types of events: what is asked of which type, and what a fit of them has to say.
 
 use super::TypeLabels;
-use super::fit_summary::{EffectSummary, GoodnessSummary, brief};
+use super::fit_summary::{EffectSummary, GoodnessSummary, brief, with_places};
 use super::joint_summary::{self, FieldSummary, JointSummary, Row, SaysJointly};
 use super::message::{Message, Setting};
 use super::model_file::{KeptEvents, KeptTypes, ModelFile};
@@ -194,7 +194,8 @@ impl TypesSummary {
             value: *value,
             interval: *interval,
         };
-        let warnings = warnings.into_iter().chain(fit.warnings.clone()).collect();
+        let of_fit = fit.warnings.iter().map(|warning| with_places(warning, fit.goodness.iter().flatten(), window));
+        let warnings = warnings.into_iter().chain(of_fit).collect();
         Self {
             types: names.iter().enumerate().map(one).collect(),
             loadings: fit.loadings.iter().map(loading).collect(),

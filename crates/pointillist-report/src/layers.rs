@@ -3,7 +3,7 @@
 use super::{Settings, looked_at, pack};
 use pointillist::watch::PartWatch;
 use pointillist::window::Span;
-use pointillist::{Axis, Points, Posterior, Rate, Result, Window};
+use pointillist::{Axis, Error, Points, Posterior, Rate, Result, Window};
 use pointillist_io::fit_summary::rate_unit;
 use pointillist_io::geography::outward;
 use pointillist_io::sampling::{LineSampling, along, shortest_period, too_far_apart};
@@ -76,6 +76,11 @@ fn rates(
 ) -> Result<Vec<(String, Vec<f64>)>> {
     let probabilities: Vec<f64> = quantiles.iter().map(|(_, probability)| *probability).collect();
     let (Rate { mean, sd }, values) = posterior.rate_and_quantiles_watched(points, &probabilities, watch)?;
+    // A page has numbers of single precision.
+    if let Some(bad) = mean.iter().chain(values.iter().flatten()).find(|rate| !(**rate as f32).is_finite()) {
+        let requirement = "is too high to be shown: what is asked lies too far outside of what was seen; hold covariates at values nearer to those of the window";
+        return Err(Error::setting("rate", format!("{bad:.0e}"), requirement));
+    }
     let named = quantiles.iter().map(|(name, _)| name.to_string()).zip(values);
     Ok([("mean".to_string(), mean), ("sd".to_string(), sd)].into_iter().chain(named).collect())
 }

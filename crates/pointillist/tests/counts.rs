@@ -2,7 +2,7 @@
 
 use crate::common;
 use pointillist::settings::{Inducing, Smoothness};
-use pointillist::{Error, Events, Family, JointCounts, LatticeChoice, Model, Points, Posterior, Window};
+use pointillist::{Error, Events, Family, JointCounts, LatticeChoice, Link, Model, Points, Posterior, Window};
 use std::ops::ControlFlow;
 
 fn on_a_line(lattice: bool) -> Posterior {
@@ -150,4 +150,32 @@ fn work_tells_how_it_goes_and_can_be_stopped() {
     let stopped = posterior.joint_counts_watched(&regions, 100, 5, &mut |_| ControlFlow::Break(()));
     assert!(matches!(stopped, Err(Error::Cancelled)));
     assert!(posterior.joint_counts(&regions, usize::MAX, 5).is_err());
+}
+
+/// Peaks that are much narrower than the cells of a lattice: the nodes of the bound count them too high. Mean, draws and quantiles of a count are of one
+/// integral all the same.
+#[test]
+fn on_a_lattice_too_coarse_for_its_peaks_the_mean_lies_in_the_interval() {
+    let u = |i: usize, step: f64| (0.5 + step * i as f64).fract();
+    let near = |i: usize| [[0.03, 0.04], [0.97, 0.5]][i % 3 / 2];
+    let place = |i: usize| -> [f64; 2] {
+        let middle = near(i);
+        [0, 1].map(|r| (middle[r] + 0.08 * (u(i, [0.754878, 0.56984][r]) - 0.5)).clamp(0.0, 1.0))
+    };
+    let rows: Vec<[f64; 2]> = (0..600).map(place).chain((0..20).map(|i| [u(i, 0.754878), u(i, 0.56984)])).collect();
+    let window = Window::new(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
+    let events = Events::new(Points::from_rows(&rows).unwrap(), window.clone()).unwrap();
+    let coarse = LatticeChoice {
+        nodes: Some(vec![6, 6]),
+        smoothness: Some(Smoothness::Two),
+        links: vec![Link::Log],
+        ..LatticeChoice::default()
+    };
+    let model = Model { family: Family::Lattice(coarse), average: false, ..Model::default() };
+    let counts = model.fit(&events).unwrap().posterior.joint_counts(&[window], 2000, 0).unwrap();
+    let (mean, ends) = (counts.moments()[0].mean, counts.quantiles(0, &[0.05, 0.95]));
+    let drawn = counts.of(0).iter().sum::<f64>() / counts.draws() as f64;
+    assert!((drawn / mean - 1.0).abs() < 0.02, "{drawn} {mean}");
+    assert!(ends[0] < mean && mean < ends[1], "{mean} {ends:?}");
+    assert!((3.29 * counts.moments()[0].sd / (ends[1] - ends[0]) - 1.0).abs() < 0.1, "{:?} {ends:?}", counts.moments());
 }

@@ -162,7 +162,7 @@ pub fn covariates(
 ) -> Result<Vec<Covariate>, Failure> {
     let covariates = io::covariates::read_covariates(&covariate_settings(args), events)?;
     let path = &args.events[0];
-    for covariate in io::covariates::columns_beside(path, bytes, &covariates)? {
+    for covariate in io::covariates::columns_beside((path, bytes), &args.options.events.rows.settings(), &covariates)? {
         let column = Some(covariate.name().to_string());
         let settings = io::EventSettings { type_column: column, ..args.options.events.settings() };
         let read = input::events_with(path, bytes, &settings).ok();

@@ -47,7 +47,7 @@ fn check_column(column: &str, path: &str, bytes: &[u8], args: &FitArgs) -> Resul
     if options.trials.is_some() || options.trial_column.is_some() {
         return Err(format!("--value {column} cannot be had with trials; leave one of them out").into());
     }
-    let header = io::read_header(io::source_name(path), bytes, &Default::default())?;
+    let header = io::header_of(path, bytes, &options.rows.settings())?;
     if !header.iter().any(|(name, _)| name.eq_ignore_ascii_case(column)) {
         let names = header.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(format!("--value {column}: {path} has no such column, only {names}; name one of them, or give a table of measurements with --measured FILE").into());

@@ -14,7 +14,7 @@ use crate::options::Mode;
 use pointillist::Window;
 use pointillist::measurements::MeasuredPosterior;
 use pointillist::report::Bin;
-use pointillist_plot::{Curve, CurveFigure, Figure, Picture, Size, Style};
+use pointillist_plot::{Curve, CurveFigure, Figure, MapFigure, Picture, Size, Style};
 use std::path::Path;
 
 /// Pixels of a PNG for each unit of the SVG: on a screen, and for 600 dots an inch on paper.
@@ -80,7 +80,7 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
         look.values = Some(values);
     }
     // How uncertain a value is has its zero, as a rate has.
-    let is_of_values = look.values.is_some() && look.show != Quantity::Sd;
+    let (has_values, is_of_values) = (look.values.is_some(), look.values.is_some() && look.show != Quantity::Sd);
     if args.figure.mark_anomalies {
         look.anomalies = anomalies(args, &model, context)?;
     }
@@ -89,6 +89,9 @@ pub fn run(args: &PlotArgs, context: &Context) -> Result<Outcome, Failure> {
         1 => Figure::Curve(overlaid(args, &model, others, look, context)?),
         _ => figure::of_model(&model, &look)?,
     };
+    if has_values && style.log && lowest(&figure) <= 0.0 {
+        return Err("--log: values of 0 or less have no logarithm; leave it out".to_string().into());
+    }
     if let (true, false, Figure::Curve(curve)) = (is_of_values, style.log, &figure) {
         style.limits = style.limits.or_else(|| reach(curve));
     }
@@ -224,13 +227,33 @@ fn overlaid(
     Ok(figure)
 }
 
-/// From a little below the lowest to a little above the highest end of a band: for values 0 is no place to begin.
-fn reach(figure: &CurveFigure) -> Option<(f64, f64)> {
-    let ends = |curve: &Curve| {
+/// Values of curves and ends of their bands.
+fn ends(figure: &CurveFigure) -> Vec<f64> {
+    let of_curve = |curve: &Curve| {
         let band = curve.band.iter().flat_map(|band| band.lower.iter().chain(&band.upper)).copied();
         curve.y.iter().copied().chain(band).collect::<Vec<f64>>()
     };
-    let ends = figure.curves.iter().flat_map(ends).filter(|value| value.is_finite());
+    figure.curves.iter().flat_map(of_curve).filter(|value| value.is_finite()).collect()
+}
+
+/// The lowest value that a figure of values shows.
+fn lowest(figure: &Figure) -> f64 {
+    let of_map = |map: &MapFigure| -> Vec<f64> {
+        let is_inside = |cell: usize| map.inside.get(cell).copied().unwrap_or(true);
+        map.values.iter().enumerate().filter(|(cell, _)| is_inside(*cell)).map(|(_, value)| *value).collect()
+    };
+    let values = match figure {
+        Figure::Curve(curve) => ends(curve),
+        Figure::Map(map) => of_map(map),
+        Figure::Panels(panels) => panels.panels.iter().flat_map(of_map).collect(),
+        Figure::Stack(_) => vec![],
+    };
+    values.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// From a little below the lowest to a little above the highest end of a band: for values 0 is no place to begin.
+fn reach(figure: &CurveFigure) -> Option<(f64, f64)> {
+    let ends = ends(figure).into_iter();
     let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
     let room = 0.05 * (high - low);
     (low < high).then_some((low - room, high + room))

@@ -99,7 +99,8 @@ pub fn run(args: &PredictArgs, context: &Context) -> Result<Outcome, Failure> {
         std::iter::once(posterior.window()).chain(other.as_ref().map(|other| other.posterior.window())).collect();
     let columns: Vec<Column> = answers(&points)?.into_iter().chain(inside(&points, &windows)).collect();
     if let [Column::Numbers(mean, means), Column::Numbers(_, sds), ..] = &columns[..]
-        && mean == "mean"
+        && values.is_none()
+        && ["mean", "ratio_mean"].contains(&mean.as_str())
     {
         warn_of_ruled_means(["at", "points"], means.iter().copied().zip(sds.iter().copied()), context);
     }

@@ -579,6 +579,17 @@ impl SaidAt {
     }
 }
 
+/// Takes the weights of nodes whose sum lies above the integral, the more the coarser the lattice, down to a mean that is that of the integral itself: so draws
+/// scatter about it, and not about what the bound has.
+pub(super) fn onto_the_integral(weights: &mut [f64], mean: f64, (link, f): (Link, &Marginals)) {
+    let rates = f.mean.iter().zip(&f.variance).map(|(mean, variance)| link.formula().moments(*mean, *variance).0);
+    let above: f64 = rates.zip(&*weights).map(|(rate, weight)| weight * rate).sum();
+    let part = mean / above;
+    if part.is_finite() && part > 0.0 {
+        weights.iter_mut().for_each(|weight| *weight *= part);
+    }
+}
+
 /// ∫λ by the nodes of a rule: the halves of sum and difference for m + z and m − z.
 struct Mirrored {
     lattice: Arc<Lattice>,
@@ -796,11 +807,13 @@ impl Field for LatticeField {
         let offset = self.theta.mean;
         let region = match self.integral_over(region)? {
             Over::Quadratic(region) => region,
-            Over::Nodes(nodes) => {
+            Over::Nodes(mut nodes) => {
+                let mean = self.expected_by_nodes(region)?;
+                let above = self.marginals_at(&nodes.hats);
+                onto_the_integral(&mut nodes.weights, mean, (self.link, &above));
                 let f = self.f(&self.rows(&nodes.hats), &self.mean);
                 let level = -nodes.value(&f);
                 let parts = Box::new(Mirrored { lattice: self.lattice.clone(), nodes, f, level });
-                let mean = self.expected_by_nodes(region)?;
                 return Ok(RegionForm { mean, level, linear_variance: None, square_variance: None, parts });
             }
         };

@@ -5,6 +5,7 @@
 
 use super::Count;
 use super::field::{Field, Given, Integral, Parts, RegionForm};
+use super::lattice::onto_the_integral;
 use crate::covariates::Regressors;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ use crate::parallel;
 use crate::sample::importance::{self, LogMean};
 use crate::sample::{self, gaussian};
 use crate::score::{Draws, SquareProduct};
-use crate::terms::Marginals;
+use crate::terms::{Link, Marginals};
 use crate::window::{Nodes, Span, Window};
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, OnceLock};
@@ -436,7 +437,8 @@ impl Field for LayersField {
 
     fn form(&self, region: &Window) -> Result<RegionForm> {
         let mean = self.expected(region)?;
-        let (rows, weights) = self.integral(region)?;
+        let (rows, mut weights) = self.integral(region)?;
+        onto_the_integral(&mut weights, mean, (Link::Log, &self.marginals_at(&rows)));
         let f = self.f(&rows, &self.joint.mean);
         let level = f.iter().zip(&weights).map(|(f, weight)| weight * f.exp()).sum();
         let parts = Box::new(Mirrored { layers: self.layers.clone(), rows, weights, f, level });
