@@ -1,6 +1,7 @@
 //! Cycles of clocks: the kernel that they write, their components apart, clocks of a time zone, and forecasts. As a real process.
 
 use crate::common::Folder;
+use std::f64::consts::TAU;
 
 /// Numbers from 0 to 1 without structure (a linear congruential generator), the same each time.
 struct Random(u64);
@@ -543,4 +544,36 @@ fn means_that_a_few_high_rates_carry_are_told_of() {
     folder.write("at.csv", "t\n5\n60\n");
     let far = folder.run("predict m.json --at at.csv").good().err;
     assert!(far.contains("at 1 of 2 points the standard deviation is more than 3 times the mean"), "{far}");
+}
+
+/// Weekends with three times the events of other days, for five weeks, and more in the mornings: a search that begins with weeks that change from day to day ends
+/// 20 nats lower.
+#[test]
+fn a_week_beside_a_day_is_found() {
+    let folder = Folder::new();
+    let mut times = vec![];
+    for day in 0..35 {
+        for _ in 0..if day % 7 >= 5 { 24 } else { 7 } {
+            let u = (0.5 + 0.754_877_666 * (times.len() + 1) as f64).fract();
+            // Where 1 + 0.7 sin 2πt adds up to u.
+            let below = |t: f64| t + 0.7 * (1.0 - (TAU * t).cos()) / TAU;
+            let (mut low, mut high) = (0.0, 1.0);
+            for _ in 0..40 {
+                let middle = 0.5 * (low + high);
+                if below(middle) < u { low = middle } else { high = middle }
+            }
+            times.push(format!("{:.6}\n", f64::from(day) + low));
+        }
+    }
+    folder.write("week.csv", format!("t\n{}", times.concat()));
+    let bound = |how: &str| {
+        let line = format!("fit week.csv --unit t=days --window 0,35 {how} --average off --json -q");
+        folder.run(&line).good().json()["elbo"].as_f64().unwrap()
+    };
+    let slow = "se(t, lengthscale=100)";
+    let other = format!(
+        "--kernel 'se(t) + {slow}*periodic(t, period=1!, lengthscale=2) + {slow}*periodic(t, period=7!, lengthscale=0.3)'"
+    );
+    let (found, elsewhere) = (bound("--cycle day,week"), bound(&other));
+    assert!(found > elsewhere - 2.0, "{found} {elsewhere}");
 }

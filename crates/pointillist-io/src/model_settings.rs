@@ -509,6 +509,10 @@ impl FitSettings {
     }
 }
 
+/// A cycle is thought to stay as it is for about so many of its periods. It is only where the search begins: from a shorter length a week, say, is taken for
+/// what changes from day to day, and a much worse optimum is found.
+const PERIODS_ALIKE: f64 = 5.0;
+
 /// A trend, and for each cycle one that repeats itself and slowly changes, on the axis of time. On a map each of them may differ from place to place.
 fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
     let Some((axis, unit)) = clock(axes) else {
@@ -520,8 +524,15 @@ fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
         ]);
     };
     let name = quoted(&axis.name);
-    let changing = axes.iter().map(|axis| format!("se({})", quoted(&axis.name))).collect::<Vec<_>>().join("*");
-    let mut terms = vec![changing.clone()];
+    // Of a product over all axes the factor of time begins with a length, if one is given.
+    let changing = |length: Option<f64>| -> String {
+        let begins = |own: &Axis| match length {
+            Some(length) if own.name == axis.name => format!("se({name}, lengthscale={length})"),
+            _ => format!("se({})", quoted(&own.name)),
+        };
+        axes.iter().map(begins).collect::<Vec<_>>().join("*")
+    };
+    let mut terms = vec![changing(None)];
     let mut lengths = Vec::new();
     for cycle in text.split(',').map(str::trim) {
         let Some(length) = cycle_seconds(cycle) else {
@@ -534,7 +545,8 @@ fn cycle_kernel(text: &str, axes: &[Axis]) -> Result<String, Message> {
             return Err(message![Setting::Cycle.given(text), ": `{cycle}` is there twice; name each cycle once"]);
         }
         lengths.push(length);
-        terms.push(format!("{changing}*periodic({name}, period={}!)", length / unit.seconds()));
+        let period = length / unit.seconds();
+        terms.push(format!("{}*periodic({name}, period={period}!)", changing(Some(PERIODS_ALIKE * period))));
     }
     Ok(terms.join(" + "))
 }
@@ -687,10 +699,11 @@ mod tests {
         };
         assert_eq!(with(Factor::SquaredExponential), vec![vec![0, 1, 2]; 3]);
         assert_eq!(with(Factor::Periodic), [vec![], vec![2], vec![2]]);
-        // On a line as it always was.
+        // A cycle begins as one that stays what it is for some of its periods.
         let text = settings.kernel_text(&axes[2..]).unwrap().unwrap();
-        let se = "se(\"time of day\")";
-        assert!(text.starts_with(&format!("{se} + {se}*periodic(\"time of day\", period=24!) + ")), "{text}");
+        let name = "\"time of day\"";
+        let day = format!("se({name}) + se({name}, lengthscale=120)*periodic({name}, period=24!) + ");
+        assert!(text.starts_with(&day) && text.contains("lengthscale=840)"), "{text}");
     }
 
     #[test]
