@@ -28,8 +28,9 @@ const MOST_PAUSES: usize = 24;
 const WEEK: f64 = 7.0;
 const MOST_WEEKS: i32 = 8;
 const QUIET: f64 = 0.1;
-/// A day of each week that is not silent but quieter: it has at most this part, and so few that none at all is not improbable.
-const QUIETER: f64 = 0.5;
+/// A day of each week that is not silent but quieter: the middle half of it has at most this part of what is usual in all of it, and so few that none at all is
+/// not improbable.
+const QUIETER: f64 = 0.25;
 /// What a warning of a week that is missing says, for who has to tell it from others.
 const WEEK_IS_MISSING: &str = "a cycle of a day has no week";
 
@@ -279,7 +280,8 @@ mod tests {
             let found = pauses(&times, &[(0.0, 28.0)], 1.0, &|_| false).outages;
             assert!(found.len() == 1 && found[0].from < 15.25 && found[0].to > 16.15, "{found:?}");
         }
-        // Weekends may be quiet without being silent.
+        // Weekends may be quiet without being silent. A day without events is then seen unless several of the days that it is compared with are such.
+        let mut seen = 0;
         for (seed, quiet) in (0..60).zip([0.03, 0.1, 0.2].into_iter().cycle()) {
             let part = |t: f64| if t % 7.0 < 5.0 { 1.0 } else { quiet };
             let mut times = Random(700 + seed).times(28.0, 120.0, |t| part(t) * busy(120.0, t));
@@ -287,8 +289,10 @@ mod tests {
             assert!(found.outages.is_empty(), "{quiet}: {found:?}");
             times.retain(|t| !(15.2..16.2).contains(t));
             let found = pauses(&times, &[(0.0, 28.0)], 1.0, &|_| false).outages;
-            assert!(found.len() == 1 && found[0].from < 15.25 && found[0].to > 16.15, "{quiet}: {found:?}");
+            assert!(found.iter().all(|pause| pause.from < 15.25 && pause.to > 16.15), "{quiet}: {found:?}");
+            seen += found.len();
         }
+        assert!((45..=60).contains(&seen), "{seen}");
         // With one weekend alone, the calendar knows.
         let times = Random(7).times(11.0, 120.0, |t| if t % 7.0 < 5.0 { busy(120.0, t) } else { 0.0 });
         assert_eq!(pauses(&times, &[(0.0, 11.0)], 1.0, &|at| at % 7.0 > 5.0).outages, []);
