@@ -429,9 +429,9 @@ def test_covariates_beside_types_and_values(command: Command, tmp_path: Path) ->
     assert without_words(types.to_json()) == without_words(theirs) and types.covariates == ["elevation"]
     said = types.summary["types"]
     assert types.of("oak").effects == said[0]["effects"] and types.ratio("oak", "ash").effects == said[1]["effects_on_ratio"]
-    told = json.loads(command("count", tmp_path / "model.json", "--set", "elevation=110", "--json"))
+    told = json.loads(command("count", tmp_path / "model.json", "--set", "elevation=110", "--draws", 2000, "--json"))
     held = types.set(elevation=110)
-    assert told["types"][1]["regions"][0]["mean"] == held.count()["ash"].mean[0]
+    assert told["types"][1]["regions"][0]["mean"] == held.count(draws=2000)["ash"].mean[0]
     assert types.of("ash").set(elevation=110).count().mean[0] == held.of("ash").count().mean[0]
     theirs = fitted(command, tmp_path, tmp_path / "trees.csv", "--value", "ph", *how)
     values = model.fit_measured(frame[["x", "ph"]], "ph", window=(0, 10), covariates=ground)
